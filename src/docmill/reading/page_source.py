@@ -13,9 +13,8 @@ from docmill.ports import Original
 from docmill.reading.engines.remote import draw_image
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
-from docmill.reading.ocr.detection import find_spots, letter_height
-from docmill.reading.ocr.line_geometry import turn_corners
 from docmill.reading.ocr.page import page_words
+from docmill.reading.ocr.text_lines import find_spots, letter_height, turn_corners
 from docmill.workers.pool import Pool
 
 MARGIN = 0.01

@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from docmill.reading.ocr.detection import detection_size, find_spots, letter_height, line_corners
+from docmill.reading.ocr.text_lines import detection_size, find_spots, letter_height, line_corners
 
 
 def test_a_line_is_found_around_its_heart() -> None:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from docmill.reading.ocr.line_geometry import (
+from docmill.reading.ocr.text_lines import (
     SAMPLE,
     crop_line,
     is_sideways,

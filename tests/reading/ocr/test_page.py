@@ -8,8 +8,8 @@ from docmill.errors import MisconfiguredError
 from docmill.model.document import Page
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
-from docmill.reading.ocr.line_geometry import likely_turns
 from docmill.reading.ocr.page import RecognisedLines, local_engine, page_words, recognise_page
+from docmill.reading.ocr.text_lines import likely_turns
 from docmill.reading.text.quality import page_quality
 
 Corners = list[tuple[float, float]]

@@ -9,8 +9,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from docmill.errors import MisconfiguredError
 from docmill.reading.ocr import rapid
-from docmill.reading.ocr.line_geometry import turn_picture
 from docmill.reading.ocr.rapid import RapidEngine, rapid_engine
+from docmill.reading.ocr.text_lines import turn_picture
 
 
 def printed(text: str, size: tuple[int, int], at: tuple[int, int]) -> NDArray[np.uint8]:

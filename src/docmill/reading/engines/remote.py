@@ -21,8 +21,8 @@ from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
 from docmill.reading.images.kept_scans import KeptScan, encode_scan
 from docmill.reading.images.preprocess import map_back, preprocess_picture
-from docmill.reading.ocr.line_geometry import turn_corners, turn_picture
-from docmill.reading.ocr.page import LONG, RecognisedLines, build_page, characters_right
+from docmill.reading.ocr.page import LONG, PictureSize, RecognisedLines, build_page, characters_right
+from docmill.reading.ocr.text_lines import turn_corners, turn_picture
 from docmill.resilience.spending import spent
 from docmill.resilience.time_limits import Guard, Slots
 from docmill.workers.pool import Pool
@@ -98,7 +98,7 @@ def page_from_answer(recognised: RecognisedLines, drawn: PageImage, number: int,
     lying = turn_corners(recognised.corners, turn, width_px=drawn.width_px, height_px=drawn.height_px)
     corners = np.roll(lying, -turn // 90, axis=-2)  # they began with the text's own top left before, too
     upright = replace(recognised, corners=corners, turn=turn)
-    return replace(build_page(upright, drawn, number), engine=engine)
+    return replace(build_page(upright, PictureSize(*drawn[1:]), number), engine=engine)
 
 
 def turn_of(recognised: RecognisedLines) -> int:

@@ -27,7 +27,7 @@ Pixels: TypeAlias = NDArray[np.uint8]
 FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "HEIF", "GIF", "BMP")
 PAGED = ("TIFF", "HEIF")
 LONG_SIDE_PT = 842.0
-"""Of pictures that do not say how large they are: A4."""
+"""Long side of pictures that do not state their size: A4."""
 PLAUSIBLE_DPI = (50.0, 1200.0)
 DAMAGED = (
     OSError,
@@ -40,7 +40,7 @@ DAMAGED = (
     RuntimeError,
     struct.error,
 )
-"""What Pillow's and libheif's decoders raise on files that are not what they should be."""
+"""Errors that Pillow's and libheif's decoders raise on malformed files."""
 TURNS = {3: 180, 4: 180, 5: 90, 6: 90, 7: 270, 8: 270}
 """EXIF orientation to degrees clockwise."""
 UPRIGHT = {
@@ -52,9 +52,9 @@ UPRIGHT = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-"""What undoes each EXIF orientation."""
+"""Operation that undoes each EXIF orientation."""
 HEIF_TURNED = (b"irot", b"imir")
-"""Properties of a HEIF that its decoder obeys; its EXIF then repeats what is done already."""
+"""Properties of a HEIF that its decoder obeys; its EXIF then repeats the turn."""
 HEIF_HEAD_BYTES = 262_144
 
 
@@ -91,7 +91,7 @@ def load(
     *,
     rotation: int | None = None,
 ) -> Picture:
-    """One page, not larger than `fit`, turned by `rotation` or else as its EXIF says.
+    """Load a page, not larger than `fit`, turned by `rotation` or else as its EXIF states.
 
     Raises CorruptError, TooLargeError.
     """
@@ -100,7 +100,7 @@ def load(
 
 
 def load_bytes(content: bytes, fit: tuple[int, int], *, max_pixels: int = 100_000_000) -> Picture:
-    """A picture that stands in a document, upright as its EXIF says. Raises CorruptError, TooLargeError."""
+    """Load a picture within a document, upright as its EXIF states. Raises CorruptError, TooLargeError."""
     return _loaded(io.BytesIO(content), 1, fit, max_pixels, None)
 
 
@@ -114,19 +114,19 @@ def _loaded(
             image.seek(page_number - 1)
         _check_size(image, max_pixels)
         orientation = _orientation(image, head)
-        meant = TURNS.get(orientation, 0)
-        turn = meant if rotation is None else rotation
+        upright_turn = TURNS.get(orientation, 0)
+        turn = upright_turn if rotation is None else rotation
         dpi = float(image.info.get("dpi", (0.0, 0.0))[0])
         low, high = PLAUSIBLE_DPI
         scale = 72 / dpi if low <= dpi <= high else LONG_SIDE_PT / max(image.size)
         width_pt, height_pt = image.width * scale, image.height * scale
         image.draft("RGB", (max(fit), max(fit)))  # a JPEG is decoded no larger than needed
         _decode(image)
-        upright = _plain(image)
+        upright = _as_rgb(image)
         if orientation in UPRIGHT:
             upright = upright.transpose(UPRIGHT[orientation])
-        if turn != meant:
-            upright = upright.rotate(meant - turn, expand=True)
+        if turn != upright_turn:
+            upright = upright.rotate(upright_turn - turn, expand=True)
         upright.thumbnail(fit, Image.Resampling.LANCZOS)
     if turn % 180:
         width_pt, height_pt = height_pt, width_pt
@@ -150,22 +150,18 @@ def excerpt(path: Path, options: ReadingOptions, first: int, last: int) -> bytes
             _decode(image)
             frame = image.copy() if turn is None else image.transpose(turn)
             frame.info.clear()
-            told = {"dpi": dpi} if dpi else {}
-            frame.save(writer, "TIFF", compression=_kept(stored, frame.mode), **told)
+            # As it was stored, or else without loss; a HEIF states no compression.
+            is_lossy = stored in ("jpeg", "") and frame.mode in ("L", "RGB")
+            compression = "jpeg" if is_lossy else "tiff_adobe_deflate"
+            if frame.mode == "1":
+                compression = "group4"
+            frame.save(writer, "TIFF", compression=compression, **({"dpi": dpi} if dpi else {}))
             writer.newFrame()
     return target.getvalue()
 
 
-def _kept(stored: str, mode: str) -> str:
-    """Compression of a frame in a TIFF: as it was stored, or else without loss."""
-    if mode == "1":
-        return "group4"
-    lossy = stored in ("jpeg", "") and mode in ("L", "RGB")  # a HEIF says nothing
-    return "jpeg" if lossy else "tiff_adobe_deflate"
-
-
 def _orientation(image: Image.Image, head: bytes) -> int:
-    """The EXIF orientation that is still to be undone."""
+    """The EXIF orientation that the decoder has not undone."""
     if image.format != "HEIF":
         return int(image.getexif().get(ExifTags.Base.Orientation, 1))
     done = any(mark in head for mark in HEIF_TURNED)
@@ -173,7 +169,7 @@ def _orientation(image: Image.Image, head: bytes) -> int:
 
 
 def webp(picture: Picture) -> bytes:
-    """The picture, small: a page 320 pixels wide takes about 20 KB."""
+    """Encode the picture as WebP: a page 320 pixels wide takes about 20 KB."""
     file = io.BytesIO()
     Image.fromarray(picture.pixels).save(file, "WEBP", quality=75, method=2)
     return file.getvalue()
@@ -196,7 +192,7 @@ def _check_size(image: Image.Image, max_pixels: int) -> None:
 
 
 def _decode(image: Image.Image) -> None:
-    """Decode the pixels; of a picture that was cut off, those that are there."""
+    """Decode the pixels; of a truncated picture, those that are there."""
     try:
         image.load()
     except OSError:
@@ -207,8 +203,8 @@ def _decode(image: Image.Image) -> None:
             ImageFile.LOAD_TRUNCATED_IMAGES = False
 
 
-def _plain(image: Image.Image) -> Image.Image:
-    """RGB on white, eight bits."""
+def _as_rgb(image: Image.Image) -> Image.Image:
+    """The picture in RGB on white, eight bits."""
     if image.mode[0] in "IF":  # 16 or 32 bits, which Pillow would clip instead of scaling
         values = np.nan_to_num(np.asarray(image, np.float32))
         most = float(values.max(initial=0))
@@ -230,7 +226,7 @@ def read_qr_codes(pixels: NDArray[np.uint8]) -> tuple[str, ...]:
         try:
             # Of OpenCV's two detectors the one that reads more codes that are slanted or not quite sharp.
             _, texts, _, _ = cv2.QRCodeDetectorAruco().detectAndDecodeMulti(smaller)
-        except cv2.error:  # it stumbles over what only looks like a code
+        except cv2.error:  # on shapes that only look like a code
             continue
         if any(texts):
             return tuple(text for text in texts if text)

@@ -11,7 +11,7 @@ from PIL import Image
 from docmill.model.document import Page
 
 QUALITIES = (75, 50, 25)
-"""Of JPEG, the next for a picture that is too large in the one before: it is to be looked at, not read."""
+"""Of JPEG, the next for a picture that is too large in the one before: people look at it, no engine."""
 MOST_BYTES = 2_000_000
 """Of one picture; one of usual size takes a tenth of that."""
 MOST_BYTES_IN_ALL = 40_000_000
@@ -45,18 +45,18 @@ class KeptScans:
     """Collection of the preprocessed pictures of a document's pages, as many as may be kept."""
 
     def __init__(self) -> None:
-        self._prints: dict[tuple[int, str | None], KeptScan] = {}
+        self._scans: dict[tuple[int, str | None], KeptScan] = {}
         self._room = MOST_BYTES_IN_ALL
 
     def add(self, page: Page, scan: KeptScan) -> None:
         """Keep the picture in which the engine that the page names has read it."""
         if len(scan.jpeg) <= self._room:
             self._room -= len(scan.jpeg)
-            self._prints[page.number, page.engine] = scan
+            self._scans[page.number, page.engine] = scan
 
     def of(self, page: Page) -> KeptScan | None:
         """The picture in which the page was read, as far as it is kept."""
-        return self._prints.get((page.number, page.engine))
+        return self._scans.get((page.number, page.engine))
 
 
 def bind_scans(pages: Sequence[PageScan], name: str) -> bytes:
@@ -79,7 +79,7 @@ def bind_scans(pages: Sequence[PageScan], name: str) -> bytes:
 
 
 _CATALOGUE, _PAGES, _INFO, _OUTLINE, _FIRST = 1, 2, 3, 4, 5
-"""Numbers of objects: these four, then four for each page."""
+"""Numbers of PDF objects: these four, then four for each page."""
 
 
 def _objects(pages: Sequence[PageScan], name: str) -> Iterator[bytes]:
@@ -101,7 +101,7 @@ def _objects(pages: Sequence[PageScan], name: str) -> Iterator[bytes]:
 
 
 def _page(page: Page, scan: KeptScan, at: int, *, is_first: bool, is_last: bool) -> Iterator[bytes]:
-    """The page, what is drawn on it, its picture, and its line in the outline. at: the first's number."""
+    """The page, its drawing commands, its picture, and its line in the outline. at: the first's number."""
     scale = max(page.width_pt, page.height_pt) / max(scan.width_px, scan.height_px)
     size = b"%.2f %.2f" % (scan.width_px * scale, scan.height_px * scale)
     drawing = b"q %.2f 0 0 %.2f 0 0 cm /P Do Q" % (scan.width_px * scale, scan.height_px * scale)

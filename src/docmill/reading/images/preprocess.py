@@ -1,4 +1,4 @@
-"""Preprocessing of pictures that were read badly: they become flat, straight, clean and full of contrast."""
+"""Preprocessing of pictures that were read badly: flattening, straightening, cleaning, contrast."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ SMALL = 600_000
 THUMBNAIL = 600
 """Pixels of the long side in which the paper and the slant are looked for."""
 PAPER = (0.25, 0.92)
-"""Share of a photograph that its paper covers; what covers more needs no cutting out."""
+"""Share of a photograph that its paper covers; larger paper needs no cutting out."""
 BACKGROUND = 31
 """Pixels of a thumbnail around a spot where the paper's brightness is looked for: larger than letters."""
 MAX_SKEW = 8.0
@@ -19,9 +19,9 @@ MAX_SKEW = 8.0
 SKEW_STEP = 0.5
 LEAST_SKEW = 1.0
 CLEARLY = 1.1
-"""How much better lines must be told apart at an angle than as they are."""
+"""How much more contrast between lines there must be at an angle than without turning."""
 EDGE_CONTRAST = 40.0
-"""Grey levels between a sheet's rim and what it lies on; a shadow has no such edge."""
+"""Grey levels between a sheet's rim and the surface below; a shadow has no such edge."""
 RIM = 9
 """Pixels of a thumbnail on either side of that edge."""
 NOISY = 6.0
@@ -38,13 +38,9 @@ class PreprocessedPicture(NamedTuple):
     pixels: NDArray[np.uint8]
     matrix: NDArray[np.float64]
 
-    def back(self, corners: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Corners in the better picture, shape (n, 4, 2), in the one that it was made of."""
-        return map_back(corners, self.matrix)
-
 
 def map_back(corners: NDArray[np.float32], matrix: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Corners, shape (n, 4, 2), where a preprocessed picture's `matrix` brings them."""
+    """Corners in a preprocessed picture, shape (n, 4, 2), in the one it was made of; by its `matrix`."""
     if not len(corners):
         return corners
     points = cv2.perspectiveTransform(corners.reshape(-1, 1, 2).astype(np.float64), matrix)
@@ -65,8 +61,12 @@ def preprocess_picture(pixels: NDArray[np.uint8]) -> PreprocessedPicture:
         forward = step @ forward
     angle = skew(_warped(grey, forward, size))
     if abs(angle) >= LEAST_SKEW:
-        step, size = _rotation(angle, size)
-        forward = step @ forward
+        width, height = size
+        turn = cv2.getRotationMatrix2D((width / 2, height / 2), angle, 1)
+        cos, sin = abs(float(turn[0, 0])), abs(float(turn[0, 1]))
+        size = round(width * cos + height * sin), round(width * sin + height * cos)
+        turn[:, 2] += [(size[0] - width) / 2, (size[1] - height) / 2]
+        forward = np.vstack([turn, [0, 0, 1]]) @ forward
     if size[0] * size[1] < SMALL:
         forward = np.diag([2.0, 2.0, 1.0]) @ forward
         size = (2 * size[0], 2 * size[1])
@@ -85,7 +85,7 @@ def _warped(
 
 
 def paper_corners(grey: NDArray[np.uint8]) -> NDArray[np.float32] | None:
-    """The corners of a sheet brighter than what it lies on, from the top left clockwise, if there is one."""
+    """The corners of a sheet brighter than the surface below, clockwise from the top left, if any."""
     scale = min(1.0, THUMBNAIL / max(grey.shape))
     small = cv2.GaussianBlur(
         cv2.resize(grey, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA), (7, 7), 0
@@ -100,22 +100,18 @@ def paper_corners(grey: NDArray[np.uint8]) -> NDArray[np.float32] | None:
     sheet = cv2.approxPolyDP(outline, 0.03 * cv2.arcLength(outline, closed=True), closed=True)
     if not PAPER[0] <= share <= PAPER[1] or len(sheet) != 4:  # noqa: PLR2004 - a sheet has four corners
         return None
-    if _edge_contrast(np.asarray(small, np.uint8), np.asarray(sheet, np.int32)) < EDGE_CONTRAST:
+    inside = cv2.fillConvexPoly(np.zeros(small.shape, np.uint8), np.asarray(sheet, np.int32), 1)
+    kernel = np.ones((RIM, RIM), np.uint8)
+    rim, around = inside - cv2.erode(inside, kernel), cv2.dilate(inside, kernel) - inside
+    if not around.any() or np.median(small[rim > 0]) - np.median(small[around > 0]) < EDGE_CONTRAST:
         return None
     points = sheet.reshape(4, 2).astype(np.float32) / scale
     around, across = points.sum(axis=1), points[:, 0] - points[:, 1]
     return points[[around.argmin(), across.argmax(), around.argmax(), across.argmin()]]
 
 
-def _edge_contrast(small: NDArray[np.uint8], sheet: NDArray[np.int32]) -> float:
-    inside = cv2.fillConvexPoly(np.zeros(small.shape, np.uint8), sheet, 1)
-    kernel = np.ones((RIM, RIM), np.uint8)
-    rim, around = inside - cv2.erode(inside, kernel), cv2.dilate(inside, kernel) - inside
-    return float(np.median(small[rim > 0]) - np.median(small[around > 0])) if around.any() else 0.0
-
-
 def skew(grey: NDArray[np.uint8]) -> float:
-    """Degrees clockwise by which lines of text fall: turned back by that, they are told apart best."""
+    """Degrees clockwise by which lines of text fall: turned back, they have most contrast."""
     scale = min(1.0, THUMBNAIL / max(grey.shape))
     small = cv2.resize(grey, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
     ink = cv2.morphologyEx(small, cv2.MORPH_BLACKHAT, np.ones((15, 15), np.uint8))
@@ -130,18 +126,8 @@ def skew(grey: NDArray[np.uint8]) -> float:
     return float(steepest) if contrast(steepest) > CLEARLY * contrast(0) else 0.0
 
 
-def _rotation(angle: float, size: tuple[int, int]) -> tuple[NDArray[np.float64], tuple[int, int]]:
-    """Turns a picture of that size back by an angle, and how large it becomes."""
-    width, height = size
-    turn = cv2.getRotationMatrix2D((width / 2, height / 2), angle, 1)
-    cos, sin = abs(float(turn[0, 0])), abs(float(turn[0, 1]))
-    wide, high = round(width * cos + height * sin), round(width * sin + height * cos)
-    turn[:, 2] += [(wide - width) / 2, (high - height) / 2]
-    return np.vstack([turn, [0, 0, 1]]), (wide, high)
-
-
 def _cleaned(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Without noise, shadows and blur, print black on white."""
+    """The picture without noise, shadows and blur, print black on white."""
     # The noise's standard deviation (Immerkær 1996); by the median, not the mean, for print is no noise.
     mask = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)
     noise = float(np.median(np.abs(cv2.filter2D(grey, cv2.CV_32F, mask)))) / (6 * 0.6745)
@@ -155,14 +141,11 @@ def _cleaned(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
     small = cv2.resize(grey, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
     paper = cv2.medianBlur(cv2.dilate(small, np.ones((7, 7), np.uint8)), BACKGROUND)
     paper = cv2.resize(paper, (grey.shape[1], grey.shape[0]), interpolation=cv2.INTER_LINEAR)
-    even = _stretched(np.asarray(cv2.divide(grey, np.maximum(paper, 1), scale=255), np.uint8))
+    even = np.asarray(cv2.divide(grey, np.maximum(paper, 1), scale=255), np.uint8)
+    low, high = np.percentile(even, (DARKEST, BRIGHTEST))
+    stretched = (even.astype(np.float32) - low) * (255 / max(float(high - low), 1))
+    even = np.asarray(np.clip(stretched, 0, 255), np.uint8)
     if noise < NOISY and cv2.Laplacian(even, cv2.CV_64F).var() < BLURRED:
         soft = cv2.GaussianBlur(even, (0, 0), 2)
         even = np.asarray(cv2.addWeighted(even, 2.5, soft, -1.5, 0), np.uint8)
     return even
-
-
-def _stretched(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    low, high = np.percentile(grey, (DARKEST, BRIGHTEST))
-    stretched = (grey.astype(np.float32) - low) * (255 / max(float(high - low), 1))
-    return np.clip(stretched, 0, 255).astype(np.uint8)

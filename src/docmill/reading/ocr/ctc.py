@@ -19,23 +19,23 @@ SPACE = 0.1
 """Probability from which on there is a space between two characters. The recogniser takes the best of
 thousands of characters at each step, and between two words that is often none at all."""
 INKLESS = 1
-"""Pixels in a column that are no ink yet but dirt."""
+"""So few dark pixels in a column are dirt and no ink."""
 EDGE = 3
 """Rows at the top and bottom of a line's picture in which neighbouring lines may show."""
 MARKS = ".:,"
-"""What stands between digits and is easily taken for a space."""
+"""Characters between digits that are easily taken for a space."""
 MARK = 0.02
-"""Probability from which on one of them is rather meant than a space."""
+"""Probability from which on one of them stands rather than a space."""
 RIVAL = 0.03
-"""Probability from which on a character may be meant where another is more probable."""
+"""Probability from which on a character is a rival of a more probable one."""
 
 
 class RecogniserSteps(NamedTuple):
     """A recogniser's answer for one line.
 
     For each step the best character (0 is none), its probability, those of a space and of each of `MARKS`.
-    step_px: how many columns of the line's picture a step is wide. rivals: of a step in doubt, what else it
-    may show, and how probably.
+    step_px: width of a step in columns of the line's picture. rivals: of a step in doubt, other characters
+    and their probabilities.
     """
 
     best: NDArray[np.intp]
@@ -52,7 +52,7 @@ class LineText(NamedTuple):
     places: float32, shape (len(text), 2): start and end of each character as shares of the line's width.
     certainties: shape (len(text),), the probability of each character; 1 of a space.
     score: the mean of those of the characters that are printed.
-    rivals: of each character, what else it may be, and how probably.
+    rivals: of each character, others that it may be, and their probabilities.
     """
 
     text: str
@@ -78,23 +78,23 @@ NO_TEXT = LineText("", np.zeros((0, 2), np.float32), np.zeros(0, np.float32), 0.
 def summarise_steps(
     probabilities: NDArray[np.float32], *, space: int, marks: Sequence[int], step_px: float
 ) -> RecogniserSteps:
-    """probabilities: shape (steps, characters). space, marks: the indices of those characters."""
+    """Summarise probabilities of shape (steps, characters). space, marks: indices of those characters."""
     best = probabilities.argmax(axis=1)
     certainty = probabilities[np.arange(len(best)), best]
     doubtful: list[int] = np.flatnonzero((best != 0) & (certainty < 1 - RIVAL)).tolist()
-    rivals = {step: _rivals(probabilities[step], int(best[step])) for step in doubtful}
+    rivals: dict[int, list[tuple[int, float]]] = {}
+    for step in doubtful:
+        others: list[int] = np.flatnonzero(probabilities[step] >= RIVAL).tolist()
+        rivals[step] = [
+            (other, float(probabilities[step, other])) for other in others if other not in (0, best[step])
+        ]
     return RecogniserSteps(
         best, certainty, probabilities[:, space], probabilities[:, list(marks)], step_px, rivals
     )
 
 
-def _rivals(probabilities: NDArray[np.float32], best: int) -> list[tuple[int, float]]:
-    others: list[int] = np.flatnonzero(probabilities >= RIVAL).tolist()
-    return [(other, float(probabilities[other])) for other in others if other not in (0, best)]
-
-
 def decode(steps: RecogniserSteps, characters: list[str], line: NDArray[np.uint8]) -> LineText:
-    """line: its picture, grey, `HEIGHT` high."""
+    """Decode the steps to text with places. line: its picture, grey, `HEIGHT` high."""
     glyphs = _glyphs(steps, characters)
     if not glyphs:
         return NO_TEXT
@@ -125,9 +125,9 @@ def decode(steps: RecogniserSteps, characters: list[str], line: NDArray[np.uint8
 
 
 def _glyphs(steps: RecogniserSteps, characters: list[str]) -> list[_Glyph]:
-    """The characters but spaces: repetitions of one are one, unless parted by none."""
+    """The characters but spaces: repetitions of a character are one, unless parted by class 0."""
     changes: list[int] = np.flatnonzero(np.diff(steps.best, prepend=-1)).tolist()
-    found: list[_Glyph] = []
+    glyphs: list[_Glyph] = []
     for first, end in pairwise([*changes, len(steps.best)]):
         index = int(steps.best[first])
         if index and not characters[index].isspace():
@@ -136,8 +136,8 @@ def _glyphs(steps: RecogniserSteps, characters: list[str]) -> list[_Glyph]:
                 (characters[other], probability) for other, probability in steps.rivals.get(clearest, ())
             ]
             certainty = float(steps.probabilities[first])
-            found.append(_Glyph(characters[index], first, end - 1, certainty, rivals))
-    return found
+            glyphs.append(_Glyph(characters[index], first, end - 1, certainty, rivals))
+    return glyphs
 
 
 def _edge(ink: NDArray[np.bool_], start_px: float, stop_px: float) -> tuple[float, float]:
@@ -164,9 +164,9 @@ def _between(left: _Glyph, right: _Glyph, steps: RecogniserSteps) -> str:
 
 
 IMPOSSIBLE = 1e-7
-"""Probability of whatever a recogniser holds to be less probable: one look must not forbid a letter."""
+"""Least probability of a character: one look must not forbid a letter."""
 BOLDNESS = 0.5
-"""How much of a letter's thickened copy is in the bolder letter."""
+"""Share of a letter's thickened copy in the bolder letter."""
 
 _PEN = np.ones((2, 2), np.uint8)
 
@@ -194,14 +194,13 @@ def most_likely_reading(looks: Sequence[LineReading], indices: Mapping[str, int]
 
     At least one must have seen text. indices: of the recogniser's characters. space: the index of that one.
     """
-
-    def probability(line: LineText) -> float:
+    lines = [look.line for look in looks if look.line.text]
+    ranks: list[tuple[float, float]] = []
+    for line in lines:
         text = [indices[character] for character in without_spaces(line)]
-        return float(np.logaddexp.reduce([likelihood(look.answer, text, space=space) for look in looks]))
-
-    return max(
-        (look.line for look in looks if look.line.text), key=lambda line: (probability(line), line.score)
-    )
+        likelihoods = [likelihood(look.answer, text, space=space) for look in looks]
+        ranks.append((float(np.logaddexp.reduce(likelihoods)), line.score))
+    return lines[ranks.index(max(ranks))]
 
 
 def likelihood(answer: NDArray[np.float32], text: Sequence[int], *, space: int) -> float:
@@ -217,12 +216,12 @@ def likelihood(answer: NDArray[np.float32], text: Sequence[int], *, space: int) 
     jumps[3::2] = np.diff(text) != 0
     ways = np.zeros(seen.shape[1])
     ways[:2] = seen[0, :2]
-    found = 0.0
+    logarithm = 0.0
     for step in seen[1:]:
         ways[2:] += ways[1:-1] + jumps[2:] * ways[:-2]
         ways[1] += ways[0]
         ways *= step
         total = ways.sum()
-        found += math.log(total)
+        logarithm += math.log(total)
         ways /= total
-    return found + math.log(max(float(ways[-2:].sum()), IMPOSSIBLE))
+    return logarithm + math.log(max(float(ways[-2:].sum()), IMPOSSIBLE))

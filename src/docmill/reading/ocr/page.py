@@ -13,16 +13,16 @@ from docmill.errors import MisconfiguredError
 from docmill.model.document import Page, Words
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
-from docmill.reading.images.preprocess import PreprocessedPicture, preprocess_picture
+from docmill.reading.images.preprocess import map_back, preprocess_picture
 from docmill.reading.layout.reading_order import arrange_words
-from docmill.reading.ocr import line_geometry
+from docmill.reading.ocr import text_lines
 from docmill.reading.text.quality import page_quality
 
 MAX_SKEW = 0.3
 """Radians; a page whose lines slant more is not skewed but turned."""
 WORD = re.compile(r"\S+")
 LONG = 6
-"""Characters from which on a line's slant can be believed."""
+"""Characters that a line needs so that its slant is believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +54,16 @@ class Engine(Protocol):
 
 def page_words(recognised: RecognisedLines, *, width_px: int, height_px: int) -> Words:
     """Words in rows: a label and its value that stand side by side are one line."""
-    upright = _deskewed(recognised)
-    pieces = (
-        np.concatenate([upright.min(axis=1), upright.max(axis=1)], axis=1)
-        if len(upright)
-        else upright.reshape(0, 4)
-    )
+    # Lines as pieces of rows, turned back by their median slant.
+    upright = recognised.corners
+    if len(upright):
+        across = upright[:, 1] - upright[:, 0]
+        long = (across[:, 0] > 0) & (np.array([len(text) for text in recognised.texts]) >= LONG)
+        angle = float(np.median(np.arctan2(across[long, 1], across[long, 0]))) if long.any() else 0.0
+        if abs(angle) <= MAX_SKEW:
+            cos, sin = np.cos(-angle), np.sin(-angle)
+            upright = upright @ np.array([[cos, sin], [-sin, cos]], np.float32)
+    pieces = np.concatenate([upright.min(axis=1), upright.max(axis=1)], axis=1)
     texts: list[str] = []
     owners: list[int] = []
     boxes: list[NDArray[np.float32]] = []
@@ -72,7 +76,7 @@ def page_words(recognised: RecognisedLines, *, width_px: int, height_px: int) ->
             start, stop = float(places[match.start(), 0]), float(places[match.end() - 1, 1])
             texts.append(match.group())
             owners.append(line)
-            boxes.append(_part(recognised.corners[line], start, stop))
+            boxes.append(_box_of_stretch(recognised.corners[line], start, stop))
     scale = np.array([width_px, height_px] * 2, np.float32)
     owner_column = np.array(owners, np.int32)
     return arrange_words(
@@ -84,21 +88,7 @@ def page_words(recognised: RecognisedLines, *, width_px: int, height_px: int) ->
     )
 
 
-def _deskewed(recognised: RecognisedLines) -> NDArray[np.float32]:
-    """The corners, turned back by the lines' median slant."""
-    corners = recognised.corners
-    if not len(corners):
-        return corners
-    across = corners[:, 1] - corners[:, 0]
-    long = (across[:, 0] > 0) & (np.array([len(text) for text in recognised.texts]) >= LONG)
-    angle = float(np.median(np.arctan2(across[long, 1], across[long, 0]))) if long.any() else 0.0
-    if abs(angle) > MAX_SKEW:
-        return corners
-    cos, sin = np.cos(-angle), np.sin(-angle)
-    return corners @ np.array([[cos, sin], [-sin, cos]], np.float32)
-
-
-def _part(corners: NDArray[np.float32], start: float, stop: float) -> NDArray[np.float32]:
+def _box_of_stretch(corners: NDArray[np.float32], start: float, stop: float) -> NDArray[np.float32]:
     """The upright box around a stretch of a line."""
     top, bottom = corners[1] - corners[0], corners[2] - corners[3]
     points = np.array(
@@ -112,19 +102,14 @@ def _part(corners: NDArray[np.float32], start: float, stop: float) -> NDArray[np
     return np.concatenate([points.min(axis=0), points.max(axis=0)])
 
 
-class PictureSize(Protocol):
+class PictureSize(NamedTuple):
     """Size of a page's picture, in pixels and points. rotation: as in `Page`."""
 
-    @property
-    def width_px(self) -> int: ...  # noqa: D102
-    @property
-    def height_px(self) -> int: ...  # noqa: D102
-    @property
-    def width_pt(self) -> float: ...  # noqa: D102
-    @property
-    def height_pt(self) -> float: ...  # noqa: D102
-    @property
-    def rotation(self) -> int: ...  # noqa: D102
+    width_px: int
+    height_px: int
+    width_pt: float
+    height_pt: float
+    rotation: int
 
 
 class PictureReading(NamedTuple):
@@ -137,27 +122,35 @@ class PictureReading(NamedTuple):
 def recognise_page(
     engine: Engine, picture: Picture, options: ReadingOptions, *, number: int = 1
 ) -> PictureReading:
-    """The page as the engine reads it; below `options.quality_threshold` the better of two readings.
+    """Recognise a page; below `options.quality_threshold` the better of two readings.
 
-    The second is of the picture preprocessed and, for an engine that does not tell which way up a page
-    stands, turned. Boxes are those of the page as displayed. number: of the page in its document.
+    The second is of the picture preprocessed and, for an engine that does not turn pages upright, turned.
+    Boxes are those of the page as displayed. number: of the page in its document.
     """
+    height_px, width_px = picture.pixels.shape[:2]
+    size = PictureSize(width_px, height_px, picture.width_pt, picture.height_pt, picture.rotation)
     first = engine.recognise(picture.pixels)
-    page = build_page(first, picture, number)
+    page = build_page(first, size, number)
     if page.quality >= options.quality_threshold:
         return PictureReading(page)
     better = preprocess_picture(picture.pixels)
     read = engine.recognise(better.pixels)
-    upright = line_geometry.turn_picture(better.pixels, read.turn or 0)
+    turn = read.turn or 0
+    upright = text_lines.turn_picture(better.pixels, turn)
+    # The lines read in the preprocessed picture, where they stand in the picture itself.
+    height, width = upright.shape[:2]
+    lying = text_lines.turn_corners(read.corners, -turn % 360, width_px=width, height_px=height)
+    corners = map_back(lying, better.matrix)
+    corners = text_lines.turn_corners(corners, turn, width_px=width_px, height_px=height_px)
     readings = [
         PictureReading(page),
-        PictureReading(build_page(_brought_back(read, better, picture), picture, number), upright),
+        PictureReading(build_page(replace(read, corners=corners), size, number), upright),
     ]
     if first.turn is None:
-        for turn in line_geometry.likely_turns(picture.pixels):
-            read = engine.recognise(line_geometry.turn_picture(picture.pixels, turn))
-            readings.append(PictureReading(build_page(replace(read, turn=turn), picture, number)))
-    return max(readings, key=lambda seen: characters_right(seen.page))
+        for turn in text_lines.likely_turns(picture.pixels):
+            read = engine.recognise(text_lines.turn_picture(picture.pixels, turn))
+            readings.append(PictureReading(build_page(replace(read, turn=turn), size, number)))
+    return max(readings, key=lambda reading: characters_right(reading.page))
 
 
 def characters_right(page: Page) -> float:
@@ -165,27 +158,10 @@ def characters_right(page: Page) -> float:
     return page.quality * sum(map(len, page.words.texts))
 
 
-def _brought_back(read: RecognisedLines, better: PreprocessedPicture, picture: Picture) -> RecognisedLines:
-    """Map lines read in the preprocessed picture back to the picture itself."""
-    height_px, width_px = better.pixels.shape[:2]
-    turn = read.turn or 0
-    if turn % 180:
-        height_px, width_px = width_px, height_px
-    lying = line_geometry.turn_corners(read.corners, -turn % 360, width_px=width_px, height_px=height_px)
-    height_px, width_px = picture.pixels.shape[:2]
-    corners = line_geometry.turn_corners(better.back(lying), turn, width_px=width_px, height_px=height_px)
-    return replace(read, corners=corners)
-
-
-def build_page(read: RecognisedLines, shown: PictureSize, number: int) -> Page:
+def build_page(read: RecognisedLines, size: PictureSize, number: int) -> Page:
     """Build the page from recognised lines, upright as the engine turned it."""
     turn = read.turn or 0
-    width_pt, height_pt, width_px, height_px = (
-        shown.width_pt,
-        shown.height_pt,
-        shown.width_px,
-        shown.height_px,
-    )
+    width_px, height_px, width_pt, height_pt, rotation = size
     if turn % 180:
         width_pt, height_pt, width_px, height_px = height_pt, width_pt, height_px, width_px
     words = page_words(read, width_px=width_px, height_px=height_px)
@@ -196,7 +172,7 @@ def build_page(read: RecognisedLines, shown: PictureSize, number: int) -> Page:
         words=words,
         source="ocr",
         quality=page_quality(words),
-        rotation=(shown.rotation + turn) % 360,
+        rotation=(rotation + turn) % 360,
     )
 
 
@@ -206,7 +182,7 @@ LOCAL = ("rapidocr", "tesseract")
 
 @cache
 def local_engine(name: str, options: ReadingOptions) -> Engine:
-    """This process's engine of that name. Raises MisconfiguredError for a name that no engine has."""
+    """This process's engine of that name. Raises MisconfiguredError for an unknown name."""
     match name:
         case "rapidocr":
             from docmill.reading.ocr import rapid  # noqa: PLC0415 - takes memory that others can do without

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.errors import MisconfiguredError
-from docmill.reading.ocr import ctc, detection, line_geometry
+from docmill.reading.ocr import ctc, text_lines
 from docmill.reading.ocr.ctc import LineReading, LineText
-from docmill.reading.ocr.detection import line_corners
 from docmill.reading.ocr.page import RecognisedLines
 from docmill.reading.ocr.spelling import correct_spelling
 
@@ -32,13 +31,13 @@ class Network:
     """One network. It takes pictures as `network_input` makes them."""
 
     def __init__(self, task: Task) -> None:
-        # It tells its makers what it runs, from a thread of its own, unless this is said before it is loaded.
+        # Set before loading: otherwise a thread of the library reports usage to its makers.
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-        runtime: Any = import_module("onnxruntime")  # it tells no types
+        runtime: Any = import_module("onnxruntime")  # it has no types
         runtime.disable_telemetry_events()
         options = runtime.SessionOptions()
         options.log_severity_level = 4
-        options.enable_cpu_mem_arena = False  # what a large page took would never be given back
+        options.enable_cpu_mem_arena = False  # the memory of a large page would never be released
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # processes share out the cores
         self._session = runtime.InferenceSession(
             str(model_file(task)), options, providers=["CPUExecutionProvider"]
@@ -48,7 +47,7 @@ class Network:
         self._failures: tuple[type[Exception], ...] = (states.Fail, states.RuntimeException)
 
     def __call__(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The network's first answer. Raises MemoryError."""
+        """The network's first output. Raises MemoryError."""
         try:
             return np.asarray(self._session.run(None, {self._input: batch})[0], np.float32)
         except self._failures as error:
@@ -81,15 +80,15 @@ def network_input(bgr: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 MAX_ELONGATION = 5
-"""Long over short side that is read as it is: beyond, enlarging the short side takes too much memory."""
+"""Largest ratio of long to short side: beyond, enlarging the short side takes too much memory."""
 NARROWEST = 48
 """Pixels that a line's picture must be wide to be recognised."""
 BELIEVED = 0.5
-"""RapidOCR's own: what has a lower score is no text."""
+"""RapidOCR's own: a line with a lower score is no text."""
 SURE = 0.7
 """A line with a character less probable is looked at again."""
 TALLER = 0.08
-"""How much more of the picture there is above and below a line in its third look, in line heights."""
+"""Margin above and below a line in its third reading, in line heights."""
 TURNER_SIZE = (48, 192)
 """Height and width in which the classifier takes a line."""
 ASKED = 3
@@ -114,94 +113,97 @@ class RapidEngine:
 
         letter_px: the usual height of letters, for a picture that shows too few of them to tell.
         """
-        bgr = _not_too_long(np.ascontiguousarray(pixels[:, :, ::-1]))
-        corners = self._found(bgr, letter_px)
+        bgr = np.ascontiguousarray(pixels[:, :, ::-1])
+        height, width = bgr.shape[:2]
+        below, right = max(0, width // MAX_ELONGATION - height), max(0, height // MAX_ELONGATION - width)
+        if below or right:  # white beside a side that is too short
+            bgr = np.pad(bgr, ((0, below), (0, right), (0, 0)), constant_values=255)
+        corners = self._find_lines(bgr, letter_px)
         turn = self._turn(bgr, corners)
-        upright = line_geometry.turn_picture(bgr, turn)
+        upright = text_lines.turn_picture(bgr, turn)
         if turn:  # searched anew, for lines that stand are found less well
-            corners = self._found(upright, letter_px)
-        read = [self._best(upright, line) for line in corners]
+            corners = self._find_lines(upright, letter_px)
+        read = [self._read_line(upright, line) for line in corners]
         # From the turned padded picture to the turned picture as it was given.
         height, width = upright.shape[:2]
-        lying = line_geometry.turn_corners(corners, -turn % 360, width_px=width, height_px=height)
+        lying = text_lines.turn_corners(corners, -turn % 360, width_px=width, height_px=height)
         height, width = pixels.shape[:2]
-        corners = line_geometry.turn_corners(lying, turn, width_px=width, height_px=height)
+        corners = text_lines.turn_corners(lying, turn, width_px=width, height_px=height)
         kept = [index for index, line in enumerate(read) if line.text and line.score >= BELIEVED]
         return RecognisedLines(
             correct_spelling([read[index] for index in kept]),
-            line_geometry.start_at_text(corners[kept]),
+            text_lines.start_at_text(corners[kept]),
             np.array([read[index].score for index in kept], np.float32),
             places=[read[index].places for index in kept],
             turn=turn,
         )
 
-    def _found(self, bgr: NDArray[np.uint8], letter_px: float | None) -> NDArray[np.float32]:
-        """The corners of all lines."""
+    def _find_lines(self, bgr: NDArray[np.uint8], letter_px: float | None) -> NDArray[np.float32]:
+        """Find the corners of all lines."""
         height, width = bgr.shape[:2]
-        spots = detection.find_spots(bgr)
-        small = detection.detection_size(height, width, letter_px or detection.letter_height(spots))
-        large = detection.detection_size(height, width)
-        corners = self._searched(bgr, small)
-        if small[0] < large[0] and detection.has_small_print(
+        spots = text_lines.find_spots(bgr)
+        small = text_lines.detection_size(height, width, letter_px or text_lines.letter_height(spots))
+        large = text_lines.detection_size(height, width)
+        corners = self._search_lines(bgr, small)
+        if small[0] < large[0] and text_lines.has_small_print(
             spots, corners, (height, width), small[0] / height
         ):
-            more = self._searched(bgr, large)
-            return np.concatenate([more, line_geometry.lines_outside(corners, more, (height, width))])
+            more = self._search_lines(bgr, large)
+            return np.concatenate([more, text_lines.lines_outside(corners, more, (height, width))])
         return corners
 
-    def _searched(self, bgr: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.float32]:
-        """The corners of the lines that are to be seen in a picture made as small as that."""
+    def _search_lines(self, bgr: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.float32]:
+        """Find the corners of lines in the picture reduced to that size."""
         seen = np.asarray(cv2.resize(bgr, size[::-1]), np.uint8)
         height, width = bgr.shape[:2]
-        return line_corners(self._detector(network_input(seen))[0, 0], height=height, width=width)
+        return text_lines.line_corners(self._detector(network_input(seen))[0, 0], height=height, width=width)
 
     def _turn(self, bgr: NDArray[np.uint8], corners: NDArray[np.float32]) -> int:
-        """By how much the picture must be turned clockwise for its text to stand upright."""
+        """Degrees clockwise by which the picture must be turned for its text to stand upright."""
         if not len(corners):
             return 0
-        turn = 90 if line_geometry.is_sideways(corners) else 0
+        turn = 90 if text_lines.is_sideways(corners) else 0
         height, width = bgr.shape[:2]
-        asked = corners[line_geometry.longest_lines(corners)]
-        asked = line_geometry.turn_corners(asked, turn, width_px=width, height_px=height)
-        upright = line_geometry.turn_picture(bgr, turn)
-        sample = [line_geometry.crop_line(upright, line) for line in asked]
-        suspected = sum(map(self._looks_turned, sample)) * 2 > len(sample)
-        return turn + 180 if suspected and self._reads_better_turned(sample[:ASKED]) else turn
+        longest = corners[text_lines.longest_lines(corners)]
+        longest = text_lines.turn_corners(longest, turn, width_px=width, height_px=height)
+        upright = text_lines.turn_picture(bgr, turn)
+        sample = [text_lines.crop_line(upright, line) for line in longest]
+        if sum(map(self._looks_turned, sample)) * 2 <= len(sample):
+            return turn
+        # The classifier errs on some typefaces: the recogniser must read some lines better turned.
+        sample = sample[:ASKED]
+        upright_score, turned_score = (
+            sum(self._look(text_lines.scale_line(line, height=ctc.HEIGHT)).line.score for line in lines)
+            for lines in (sample, [text_lines.turn_picture(line, 180) for line in sample])
+        )
+        return turn + 180 if turned_score > upright_score else turn
 
     def _looks_turned(self, line: NDArray[np.uint8]) -> bool:
         """True if the classifier takes the line to be upside down."""
         height, width = TURNER_SIZE
         seen = np.zeros((1, 3, height, width), np.float32)
-        fitted = line_geometry.scale_line(line, height=height)
+        fitted = text_lines.scale_line(line, height=height)
         if fitted.shape[1] > width:
             fitted = np.asarray(cv2.resize(fitted, (width, height)), np.uint8)
         seen[..., : fitted.shape[1]] = network_input(fitted)
         upright, turned = self._turner(seen)[0]
         return bool(turned > upright)
 
-    def _reads_better_turned(self, sample: list[NDArray[np.uint8]]) -> bool:
-        """True if the recogniser reads the lines better turned; the classifier errs on some typefaces."""
-        upright, turned = (
-            sum(self._look(line_geometry.scale_line(line, height=ctc.HEIGHT)).line.score for line in some)
-            for some in (sample, [line_geometry.turn_picture(line, 180) for line in sample])
-        )
-        return turned > upright
+    def _read_line(self, upright: NDArray[np.uint8], corners: NDArray[np.float32]) -> LineText:
+        """Read a line of a picture.
 
-    def _best(self, upright: NDArray[np.uint8], corners: NDArray[np.float32]) -> LineText:
-        """The text of one line of a picture.
-
-        What is doubtful is looked at again with bolder print, and a third time with more around it where the
-        two looks differ.
+        A doubtful line is read again with bolder print, and a third time with more around it where the two
+        readings differ.
         """
-        plain = line_geometry.scale_line(line_geometry.crop_line(upright, corners), height=ctc.HEIGHT)
+        plain = text_lines.scale_line(text_lines.crop_line(upright, corners), height=ctc.HEIGHT)
         first = self._look(plain)
         if first.line.certainties.min(initial=1) >= SURE:
             return first.line
         second = self._look(ctc.embolden(plain))
         if ctc.without_spaces(first.line) == ctc.without_spaces(second.line):
             return first.line
-        wider = line_geometry.crop_line(upright, line_geometry.with_margin(corners, TALLER))
-        third = self._look(line_geometry.scale_line(wider, height=ctc.HEIGHT, width=plain.shape[1]))
+        wider = text_lines.crop_line(upright, text_lines.with_margin(corners, TALLER))
+        third = self._look(text_lines.scale_line(wider, height=ctc.HEIGHT, width=plain.shape[1]))
         return ctc.most_likely_reading([first, second, third], self._indices, space=self._space)
 
     def _look(self, line: NDArray[np.uint8]) -> LineReading:
@@ -222,15 +224,6 @@ class RapidEngine:
         )
         grey = np.asarray(cv2.cvtColor(line, cv2.COLOR_BGR2GRAY), np.uint8)
         return LineReading(answer, ctc.decode(steps, self._characters, grey))
-
-
-def _not_too_long(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The picture, with white added to a side that is all too short."""
-    height, width = pixels.shape[:2]
-    below, right = max(0, width // MAX_ELONGATION - height), max(0, height // MAX_ELONGATION - width)
-    if not below and not right:
-        return pixels
-    return np.pad(pixels, ((0, below), (0, right), (0, 0)), constant_values=255)
 
 
 @cache

@@ -40,11 +40,11 @@ FOLLOWING: dict[str, tuple[float, ...]] = {
     " .": (-2.23, -3.82, -0.76, -2.81, -1.06),
     "  ": (-0.28, -3.41, -1.86, -3.24, -4.11),
 }
-"""How probable each of `KINDS` is after two others, as logarithms. By `bench character_sequences`."""
+"""Log probability of each of `KINDS` after two others. By `bench character_sequences`."""
 FOREIGN = -6.0
 """The same of a character that is none of these kinds."""
 WEIGHT = 0.5
-"""Of the kinds beside what the recogniser sees."""
+"""Weight of the kinds beside the probabilities of the recogniser."""
 
 Alternative = tuple[str, float]
 
@@ -60,16 +60,16 @@ def settle_classes(line: LineText) -> str:
             line.text, line.certainties.tolist(), line.rivals, strict=True
         )
     ]
-    if all(len(some) == 1 for some in choices):
+    if all(len(alternatives) == 1 for alternatives in choices):
         return line.text
-    sure = [some[0][0] for some in choices if len(some) == 1]
-    if any(character.isalpha() and not kind_of(character) for character in sure):
+    certain = [alternatives[0][0] for alternatives in choices if len(alternatives) == 1]
+    if any(character.isalpha() and not kind_of(character) for character in certain):
         return line.text
     return _likeliest(choices)
 
 
 def kind_of(character: str) -> str:
-    """One of `KINDS`; empty for a character that is of none."""
+    """One of `KINDS`; empty for a character of none of them."""
     if character.isspace():
         return " "
     if character.isalpha() and unicodedata.name(character, "").startswith("LATIN "):
@@ -88,19 +88,19 @@ def _choices(character: str, certainty: float, rivals: Sequence[Alternative]) ->
         exchangeable = other and (not kind or (kind in "Aa0" and other in "Aa0"))
         if exchangeable and (other not in best or probability > best[other][1]):
             best[other] = rival, probability
-    return [(some, math.log(probability)) for some, probability in best.values()]
+    return [(alternative, math.log(probability)) for alternative, probability in best.values()]
 
 
 def _likeliest(choices: Sequence[Sequence[Alternative]]) -> str:
     """The most likely text by the recogniser's probabilities and the order of kinds (Viterbi's algorithm)."""
     ways = {"  ": (0.0, "")}
-    for some in [*choices, [(" ", 0.0)]]:
+    for alternatives in [*choices, [(" ", 0.0)]]:
         longer = dict[str, tuple[float, str]]()
         for before, (so_far, text) in ways.items():
-            for character, seen in some:
+            for character, likelihood in alternatives:
                 kind = kind_of(character)
                 fits = FOLLOWING[before][KINDS.index(kind)] if kind else FOREIGN
-                way = so_far + seen + WEIGHT * fits, text + character
+                way = so_far + likelihood + WEIGHT * fits, text + character
                 ending = before[1] + (kind or ".")
                 longer[ending] = max(way, longer.get(ending, way))
         ways = longer
@@ -110,13 +110,13 @@ def _likeliest(choices: Sequence[Sequence[Alternative]]) -> str:
 RARE = 0.01
 """Of the letters of a page: a language with accents has more of them."""
 CERTAIN = 0.97
-"""An accent as probable as that is believed on any page."""
+"""An accent of this probability is believed on any page."""
 IDEOGRAPHIC = re.compile(r"[\u3040-\u30fa\u3105-\u312f\u3400-\u4dff\u4e01-\u9fff\uac00-\ud7af]")
 """Letters of Chinese, Japanese and Korean, without the strokes that are taken for dashes."""
 STROKES = {ord(stroke): "-" for stroke in "\u4e00\u30fc\u2014\u2013\u2015"}
 FULL_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {0x3000: " "}
 LATIN = {**FULL_WIDTH, **STROKES, 0x3002: ".", 0x3001: ",", 0xD7: "x"}
-"""What stands for what in a line that has no ideographs."""
+"""Replacements in a line without ideographs."""
 OH_IN_NUMBER = re.compile(
     r"(?<![^\W_])(?=[\d.,:/-]*\d[\d.,:/-]*[\dOo])(?:[\dOo]+[.,:/-]?)*\d[\dOo.,:/-]*(?![^\W_])"
 )
@@ -127,30 +127,28 @@ WORD = re.compile(r"\S+")
 def correct_spelling(lines: Sequence[LineText]) -> list[str]:
     """Correct the texts of one page's lines; each keeps its length."""
     letters = [character for line in lines for character in line.text if character.isalpha()]
-    accented = sum(_plain(letter) != letter for letter in letters)
-    return [_corrected(line, plain=accented <= RARE * len(letters)) for line in lines]
+    has_accents = sum(_without_accent(letter) != letter for letter in letters) > RARE * len(letters)
+    texts: list[str] = []
+    for line in lines:
+        text = settle_classes(line)
+        if not has_accents:
+            text = "".join(
+                _without_accent(character) if certainty < CERTAIN else character
+                for character, certainty in zip(text, line.certainties.tolist(), strict=True)
+            )
+        if not IDEOGRAPHIC.search(text):
+            text = text.translate(LATIN)
+        texts.append(WORD.sub(_correct_digits, text))
+    return texts
 
 
-def _corrected(line: LineText, *, plain: bool) -> str:
-    text = settle_classes(line)
-    if plain:
-        certainties = line.certainties.tolist()
-        text = "".join(
-            _plain(character) if certainty < CERTAIN else character
-            for character, certainty in zip(text, certainties, strict=True)
-        )
-    if not IDEOGRAPHIC.search(text):
-        text = text.translate(LATIN)
-    return WORD.sub(lambda found: _digits(found.group()), text)
-
-
-def _plain(character: str) -> str:
+def _without_accent(character: str) -> str:
     """A Latin letter without its accent; any other character as it is."""
     base = unicodedata.normalize("NFD", character)[0]
     return base if base.isascii() else character
 
 
-def _digits(word: str) -> str:
-    """An O among digits is a zero, and a zero among capitals an O."""
-    word = OH_IN_NUMBER.sub(lambda found: found.group().replace("O", "0").replace("o", "0"), word)
+def _correct_digits(match: re.Match[str]) -> str:
+    """A word in which an O among digits is a zero, and a zero among capitals an O."""
+    word = OH_IN_NUMBER.sub(lambda digits: digits[0].replace("O", "0").replace("o", "0"), match[0])
     return ZERO_IN_WORD.sub("O", word)

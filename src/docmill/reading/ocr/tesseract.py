@@ -1,4 +1,4 @@
-"""Tesseract: a program of the system's, asked through its standard input and output."""
+"""Tesseract: a program of the system, called through its standard input and output."""
 
 import csv
 import os
@@ -7,7 +7,6 @@ import subprocess
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,37 +15,18 @@ from docmill.errors import BadModelOutputError, CrashedError, MisconfiguredError
 from docmill.reading.ocr.page import RecognisedLines
 
 PLACES = os.pathsep.join(("/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin"))
-"""Where the program is looked for; processes that read files inherit no search path."""
+"""Search path for the program; processes that read files inherit none."""
 ABSENT = (
     "Tesseract is not installed; run: apt-get install tesseract-ocr tesseract-ocr-deu (or other languages)"
 )
 CODES = {
-    "cs": "ces",
-    "da": "dan",
-    "de": "deu",
-    "el": "ell",
-    "en": "eng",
-    "es": "spa",
-    "fi": "fin",
-    "fr": "fra",
-    "hu": "hun",
-    "it": "ita",
-    "nl": "nld",
-    "no": "nor",
-    "pl": "pol",
-    "pt": "por",
-    "ro": "ron",
-    "ru": "rus",
-    "sv": "swe",
-    "tr": "tur",
-    "uk": "ukr",
-    "zh": "chi_sim",
-    "ja": "jpn",
-    "ko": "kor",
-}
+    "cs": "ces", "da": "dan", "de": "deu", "el": "ell", "en": "eng", "es": "spa", "fi": "fin", "fr": "fra",
+    "hu": "hun", "it": "ita", "nl": "nld", "no": "nor", "pl": "pol", "pt": "por", "ro": "ron", "ru": "rus",
+    "sv": "swe", "tr": "tur", "uk": "ukr", "zh": "chi_sim", "ja": "jpn", "ko": "kor",
+}  # fmt: skip
 """ISO 639-1 to the names of Tesseract's models; another language goes by that name itself."""
 USUAL = ("eng", "deu", "fra", "spa", "ita", "nld", "por", "pol")
-"""Taken where they are installed and no languages are set. Each costs time on every page."""
+"""Models for when no languages are set, as far as installed. Each costs time on every page."""
 _WORD_LEVEL = 5
 _COLUMNS = 12
 _LIMIT_S = 50.0
@@ -55,14 +35,14 @@ _LIST_LIMIT_S = 10.0
 
 def program() -> Path:
     """Path of the program. Raises MisconfiguredError if it is not installed."""
-    found = shutil.which("tesseract", path=PLACES)
-    if found is None:
+    path = shutil.which("tesseract", path=PLACES)
+    if path is None:
         raise MisconfiguredError(ABSENT)
-    return Path(found)
+    return Path(path)
 
 
 def installed_models(tesseract: Path) -> list[str]:
-    """The languages it can read, by its own names. Raises MisconfiguredError if it does not run."""
+    """Tesseract's names of the models that are installed. Raises MisconfiguredError if it does not run."""
     # The same order as --list-langs gives; "osd" tells only which way up a page is.
     lines = _output([tesseract, "--list-langs"], limit_s=_LIST_LIMIT_S).decode(errors="replace").splitlines()
     return [line.strip() for line in lines[1:] if line.strip() and line.strip() != "osd"]
@@ -122,47 +102,32 @@ def _output(command: Sequence[Path | str], given: bytes = b"", *, limit_s: float
     return done.stdout
 
 
-class _Word(NamedTuple):
-    """A row of the table. line: block, paragraph and line; left to height: pixels."""
-
-    line: tuple[str, str, str]
-    left: float
-    top: float
-    width: float
-    height: float
-    confidence: float
-    text: str
-
-
-def _word(row: Sequence[str]) -> _Word:
-    left, top, width, height, confidence = (float(value) for value in row[6:11])
-    return _Word((row[2], row[3], row[4]), left, top, width, height, confidence, row[11].strip())
-
-
 def parse_table(table: str) -> RecognisedLines:
-    """Parse a table in Tesseract's TSV format, a word an entry. Raises BadModelOutputError."""
+    """Parse a table in Tesseract's TSV format, a word an entry. Raises BadModelOutputError.
+
+    Corners are the words' upright boxes, with the slant of their lines in the upper and lower edges.
+    """
+    lines: list[tuple[str, ...]] = []  # block, paragraph and line of each word
+    numbers: list[list[float]] = []  # left, top, width, height, confidence
+    texts: list[str] = []
     try:
         rows = [row for row in csv.reader(table.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE) if row]
-        words = [_word(row) for row in rows[1:] if len(row) == _COLUMNS and int(row[0]) == _WORD_LEVEL]
+        for row in rows[1:]:
+            if len(row) == _COLUMNS and int(row[0]) == _WORD_LEVEL:
+                values = list(map(float, row[6:11]))
+                text = row[11].strip()
+                if text and values[-1] >= 0:
+                    lines.append(tuple(row[2:5]))
+                    numbers.append(values)
+                    texts.append(text)
     except ValueError as error:
         raise BadModelOutputError("Tesseract answered with something that is no table of words") from error
-    words = [word for word in words if word.text and word.confidence >= 0]
-    if not words:
-        return RecognisedLines([], np.zeros((0, 4, 2), np.float32), np.zeros(0, np.float32))
-    return RecognisedLines(
-        [word.text for word in words],
-        _corners(words),
-        np.clip(np.array([word.confidence / 100 for word in words], np.float32), 0, 1, dtype=np.float32),
-    )
-
-
-def _corners(words: Sequence[_Word]) -> NDArray[np.float32]:
-    """The words' upright boxes, with the slant of their lines in the upper and lower edges."""
-    boxes = np.array([(word.left, word.top, word.width, word.height) for word in words], np.float32)
-    x0, y0, x1, y1 = boxes[:, 0], boxes[:, 1], boxes[:, 0] + boxes[:, 2], boxes[:, 1] + boxes[:, 3]
+    columns = np.array(numbers, np.float32).reshape(-1, 5)
+    left, top, width, height, _ = columns.T
+    x0, y0, x1, y1 = left, top, left + width, top + height
     centres_x, centres_y = (x0 + x1) / 2, (y0 + y1) / 2
-    rise = np.zeros(len(words), np.float32)
-    for _, group in groupby(range(len(words)), key=lambda index: words[index].line):
+    rise = np.zeros(len(texts), np.float32)
+    for _, group in groupby(range(len(texts)), key=lines.__getitem__):
         members = list(group)
         first, last = members[0], members[-1]
         if (across := float(centres_x[last] - centres_x[first])) > 0:
@@ -171,5 +136,7 @@ def _corners(words: Sequence[_Word]) -> NDArray[np.float32]:
     # The box around the four corners stays Tesseract's.
     top_left, top_right = y0 - np.minimum(rise, 0), y0 + np.maximum(rise, 0)
     bottom_right, bottom_left = y1 + np.minimum(rise, 0), y1 - np.maximum(rise, 0)
-    corners = [(x0, top_left), (x1, top_right), (x1, bottom_right), (x0, bottom_left)]
-    return np.stack([np.stack(corner, axis=1) for corner in corners], axis=1).astype(np.float32)
+    edges = [(x0, top_left), (x1, top_right), (x1, bottom_right), (x0, bottom_left)]
+    corners = np.stack([np.stack(corner, axis=1) for corner in edges], axis=1).astype(np.float32)
+    scores = np.array([values[-1] / 100 for values in numbers], np.float32)
+    return RecognisedLines(texts, corners, np.clip(scores, 0, 1, dtype=np.float32))
