@@ -1,5 +1,6 @@
 """MAPI properties, by number, and compressed rich text, as Outlook's files have them ([MS-OXPROPS])."""
 
+import contextlib
 import struct
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -19,6 +20,8 @@ CONTENT, LONG_NAME, SHORT_NAME, SHOWN_NAME = 0x3701, 0x3707, 0x3704, 0x3001
 CONTENT_ID, MEDIA_TYPE, IS_HIDDEN = 0x3712, 0x370E, 0x7FFE
 
 TEXT_8, TEXT_16, BINARY, OBJECT, TIME = 0x001E, 0x001F, 0x0102, 0x000D, 0x0040
+VARIABLE = frozenset({TEXT_8, TEXT_16, BINARY, OBJECT})
+"""Kinds of values of variable length."""
 
 MOST_RICH_BYTES = 20_000_000
 
@@ -36,7 +39,7 @@ Properties = Mapping[int, Value]
 
 
 def text(properties: Properties, *numbers: int) -> str:
-    """The first of these properties that says something."""
+    """The first of these properties that is not empty."""
     for number in numbers:
         value = properties.get(number)
         if isinstance(value, str) and value.strip("\0 \r\n"):
@@ -45,31 +48,32 @@ def text(properties: Properties, *numbers: int) -> str:
 
 
 def fields(properties: Properties) -> dict[str, str]:
-    """The lines of a mail's head."""
+    """The header fields of a mail."""
     name, address = text(properties, SENDER_NAME), text(properties, SENDER_SMTP, SENDER_ADDRESS)
-    sender = f"{name} <{address}>" if "@" in address and address != name else name or address
-    sent_at = properties.get(SENT_AT) or properties.get(ARRIVED_AT)
+    ticks = properties.get(SENT_AT) or properties.get(ARRIVED_AT)
+    date = ""
+    if isinstance(ticks, int):
+        with contextlib.suppress(OverflowError, ValueError):
+            date = format_datetime(_EPOCH + timedelta(microseconds=ticks // 10))
     return {
-        "From": sender,
+        "From": f"{name} <{address}>" if "@" in address and address != name else name or address,
         "To": text(properties, TO),
         "Cc": text(properties, CC),
         "Bcc": text(properties, BCC),
-        "Date": _date(sent_at) if isinstance(sent_at, int) else "",
+        "Date": date,
         "Subject": text(properties, SUBJECT),
     }
 
 
 def writing(properties: Properties) -> MailText:
     """The body in every form that is there."""
-    page = properties.get(PAGE_BODY)
-    rich = properties.get(RICH_BODY)
-    charset = charset_of(properties.get(BODY_CODE_PAGE))
-    return MailText(
-        text(properties, BODY) or None,
-        page if isinstance(page, bytes | str) else None,
-        _rich_or_none(rich) if isinstance(rich, bytes) else None,
-        charset,
-    )
+    page, compressed = properties.get(PAGE_BODY), properties.get(RICH_BODY)
+    rich = None
+    if isinstance(compressed, bytes):
+        with contextlib.suppress(CorruptError):
+            rich = rich_text(compressed)
+    page = page if isinstance(page, bytes | str) else None
+    return MailText(text(properties, BODY) or None, page, rich, charset_of(properties.get(BODY_CODE_PAGE)))
 
 
 def name(properties: Properties) -> str:
@@ -84,27 +88,17 @@ def charset_of(code_page: Value | None) -> str | None:
     return {65001: "utf-8", 20127: "ascii", 28591: "latin-1"}.get(code_page, f"cp{code_page}")
 
 
-def decode_text(value: bytes, charset: str | None) -> str:
-    """Text of 8 bits a character."""
-    return encodings.decode(value.rstrip(b"\0"), charset)
-
-
-def _date(ticks: int) -> str:
-    try:
-        return format_datetime(_EPOCH + timedelta(microseconds=ticks // 10))
-    except (OverflowError, ValueError):
-        return ""
-
-
-def _rich_or_none(data: bytes) -> bytes | None:
-    try:
-        return rich_text(data)
-    except CorruptError:
-        return None
+def value_of(data: bytes, kind: int, charset: str | None) -> Value:
+    """The value of a property of variable length. charset: of text of 8 bits a character."""
+    if kind == TEXT_16:
+        return data.decode("utf-16-le", "replace")
+    if kind == TEXT_8:
+        return encodings.decode(data.rstrip(b"\0"), charset)
+    return data
 
 
 def rich_text(data: bytes) -> bytes:
-    """Rich text as it was before Outlook compressed it ([MS-OXRTFCP]). Raises CorruptError."""
+    """Decompress rich text ([MS-OXRTFCP]). Raises CorruptError."""
     if len(data) < _HEAD.size:
         raise CorruptError("the rich text of the mail is damaged")
     _, raw_size, kind, _ = _HEAD.unpack_from(data)

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import olefile
 
-from docmill.errors import CorruptError, EncryptedError, TooLargeError
+from docmill.errors import CorruptError, EncryptedError
 from docmill.reading.containers.members import Member
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block
@@ -25,15 +25,16 @@ _ATTACHED = "__attach_version1.0_"
 _MAIL_WITHIN = "3701000D"
 _SIGNED = ".smime"
 _SEQUENCE = b"0"
-"""How every file begins that S/MIME makes, and no head of a mail."""
+"""First byte of every file of S/MIME, and of no mail header."""
 _ELSEWHERE = "the mail only says where this file was; upload it by itself"
 _EMBEDDED = "this is a picture or object inside the text; open the mail, save it as a file and use that"
 _DEEPEST = 10
 _FAULTS = (OSError, ValueError, LookupError, TypeError, ArithmeticError, struct.error, RecursionError)
-"""What `olefile` raises on files that are made or broken badly."""
+"""Errors that `olefile` raises on malformed files."""
 
 _Path = tuple[str, ...]
 _FIXED_ENTRY = struct.Struct("<HHL8s")
+_EIGHT_BYTES = frozenset({0x0014, mapi.TIME})
 
 
 @contextmanager
@@ -46,20 +47,17 @@ def _opened(path: Path) -> Generator["_Store"]:
 
 
 def read(path: Path, options: ReadingOptions) -> list[Block]:
-    """Head and body. Raises EncryptedError, CorruptError."""
+    """Read header and body. Raises EncryptedError, CorruptError."""
     del options
     with _opened(path) as store:
-        return _letter(store, ()).blocks()
+        return _message(store, ()).blocks()
 
 
 @contextmanager
 def open_attachments(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
     """Open the message's attachments. Raises EncryptedError, CorruptError, TooLargeError."""
     with _opened(path) as store:
-        held = list(_letter(store, ()).enclosed)
-        if len(held) > options.max_parts:
-            raise TooLargeError(f"the mail holds {len(held)} files, more than {options.max_parts}")
-        yield held
+        yield eml.check_count(_message(store, ()).enclosed, options)
 
 
 _Compound: TypeAlias = "olefile.OleFileIO[Any]"
@@ -87,67 +85,63 @@ class _Store:
 
     def properties(self, storage: _Path, head_bytes: int) -> dict[int, mapi.Value]:
         """The properties of a storage. head_bytes: before those of fixed length."""
-        found = self._fixed(storage, head_bytes)
-        charset = mapi.charset_of(found.get(mapi.CODE_PAGE) or found.get(mapi.BODY_CODE_PAGE))
-        for name in self.names(storage):
+        names = self.names(storage)
+        if _FIXED not in names:
+            raise CorruptError(_DAMAGED)
+        data = self.bytes(storage, _FIXED)[head_bytes:]
+        entries = _FIXED_ENTRY.iter_unpack(data[: len(data) // _FIXED_ENTRY.size * _FIXED_ENTRY.size])
+        properties: dict[int, mapi.Value] = {
+            number: int.from_bytes(value if kind in _EIGHT_BYTES else value[:4], "little")
+            for kind, number, _, value in entries
+            if kind not in mapi.VARIABLE  # their values stand in streams of their own
+        }
+        charset = mapi.charset_of(properties.get(mapi.CODE_PAGE) or properties.get(mapi.BODY_CODE_PAGE))
+        for name in names:
             tag = name.removeprefix(_VALUE)
             if tag in (name, _MAIL_WITHIN) or len(tag) != len(_MAIL_WITHIN):
                 continue
             number, kind = int(tag[:4], 16), int(tag[4:], 16)
             if kind in (mapi.TEXT_8, mapi.TEXT_16, mapi.BINARY):
-                found[number] = _value(self.bytes(storage, name), kind, charset)
-        return found
-
-    def _fixed(self, storage: _Path, head_bytes: int) -> dict[int, mapi.Value]:
-        if _FIXED not in self.names(storage):
-            raise CorruptError(_DAMAGED)
-        data = self.bytes(storage, _FIXED)[head_bytes:]
-        entries = _FIXED_ENTRY.iter_unpack(data[: len(data) // _FIXED_ENTRY.size * _FIXED_ENTRY.size])
-        return {
-            number: int.from_bytes(value if kind in _EIGHT_BYTES else value[:4], "little")
-            for kind, number, _, value in entries
-            if kind not in _LONG
-        }
+                properties[number] = mapi.value_of(self.bytes(storage, name), kind, charset)
+        return properties
 
 
-_EIGHT_BYTES = frozenset({0x0014, mapi.TIME})
-_LONG = frozenset({mapi.TEXT_8, mapi.TEXT_16, mapi.BINARY, mapi.OBJECT})
-"""Kinds whose values stand in streams of their own."""
-
-
-def _value(data: bytes, kind: int, charset: str | None) -> mapi.Value:
-    if kind == mapi.TEXT_16:
-        return data.decode("utf-16-le", "replace")
-    if kind == mapi.TEXT_8:
-        return mapi.decode_text(data, charset)
-    return data
-
-
-def _letter(store: _Store, storage: _Path) -> MailMessage:
+def _message(store: _Store, storage: _Path) -> MailMessage:
     properties = store.properties(storage, 24 if storage else 32)
-    message_class = mapi.text(properties, mapi.MESSAGE_CLASS).lower()
     writing = mapi.writing(properties)
     if writing.is_encrypted:
         raise EncryptedError(ENCRYPTED.format("PGP"))
     files = [(*storage, name) for name in store.names(storage) if name.startswith(_ATTACHED)]
-    if _SIGNED in message_class:
-        return _signed_letter(store, files, properties)
-    held: list[Member] = []
+    if _SIGNED in mapi.text(properties, mapi.MESSAGE_CLASS).lower():
+        return _signed_message(store, files, properties)
+    enclosed: list[Member] = []
     pictures: dict[str, Callable[[], bytes]] = {}
     for file in files:
-        found = _held(store, file)
-        if isinstance(found, _InPlace):
-            pictures[found.content_id] = partial(bytes, found.content)
+        if _VALUE + _MAIL_WITHIN in store.names(file):
+            enclosed.append(_mail_within(store, (*file, _VALUE + _MAIL_WITHIN)))
+            continue
+        attached = store.properties(file, 8)
+        content = attached.get(mapi.CONTENT)
+        if not isinstance(content, bytes):
+            enclosed.append(Member(mapi.name(attached), "attachment", bytes, _ELSEWHERE))
+            continue
+        media_type = mapi.text(attached, mapi.MEDIA_TYPE)
+        if media_type == "application/pgp-encrypted":
+            raise EncryptedError(ENCRYPTED.format("PGP"))
+        content_id = mapi.text(attached, mapi.CONTENT_ID)
+        is_in_place = bool(content_id) or bool(attached.get(mapi.IS_HIDDEN))
+        if media_type.startswith("image/") and is_in_place and len(content) < DECORATION_BYTES:
+            pictures[content_id.strip("<>") or file[-1]] = partial(bytes, content)
         else:
-            held.append(found)
-    return MailMessage(mapi.fields(properties), [replace(writing, pictures=pictures)], held, pictures)
+            enclosed.append(Member(mapi.name(attached), "attachment", partial(bytes, content)))
+    return MailMessage(mapi.fields(properties), [replace(writing, pictures=pictures)], enclosed, pictures)
 
 
-def _signed_letter(store: _Store, files: Sequence[_Path], properties: mapi.Properties) -> MailMessage:
+def _signed_message(store: _Store, files: Sequence[_Path], properties: mapi.Properties) -> MailMessage:
     """A mail that Outlook keeps as it was sent, in its only attachment. Raises EncryptedError."""
     contents = [store.properties(file, 8) for file in files]
     sent = next((data for file in contents if isinstance(data := file.get(mapi.CONTENT), bytes)), b"")
-    if sent[:1] in (b"", _SEQUENCE):  # no head: what was signed is wrapped, or sealed
+    if sent[:1] in (b"", _SEQUENCE):  # no header: the content is wrapped in its signature, or encrypted
         wrapped = smime.content(sent)
         if wrapped is None:
             raise EncryptedError(ENCRYPTED.format("S/MIME"))
@@ -155,41 +149,15 @@ def _signed_letter(store: _Store, files: Sequence[_Path], properties: mapi.Prope
     return replace(eml.parse_mail(sent), fields=mapi.fields(properties))
 
 
-class _InPlace(NamedTuple):
-    """A picture that the body shows in place."""
-
-    content_id: str
-    content: bytes
-
-
-def _held(store: _Store, storage: _Path) -> Member | _InPlace:
-    """An attachment."""
-    if _VALUE + _MAIL_WITHIN in store.names(storage):
-        return _mail_within(store, (*storage, _VALUE + _MAIL_WITHIN))
-    properties = store.properties(storage, 8)
-    content = properties.get(mapi.CONTENT)
-    if not isinstance(content, bytes):
-        return Member(mapi.name(properties), "attachment", bytes, _ELSEWHERE)
-    media_type = mapi.text(properties, mapi.MEDIA_TYPE)
-    if media_type == "application/pgp-encrypted":
-        raise EncryptedError(ENCRYPTED.format("PGP"))
-    is_picture = media_type.startswith("image/")
-    content_id = mapi.text(properties, mapi.CONTENT_ID)
-    is_in_place = bool(content_id) or bool(properties.get(mapi.IS_HIDDEN))
-    if is_picture and is_in_place and len(content) < DECORATION_BYTES:
-        return _InPlace(content_id.strip("<>") or storage[-1], content)
-    return Member(mapi.name(properties), "attachment", lambda: content)
-
-
 def _mail_within(store: _Store, storage: _Path) -> Member:
-    """A mail within a mail becomes a file of its own; what another program embedded cannot be taken out."""
+    """A mail within a mail as a file of its own; an object of another program cannot be taken out."""
     name = mapi.name(store.properties(storage[:-1], 8))
     if _FIXED not in store.names(storage):
         return Member(name, "attachment", bytes, _EMBEDDED)
     if len(storage) > 2 * _DEEPEST:
         raise CorruptError("the mail is nested too deep to be read; save it as a PDF")
     try:
-        inner = _letter(store, storage)
+        inner = _message(store, storage)
     except EncryptedError as error:
         return Member(f"{name}.msg", "attachment", bytes, error.message)
     return Member(inner.file_name, "attachment", partial(MailMessage.as_eml, inner))

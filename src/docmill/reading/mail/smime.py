@@ -1,4 +1,4 @@
-"""Mails that S/MIME wraps into their signature (RFC 5652, signed-data). Nobody's signature is verified."""
+"""Mails that S/MIME wraps into their signature (RFC 5652, signed-data). No signature is verified."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from docmill.errors import CorruptError
 _SEQUENCE, _OCTETS, _OCTETS_IN_PIECES = 0x30, 0x04, 0x24
 _SIGNED_DATA = bytes.fromhex("2a864886f70d010702")
 _LONG = 0x80
-"""From here on a length is how many bytes say the length; none says that an end mark comes."""
+"""From this value on a length is the number of bytes of the length; with none, an end mark follows."""
 _DEEPEST = 30
 
 
