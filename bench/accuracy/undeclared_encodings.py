@@ -25,7 +25,7 @@ from charset_normalizer import CharsetMatches, from_bytes
 
 from bench.arguments import argument_parser
 from bench.data.shared import DATA
-from docmill.reading.text import charsets
+from docmill.reading.text import encodings
 
 UDHR = DATA / "office" / "language-docs" / "UDHR_first_article_all.txt"
 MESSAGES = Path("/usr/share/locale")
@@ -210,9 +210,9 @@ def _pieces(lines: list[str], size: int) -> Iterator[str]:
 
 def guessers() -> dict[str, Callable[[bytes], str]]:
     """By name: what gives the name of a codec for bytes that are not UTF-8."""
-    known = list(charsets.CANDIDATES)
+    known = list(encodings.CANDIDATES)
     return {
-        "docmill": charsets.guess,
+        "docmill": encodings.guess,
         "chardet alone, docmill's candidates": lambda data: (
             chardet.detect(data, include_encodings=known)["encoding"] or ""
         ),

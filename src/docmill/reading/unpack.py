@@ -8,7 +8,7 @@ from docmill.model.document import Document
 from docmill.ports import Original, PartFile
 from docmill.reading.child import tasks
 from docmill.reading.child.tasks import CONTAINERS
-from docmill.reading.containers.members import MemberBatch
+from docmill.reading.containers import MemberBatch
 from docmill.reading.files.options import ReadingOptions
 from docmill.workers.pool import Pool
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
-from docmill.reading.containers import members
+from docmill.reading import containers
 from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import typeset
@@ -23,7 +23,7 @@ class Mail:
     def __init__(self, path: Path) -> None:
         self.text = "\n".join(page.text for page in typeset(eml.read(path, OPTIONS)))
         with eml.open_attachments(path, OPTIONS) as held:
-            taken = members.take_batch(held, 0, 10**9, OPTIONS)
+            taken = containers.take_batch(held, 0, 10**9, OPTIONS)
         self.parts = {part.name: content for part, content in zip(taken.parts, taken.contents, strict=True)}
 
 
@@ -288,7 +288,7 @@ def test_a_mailbox_is_as_many_mails(folder: Path) -> None:
 
     assert file_types.media_type(path) == "application/mbox"
     with eml.open_mailbox(path, OPTIONS) as held:
-        parts, contents, _ = members.take_batch(held, 0, 10**9, OPTIONS)
+        parts, contents, _ = containers.take_batch(held, 0, 10**9, OPTIONS)
 
     assert [part.name for part in parts] == ["Bill.eml", "Other.eml"]
     assert (contents[0] or b"").endswith(b"first\nFrom here\n")

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
-from docmill.reading.containers import members
+from docmill.reading import containers
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import FigureBlock, typeset
 from docmill.reading.mail import eml, mapi, outlook_msg
@@ -27,7 +27,7 @@ def text_of(name: str) -> str:
 def test_a_message_and_what_it_encloses_are_read() -> None:
     text = text_of("fake-email-attachment.msg")
     with outlook_msg.open_attachments(DATA / "fake-email-attachment.msg", OPTIONS) as held:
-        taken = members.take_batch(held, 0, 10**9, OPTIONS)
+        taken = containers.take_batch(held, 0, 10**9, OPTIONS)
 
     assert "Attachments: fake-attachment.txt" in text
     assert "Subject: Fake email with attachment" in text
@@ -56,7 +56,7 @@ def saved(tmp_path: Path, tree: Tree) -> Path:
 
 def parts_of(path: Path) -> dict[str, bytes | str]:
     with outlook_msg.open_attachments(path, OPTIONS) as held:
-        taken = members.take_batch(held, 0, 10**9, OPTIONS)
+        taken = containers.take_batch(held, 0, 10**9, OPTIONS)
     return {
         part.name: part.problem or content or b""
         for part, content in zip(taken.parts, taken.contents, strict=True)

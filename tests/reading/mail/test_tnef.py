@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from docmill.errors import CorruptError
-from docmill.reading.containers import members
+from docmill.reading import containers
 from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import typeset
@@ -65,7 +65,7 @@ WRAPPED = (
 
 def parts(path: Path) -> dict[str, bytes | None]:
     with tnef.open_attachments(path, OPTIONS) as held:
-        taken = members.take_batch(held, 0, 10**9, OPTIONS)
+        taken = containers.take_batch(held, 0, 10**9, OPTIONS)
     return {part.name: content for part, content in zip(taken.parts, taken.contents, strict=True)}
 
 

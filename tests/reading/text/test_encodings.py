@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.reading.text import charsets, encodings
+from docmill.reading.text import encodings
 
 OFFICE = Path("../shared/data/office")
 GERMAN = "Rechnung 4711 für Müller & Söhne GmbH, Königstraße 5, gemäß Auftrag, fällig bis 30. März: 12 €"
@@ -160,7 +160,7 @@ def test_binary_data_is_no_text() -> None:
 @given(st.binary(max_size=200), st.none() | st.text(max_size=10) | st.sampled_from(list(encodings.LABELS)))
 def test_any_bytes_under_any_label_give_text(data: bytes, label: str | None) -> None:
     assert isinstance(encodings.decode(data, label), str)
-    assert isinstance(charsets.guess(data), str)
+    assert isinstance(encodings.guess(data), str)
 
 
 @given(st.text(max_size=100))

@@ -21,7 +21,13 @@ from docmill.workers.fair_semaphore import urgently
 from docmill.workers.pool import Pool
 
 MAX_HEIGHT_PX = 8000
-"""A till roll may be long; a page whose box was made to be endless may not."""
+"""Enough for a till roll, and a limit for a page with a forged box."""
+PAGE_PX = 1200
+"""Width of the page from which a place is cut: letters are as large as on a screen."""
+_AROUND_PX = 60
+_ASIDE_PX = 160
+_EDGE_PX = 4
+_COLOUR = (193, 53, 45)
 
 
 class LocalRenderer:
@@ -36,7 +42,7 @@ class LocalRenderer:
     ) -> bytes:
         """The page as WebP, `width_px` wide unless that makes it too high, never larger than it is stored.
 
-        rotation: `Page.rotation`, where the page has been read; else it is found out again.
+        rotation: `Page.rotation`, where the page has been read; else it is detected again.
         Raises ValidationError for a page that does not exist, UnsupportedFileTypeError, EncryptedError,
         CorruptError, TooLargeError, TimeLimitError or CrashedError.
         """
@@ -57,8 +63,14 @@ def picture(
 ) -> Picture:
     """The page as displayed, not larger than `fit`. Raises what `LocalRenderer.render` does of a file."""
     media_type = file_types.media_type(path)
-    if media_type in TEXT_READERS:
-        return _typeset_page(path, media_type, page_number, fit, options)
+    if media_type in TEXT_READERS:  # typeset as when it was read, but no further than needed
+        most_pages = min(page_number, options.max_flow_pages)
+        pages, figures = tasks.set_flow(path, media_type, replace(options, max_flow_pages=most_pages))
+        _check_number(page_number, len(pages))
+        page = pages[page_number - 1]
+        if page.source == "none" and page.problem:
+            (page,) = typeset([Paragraph(page.problem)])
+        return draw.draw(page, fit, [figure for figure in figures if figure.page_number == page_number])
     if media_type in CONTAINERS:
         _check_number(page_number, 0)
     if media_type == file_types.PDF:
@@ -72,32 +84,9 @@ def picture(
     return image_file.load(path, page_number, fit, options, rotation=rotation)
 
 
-def _typeset_page(
-    path: Path, media_type: str, page_number: int, fit: tuple[int, int], options: ReadingOptions
-) -> Picture:
-    """Typeset a page of a format without pages as when it was read, but no further than needed."""
-    pages, figures = tasks.set_flow(
-        path, media_type, replace(options, max_flow_pages=min(page_number, options.max_flow_pages))
-    )
-    _check_number(page_number, len(pages))
-    page = pages[page_number - 1]
-    if page.source == "none" and page.problem:
-        (page,) = typeset([Paragraph(page.problem)])
-    return draw.draw(page, fit, [figure for figure in figures if figure.page_number == page_number])
-
-
 def _check_number(page_number: int, count: int) -> None:
     if not 1 <= page_number <= count:
         raise ValidationError(f"there is no page {page_number}; the document has {count}")
-
-
-PAGE_PX = 1200
-"""The page's width: letters are as large as they are on a screen."""
-
-_AROUND_PX = 60
-_ASIDE_PX = 160
-_EDGE_PX = 4
-_COLOUR = (193, 53, 45)
 
 
 class LocalClipper:
@@ -108,7 +97,7 @@ class LocalClipper:
         self._options = options
 
     async def clip(self, original: Path, page_number: int, box: Box) -> bytes:
-        """The place with a frame and what is around it, as WebP. Raises what `LocalRenderer.render` does."""
+        """The place with a frame and its surroundings, as WebP. Raises what `LocalRenderer.render` does."""
         arguments = (original, page_number, box, self._options)
         return await self._pool.run(draw_clip, *arguments, limit_s=self._options.render_limit_s)
 

@@ -15,8 +15,8 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.model.document import Embedded, Page, Part, Words
-from docmill.reading.containers import archives, members
-from docmill.reading.containers.members import Member, MemberBatch
+from docmill.reading import containers
+from docmill.reading.containers import Member, MemberBatch
 from docmill.reading.files import file_types, passwords
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import READERS, Read
@@ -32,16 +32,16 @@ from docmill.reading.pdf.merge_pictures import FigurePlace
 from docmill.reading.pdf.page_objects import find_ruling_lines
 
 OpenContainer = Callable[[Path, ReadingOptions], AbstractContextManager[Sequence[Member]]]
-"""What a file holds, to be read within the block. Raises EncryptedError, CorruptError, TooLargeError."""
+"""Opens a file's members for the length of a block. Raises EncryptedError, CorruptError, TooLargeError."""
 
 CONTAINERS: Mapping[str, OpenContainer] = {
     "application/mbox": eml.open_mailbox,
     "application/ms-tnef": tnef.open_attachments,
     "application/vnd.ms-outlook": outlook_msg.open_attachments,
-    "application/zip": archives.open_archive,
+    "application/zip": containers.open_archive,
     "message/rfc822": eml.open_attachments,
 }
-"""By media type."""
+"""Openers by media type."""
 
 TEXT_READERS: Mapping[str, Read] = {
     **READERS,
@@ -49,8 +49,7 @@ TEXT_READERS: Mapping[str, Read] = {
     "application/vnd.ms-outlook": outlook_msg.read,
     "message/rfc822": eml.read,
 }
-"""By media type, what has no pages and says something itself."""
-
+"""Readers by media type, of formats without pages."""
 
 _WORDLESS = (
     "no text was found in the file, nor in its pictures; if it shows some, save it as a PDF and use that"
@@ -62,7 +61,7 @@ class OpenedFile(NamedTuple):
     """Result of opening a file.
 
     pages: the first pages of a PDF, all of a picture; None for each that must be recognised. page_count: 0
-    for a format without pages. embedded: what it says for programs.
+    for a format without pages. embedded: its XML for programs.
     """
 
     media_type: str
@@ -72,10 +71,10 @@ class OpenedFile(NamedTuple):
 
 
 def open_original(path: Path, options: ReadingOptions) -> OpenedFile:
-    """Find out the file's type and read as much of its text as one task may.
+    """Detect the file's type and read as much of its text as one task may.
 
-    Raises UnsupportedFileTypeError, EncryptedError, CorruptError, TooLargeError; they say what the file is
-    as far as that can be told.
+    Raises UnsupportedFileTypeError, EncryptedError, CorruptError, TooLargeError; they name the media type
+    as far as it is known.
     """
     try:
         with passwords.opened(path, options.passwords) as readable:
@@ -85,28 +84,24 @@ def open_original(path: Path, options: ReadingOptions) -> OpenedFile:
                 media_type, 0, [], attachments.in_file(path) if media_type == attachments.XML else ()
             )
         if media_type != file_types.PDF:
-            count = _frames(path, media_type, options)
+            try:
+                count = image_file.count_frames(path, options)
+            except CorruptError as error:
+                if media_type == file_types.HEIC.media_type:
+                    raise undecodable_error() from error
+                raise
             _check_pages(count, options)
             return OpenedFile(media_type, count, [None] * count)
         with pdf_file.open_document(path, options.passwords) as document:
             count = len(document)  # at least 1: PDFium refuses a file without pages
             _check_pages(count, options)
             last = min(count, options.pages_per_task)
-            pages = _without_spoilt(path, [_text_page(document, n) for n in range(1, last + 1)], options)
+            pages = _mark_undecodable(path, [_text_page(document, n) for n in range(1, last + 1)], options)
             return OpenedFile(media_type, count, pages, attachments.in_pdf(document, path, options.passwords))
     except DocumentError as error:
         if error.media_type is None:
             with suppress(DocumentError):
                 error.media_type = file_types.kind(path).media_type
-        raise
-
-
-def _frames(path: Path, media_type: str, options: ReadingOptions) -> int:
-    try:
-        return image_file.count_frames(path, options)
-    except CorruptError as error:
-        if media_type == file_types.HEIC.media_type:
-            raise undecodable_error() from error
         raise
 
 
@@ -127,8 +122,8 @@ def list_parts(path: Path, media_type: str, options: ReadingOptions) -> list[Par
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
-    with CONTAINERS[media_type](path, options) as held:
-        return members.list_parts(held)
+    with CONTAINERS[media_type](path, options) as members:
+        return containers.list_parts(members)
 
 
 def take_parts(path: Path, media_type: str, first: int, room: int, options: ReadingOptions) -> MemberBatch:
@@ -136,8 +131,8 @@ def take_parts(path: Path, media_type: str, first: int, room: int, options: Read
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
-    with CONTAINERS[media_type](path, options) as held:
-        return members.take_batch(held, first, room, options)
+    with CONTAINERS[media_type](path, options) as members:
+        return containers.take_batch(members, first, room, options)
 
 
 def take_sections(path: Path, sections: list[Part], room: int, options: ReadingOptions) -> MemberBatch:
@@ -148,17 +143,14 @@ def take_sections(path: Path, sections: list[Part], room: int, options: ReadingO
     excerpt = partial(image_file.excerpt, path, options)
     if file_types.media_type(path) == file_types.PDF:
         excerpt = partial(pdf_file.excerpt, path, options.passwords)
-    held = [Member(part.name, part.kind, partial(excerpt, *_pages_of(part))) for part in sections]
-    taken = members.take_batch(held, 0, room, options)
-    parts = [replace(part, problem=seen.problem) for part, seen in zip(sections, taken.parts, strict=False)]
-    return taken._replace(parts=parts)
-
-
-def _pages_of(section: Part) -> tuple[int, int]:
-    """Its first and its last page."""
-    assert section.first_page is not None  # every section has both
-    assert section.last_page is not None
-    return section.first_page, section.last_page
+    members: list[Member] = []
+    for part in sections:
+        assert part.first_page is not None  # every section has both
+        assert part.last_page is not None
+        members.append(Member(part.name, part.kind, partial(excerpt, part.first_page, part.last_page)))
+    batch = containers.take_batch(members, 0, room, options)
+    parts = [replace(part, problem=taken.problem) for part, taken in zip(sections, batch.parts, strict=False)]
+    return batch._replace(parts=parts)
 
 
 def _check_pages(count: int, options: ReadingOptions) -> None:
@@ -167,9 +159,9 @@ def _check_pages(count: int, options: ReadingOptions) -> None:
 
 
 class FlowedPages(NamedTuple):
-    """The pages of a format that has none, and the pictures on them that are still to be read.
+    """The pages of a format without pages, and the pictures on them that are still to be read.
 
-    figures: where they stand; contents: they themselves, as they are stored.
+    figures: their places; contents: their bytes, as they are stored.
     """
 
     pages: list[Page]
@@ -178,7 +170,7 @@ class FlowedPages(NamedTuple):
 
 
 def read_flow(path: Path, media_type: str, options: ReadingOptions) -> FlowedPages:
-    """The pages of a format that has none: its text, set on paper.
+    """Read a format without pages: its text is set on pages.
 
     Raises UnsupportedFileTypeError for a file without a word, EncryptedError, CorruptError, TooLargeError.
     """
@@ -190,7 +182,7 @@ def read_flow(path: Path, media_type: str, options: ReadingOptions) -> FlowedPag
 
 
 def set_flow(path: Path, media_type: str, options: ReadingOptions) -> Typeset:
-    """The text of a format without pages, and its pictures, set on paper.
+    """Set the text of a format without pages, and its pictures, on pages.
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
@@ -202,15 +194,15 @@ def read_text(path: Path, first: int, last: int, options: ReadingOptions) -> lis
     """Pages `first` to `last` of a PDF by their text layers, None for each that must be recognised."""
     with pdf_file.open_document(path, options.passwords) as document:
         pages = [_text_page(document, number) for number in range(first, last + 1)]
-    return _without_spoilt(path, pages, options)
+    return _mark_undecodable(path, pages, options)
 
 
-def _without_spoilt(path: Path, pages: list[Page | None], options: ReadingOptions) -> list[Page | None]:
+def _mark_undecodable(path: Path, pages: list[Page | None], options: ReadingOptions) -> list[Page | None]:
     """Mark pages whose contents cannot be decoded as broken instead of empty."""
     empty = [page.number for page in pages if page and not page.words.texts and page.problem is None]
-    spoilt = pdf_file.unreadable_pages(path, empty, options.passwords) if empty else []
+    undecodable = pdf_file.unreadable_pages(path, empty, options.passwords) if empty else []
     return [
-        broken_page(page.number, pdf_file.DAMAGED_PAGE) if page and page.number in spoilt else page
+        broken_page(page.number, pdf_file.DAMAGED_PAGE) if page and page.number in undecodable else page
         for page in pages
     ]
 
@@ -229,7 +221,7 @@ def _text_page(document: pdf_file.PdfDocument, number: int) -> Page | None:
 
 
 def unlock(path: Path, password: str) -> bytes | None:
-    """A PDF or Office file without its password; None for one that needs none.
+    """Take the password off a PDF or Office file; None for a file that needs none.
 
     Raises EncryptedError if the password is wrong or the file is protected in another way, CorruptError.
     """
@@ -245,7 +237,7 @@ def unlock(path: Path, password: str) -> bytes | None:
 
 
 def complete_page(path: Path, seen: Page, options: ReadingOptions) -> Page:
-    """Complete a recognised page of a PDF with what the file itself says of it."""
+    """Complete a recognised page of a PDF with the file's own text."""
     try:
         with (
             pdf_file.open_document(path, options.passwords) as document,
@@ -265,7 +257,7 @@ class Recognition(NamedTuple):
 
 
 Source: TypeAlias = Path | bytes
-"""A file, or a picture that stands within one, as it is stored there."""
+"""A file, or the bytes of a picture within one."""
 
 
 def recognise_picture(
@@ -277,15 +269,15 @@ def recognise_picture(
         page, preprocessed = recognise_page(local_engine(engine, options), picture, options, number=number)
     except (CorruptError, TooLargeError) as error:
         return Recognition(broken_page(number, error.message))
-    found = read_qr_codes(picture.pixels) if options.split else ()
-    page = add_tables(replace(page, engine=engine, codes=found))
+    codes = read_qr_codes(picture.pixels) if options.split else ()
+    page = add_tables(replace(page, engine=engine, codes=codes))
     if preprocessed is None or not options.keep_preprocessed:
         return Recognition(page)
     return Recognition(page, encode_scan(preprocessed))
 
 
 def draw_picture(source: Source, media_type: str, number: int, options: ReadingOptions) -> Picture:
-    """The picture in which a page of the file, or a picture within one, is recognised.
+    """Draw the picture in which a page of the file, or a picture within one, is recognised.
 
     Raises CorruptError, TooLargeError.
     """

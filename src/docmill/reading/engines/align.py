@@ -11,15 +11,15 @@ from docmill.model.document import Box, Page, Words
 from docmill.reading.text.quality import page_quality
 
 LIKE = 60.0
-"""How alike, of 100, two readings of one piece of text are at least."""
+"""Least similarity, of 100, of two readings of a piece of text."""
 ANCHOR = 6
-"""Characters from which on a piece is found by its text alone; shorter ones stand beside such pieces."""
+"""Characters from which on a piece is matched by its text alone; shorter ones stand beside such pieces."""
 ASTRAY = 40.0
-"""How much a line at the other end of the page is less likely, of 100."""
+"""Deduction, of 100, for a line at the other end of the page."""
 WIDE_GAP = 1.5
 """In heights of a word: words further apart belong to different columns."""
 ALONE = 0.5
-"""What is left of the confidence in a word that only one of the two has seen."""
+"""Factor on the confidence of a word that only one of the two has read."""
 _TAKEN = "\0"
 
 
@@ -39,7 +39,7 @@ class _Row(NamedTuple):
     confidence: float
 
 
-class _Found(NamedTuple):
+class _Match(NamedTuple):
     """Position of a piece in the model's lines."""
 
     line: int
@@ -50,24 +50,23 @@ class _Found(NamedTuple):
 def align_lines(lines: Sequence[str], page: Page, engine: str) -> Page:
     """Replace the page's words by a model's reading where both can be matched.
 
-    What the model adds has no place on the page and is left out, which lowers the quality; what only we have
-    seen stays, with less confidence. No place is made up.
+    Words that only the model has read have no place on the page and are left out, which lowers the quality;
+    words that only we have read stay, with less confidence. No place is made up.
     """
     pieces = _pieces(page)
-    found = _matched(pieces, lines)
+    matches = _match_pieces(pieces, lines)
     texts: list[str] = []
     rows: list[_Row] = []
-    for piece, match in zip(pieces, found, strict=True):
+    for piece, match in zip(pieces, matches, strict=True):
         if match is None:
-            own = range(piece.start, piece.stop)
-            texts += [page.words.texts[word] for word in own]
-            rows += [
-                _Row(word, page.words.box(word, word + 1), ALONE * _sure(page.words, word)) for word in own
-            ]
+            texts += page.words.texts[piece.start : piece.stop]
+            for word in range(piece.start, piece.stop):
+                confidence = ALONE * float(page.words.confidences[word])
+                rows.append(_Row(word, page.words.box(word, word + 1), confidence))
             continue
         words = lines[match.line][match.start : match.stop].split()
         texts += words
-        rows += _placed(words, piece, page.words)
+        rows += _place_words(words, piece, page.words)
     owners = np.array([row.owner for row in rows], np.intp)
     words = Words(
         texts=texts,
@@ -76,12 +75,10 @@ def align_lines(lines: Sequence[str], page: Page, engine: str) -> Page:
         lines=page.words.lines[owners],
         blocks=page.words.blocks[owners],
     )
-    said = sum(len("".join(line.split())) for line in lines)
-    kept = sum(len("".join(lines[match.line][match.start : match.stop].split())) for match in found if match)
-    share = kept / said if said else 0.0
-    return replace(
-        page, words=words, quality=page_quality(words) * share, source="ocr", engine=engine, tables=()
-    )
+    matched = (lines[match.line][match.start : match.stop] for match in matches if match)
+    kept, total = (sum(len("".join(text.split())) for text in some) for some in (matched, lines))
+    quality = page_quality(words) * (kept / total if total else 0.0)
+    return replace(page, words=words, quality=quality, source="ocr", engine=engine, tables=())
 
 
 def _pieces(page: Page) -> list[_Piece]:
@@ -98,43 +95,38 @@ def _pieces(page: Page) -> list[_Piece]:
     return pieces if len(words) else []
 
 
-def _matched(pieces: Sequence[_Piece], lines: Sequence[str]) -> list[_Found | None]:
+def _match_pieces(pieces: Sequence[_Piece], lines: Sequence[str]) -> list[_Match | None]:
     """Match each piece to a place in the lines, long pieces first; each character is matched once."""
     free = list(lines)
-    found: list[_Found | None] = [None] * len(pieces)
+    matches: list[_Match | None] = [None] * len(pieces)
     for index in sorted(range(len(pieces)), key=lambda index: -len(pieces[index].text)):
         text = pieces[index].text
-        near = _expected(index, found, len(lines)) if len(text) < ANCHOR else None
-        match = _best(text, free, near, index / max(1, len(pieces) - 1))
+        first, last = 0, len(lines) - 1
+        if len(text) < ANCHOR:  # between the lines of the nearest pieces before and after, with these
+            before = next((match.line for match in reversed(matches[:index]) if match), first)
+            after = next((match.line for match in matches[index + 1 :] if match), last)
+            first, last = min(before, after), max(before, after)
+        match = _best_match(text, free, range(first, last + 1), index / max(1, len(pieces) - 1))
         if match is not None:
-            found[index] = match
+            matches[index] = match
             line = free[match.line]
             free[match.line] = line[: match.start] + _TAKEN * (match.stop - match.start) + line[match.stop :]
-    return found
+    return matches
 
 
-def _expected(index: int, found: Sequence[_Found | None], count: int) -> tuple[int, int]:
-    """The lines between those of the nearest pieces before and after, with these."""
-    before = next((match.line for match in reversed(found[:index]) if match), 0)
-    after = next((match.line for match in found[index + 1 :] if match), count - 1)
-    return min(before, after), max(before, after)
-
-
-def _best(text: str, free: Sequence[str], near: tuple[int, int] | None, height: float) -> _Found | None:
-    """Best free match of the text in the lines. near: the lines to look at; height: from 0 to 1."""
-    first, last = near or (0, len(free) - 1)
+def _best_match(text: str, free: Sequence[str], near: range, height: float) -> _Match | None:
+    """Best free match of the text in the lines. near: the lines to search; height: from 0 to 1."""
     best, best_score = None, 0.0
-    for line in range(first, last + 1):
+    for line in near:
         match = fuzz.partial_ratio_alignment(text, free[line], score_cutoff=LIKE)
         if match is None or not free[line].strip(_TAKEN + " "):
             continue
         score = match.score - ASTRAY * abs(line / max(1, len(free) - 1) - height)
         if score > best_score:
-            start, stop = _stretched(
-                text, free[line], *_whole_words(free[line], match.dest_start, match.dest_end)
-            )
+            start, stop = _whole_words(free[line], match.dest_start, match.dest_end)
+            stop = _stretched(text, free[line], start, stop)
             if fuzz.ratio(text, free[line][start:stop]) >= LIKE:
-                best, best_score = _Found(line, start, stop), score
+                best, best_score = _Match(line, start, stop), score
     return best
 
 
@@ -148,45 +140,33 @@ def _whole_words(line: str, start: int, stop: int) -> tuple[int, int]:
     return start, stop
 
 
-def _stretched(text: str, line: str, start: int, stop: int) -> tuple[int, int]:
-    """Extend a match by the next words while that is more like the text, which we may have glued together."""
+def _stretched(text: str, line: str, start: int, stop: int) -> int:
+    """End of a match after the next words that make it more like the text, which we may have joined."""
     while stop < len(line):
         following = line[stop:].lstrip()
         _, further = _whole_words(line, start, len(line) - len(following) + 1)
         if not following or fuzz.ratio(text, line[start:further]) <= fuzz.ratio(text, line[start:stop]):
             break
         stop = further
-    return start, stop
+    return stop
 
 
-def _placed(texts: Sequence[str], piece: _Piece, words: Words) -> list[_Row]:
+def _place_words(texts: Sequence[str], piece: _Piece, words: Words) -> list[_Row]:
     """Rows for a model's words in the place of a piece."""
-    own = range(piece.start, piece.stop)
-    if len(texts) == len(own):
-        return [
-            _Row(
-                word,
-                words.box(word, word + 1),
-                _agreement(text, words.texts[word]) * (1 + _sure(words, word)) / 2,
-            )
-            for text, word in zip(texts, own, strict=True)
-        ]
+    confidences: list[float] = words.confidences[piece.start : piece.stop].tolist()
+    rows: list[_Row] = []
+    if len(texts) == len(confidences):
+        for word, (text, confidence) in enumerate(zip(texts, confidences, strict=True), piece.start):
+            agreement = fuzz.ratio(text, words.texts[word]) / 100
+            rows.append(_Row(word, words.box(word, word + 1), agreement * (1 + confidence) / 2))
+        return rows
     whole = " ".join(texts)
-    sure = _agreement(whole, piece.text) * (1 + min(_sure(words, word) for word in own)) / 2
+    confidence = fuzz.ratio(whole, piece.text) / 100 * (1 + min(confidences)) / 2
     x0, y0, x1, y1 = words.box(piece.start, piece.stop)
-    placed: list[_Row] = []
     at = 0
     for text in texts:
         left, right = at / len(whole), (at + len(text)) / len(whole)
         box = Box(x0 + left * (x1 - x0), y0, x0 + right * (x1 - x0), y1)
-        placed.append(_Row(piece.start, box, sure))
+        rows.append(_Row(piece.start, box, confidence))
         at += len(text) + 1
-    return placed
-
-
-def _agreement(first: str, second: str) -> float:
-    return fuzz.ratio(first, second) / 100
-
-
-def _sure(words: Words, word: int) -> float:
-    return float(words.confidences[word])
+    return rows

@@ -1,9 +1,9 @@
-"""Google Document AI: pictures of pages go to a processor of the user's own, words and places come back."""
+"""Google Document AI: a processor of the user's own recognises pictures of pages."""
 
 import asyncio
 import logging
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -52,7 +52,7 @@ def parse_answer(document: Message, drawn: PageImage) -> RecognisedLines:
     texts: list[str] = []
     corners: list[list[tuple[float, float]]] = []
     scores: list[float] = []
-    glued = False
+    is_glued = False
     for token in page.tokens:
         spans = [
             (int(segment.start_index), int(segment.end_index))
@@ -61,22 +61,22 @@ def parse_answer(document: Message, drawn: PageImage) -> RecognisedLines:
         if any(not 0 <= start <= end <= len(document.text) for start, end in spans):
             raise BadModelOutputError("Document AI answered with words outside its text")
         text = "".join(document.text[start:end] for start, end in spans)
-        places = _places(token.layout.bounding_poly, page.dimension)
-        if glued and text.strip():
+        box = _places(token.layout.bounding_poly, page.dimension)
+        if is_glued and text.strip():
             texts[-1] += text.strip()
-            corners[-1] = [corners[-1][0], places[1], places[2], corners[-1][3]]
+            corners[-1] = [corners[-1][0], box[1], box[2], corners[-1][3]]
             scores[-1] = min(scores[-1], token.layout.confidence)
         elif text.strip():
             texts.append(text.strip())
-            corners.append(places)
+            corners.append(box)
             scores.append(token.layout.confidence)
-        glued = bool(texts) and not text[-1:].isspace()  # a comma is a token, and no word
-    found = np.array(corners, np.float64).reshape(-1, 4, 2)
-    if not np.isfinite(found).all() or not all(math.isfinite(score) for score in scores):
+        is_glued = bool(texts) and not text[-1:].isspace()  # a comma is a token, and no word
+    places = np.array(corners, np.float64).reshape(-1, 4, 2)
+    if not np.isfinite(places).all() or not all(math.isfinite(score) for score in scores):
         raise BadModelOutputError("Document AI answered with places that are no numbers")
-    found = _as_sent(found, page, drawn)
+    places = _in_sent_picture(places, page, drawn)
     return RecognisedLines(
-        texts, found.astype(np.float32), np.clip(np.array(scores, np.float32), 0, 1, dtype=np.float32)
+        texts, places.astype(np.float32), np.clip(np.array(scores, np.float32), 0, 1, dtype=np.float32)
     )
 
 
@@ -90,7 +90,7 @@ def _places(polygon: Message, dimension: Message) -> list[tuple[float, float]]:
     raise BadModelOutputError("Document AI answered with a word that stands nowhere")
 
 
-def _as_sent(corners: NDArray[np.float64], page: Message, drawn: PageImage) -> NDArray[np.float64]:
+def _in_sent_picture(corners: NDArray[np.float64], page: Message, drawn: PageImage) -> NDArray[np.float64]:
     """Corners in the picture that we sent: Document AI straightens pictures before it reads them."""
     matrix = np.eye(3)
     for transform in page.transforms:
@@ -130,7 +130,7 @@ SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 MAX_BYTES = 20_000_000
 """Document AI takes 40 MB at once, of which the request's own form takes some."""
 FIELDS = ("text", "pages.dimension", "pages.transforms", "pages.tokens.layout")
-"""All that is asked for: without this the answer holds the picture again."""
+"""Fields of the answer: without this list it holds the picture again."""
 _TOO_FAST = "RATE_LIMIT_EXCEEDED"
 _LIMIT_S = 85.0
 
@@ -144,7 +144,7 @@ _keys: Any = service_account.Credentials
 class Processor:
     """A processor of the user's own.
 
-    endpoint: of another server that speaks this language; without encryption it is told no credentials.
+    endpoint: of another server with this protocol; without encryption it is sent no credentials.
     """
 
     project: str
@@ -155,7 +155,7 @@ class Processor:
 
     @property
     def name(self) -> str:
-        """As Google knows it."""
+        """The name in Google's form."""
         own = f"projects/{self.project}/locations/{self.location}/processors/{self.processor}"
         return f"{own}/processorVersions/{self.version}" if self.version else own
 
@@ -192,7 +192,7 @@ class DocumentAiEngine:
         self._limit_s = limit_s
         self._opening = asyncio.Lock()
         self._client: Any = None
-        logging.getLogger("google").setLevel(logging.WARNING)  # finer than that it logs what it sends
+        logging.getLogger("google").setLevel(logging.WARNING)  # at finer levels it logs the content
 
     async def recognise(self, drawn: PageImage) -> RecognisedLines:
         """See `RemoteEngine.recognise`."""
@@ -214,48 +214,42 @@ class DocumentAiEngine:
         return await asyncio.to_thread(parse_answer, plain, drawn)
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._client is not None:
             await self._client.transport.close()
 
     async def _opened(self) -> Any:  # noqa: ANN401 - Google's client has no types
         async with self._opening:
             if self._client is None:
-                self._client = self._connected(await asyncio.to_thread(self._credentials))
+                credentials = await asyncio.to_thread(self._credentials)
+                host = self._processor.host
+                transport: Any = transports.DocumentProcessorServiceGrpcAsyncIOTransport
+                connect = partial(transport, host=host, credentials=credentials)
+                if not self._processor.encrypted:
+                    connect = partial(connect, channel=grpc.aio.insecure_channel(host))
+                self._client = _types.DocumentProcessorServiceAsyncClient(transport=connect())
         return self._client
-
-    def _connected(self, credentials: Credentials) -> Any:  # noqa: ANN401 - as above
-        transport: Any = transports.DocumentProcessorServiceGrpcAsyncIOTransport
-        connect = partial(transport, host=self._processor.host, credentials=credentials)
-        if not self._processor.encrypted:
-            connect = partial(connect, channel=grpc.aio.insecure_channel(self._processor.host))
-        return _types.DocumentProcessorServiceAsyncClient(transport=connect())
 
     def _credentials(self) -> Credentials:
         """Load the credentials from a file or this machine's cloud; not for the event loop."""
         if not self._processor.encrypted:
             return AnonymousCredentials()
-        if self._credentials_file is not None:
-            return _from_file(self._credentials_file)
+        if (path := self._credentials_file) is not None:
+            try:
+                return _keys.from_service_account_file(str(path), scopes=SCOPES)
+            except (OSError, ValueError) as error:  # its message may quote the key
+                raise MisconfiguredError(
+                    f"documentai.credentials_file {str(path)!r} cannot be used: {type(error).__name__}"
+                ) from None
         if not self._adc:
             raise MisconfiguredError(
                 "Document AI needs credentials: set documentai.credentials_file, or documentai.adc for this "
                 "machine's own identity"
             )
-        found: Any = _identity.default(scopes=SCOPES)[0]
-        found.refresh(
-            Request()
-        )  # later, in the middle of a call, a refusal would look like a lost connection
-        return found
-
-
-def _from_file(path: Path) -> Credentials:
-    try:
-        return _keys.from_service_account_file(str(path), scopes=SCOPES)
-    except (OSError, ValueError) as error:  # what it says of a file may quote the key
-        raise MisconfiguredError(
-            f"documentai.credentials_file {str(path)!r} cannot be used: {type(error).__name__}"
-        ) from None
+        credentials: Any = _identity.default(scopes=SCOPES)[0]
+        # Later, in the middle of a call, a refusal would look like a lost connection.
+        credentials.refresh(Request())
+        return credentials
 
 
 @contextmanager
@@ -264,7 +258,7 @@ def translate_errors(processor: Processor) -> Generator[None]:
     try:
         yield
     except exceptions.GoogleAPICallError as error:
-        raise _ours(error, processor) from error
+        raise _translated(error, processor) from error
     except auth.DefaultCredentialsError as error:
         raise UnauthorizedError(
             "this machine has no identity at Google (documentai.adc); set documentai.credentials_file"
@@ -275,44 +269,31 @@ def translate_errors(processor: Processor) -> Generator[None]:
         raise UnauthorizedError("Google refuses the credentials for Document AI; renew them") from error
 
 
-def _ours(error: exceptions.GoogleAPICallError, processor: Processor) -> DocmillError:
+def _translated(error: exceptions.GoogleAPICallError, processor: Processor) -> DocmillError:
     match error:
         case exceptions.TooManyRequests():
-            return _quota(error)
+            quota: Any = error  # some of its attributes have no types
+            delays = (detail.retry_delay for detail in quota.details or () if isinstance(detail, RetryInfo))
+            delay = next(delays, None)
+            retry_after_s = None if delay is None else max(0.0, delay.seconds + delay.nanos / 1e9)
+            kind = RateLimitedError if quota.reason == _TOO_FAST else AiQuotaError
+            ours = kind("Document AI's quota is used up for now", retry_after_s=retry_after_s)
         case exceptions.Unauthorized() | exceptions.Forbidden():
-            return UnauthorizedError(
+            ours = UnauthorizedError(
                 f"Document AI does not allow the use of {processor.name!r}; the credentials need the role "
                 "documentai.apiUser"
             )
         case exceptions.NotFound() | exceptions.FailedPrecondition() | exceptions.MethodNotImplemented():
-            return MisconfiguredError(
+            ours = MisconfiguredError(
                 f"Document AI has no usable processor {processor.name!r} at {processor.host!r}; "
                 "look at documentai.*"
             )
         case exceptions.BadRequest():
-            return ValidationError("Document AI refuses the page; read it with another engine")
-        case _:
-            return _down(error)
-
-
-def _quota(error: Any) -> DocmillError:  # noqa: ANN401 - some of what it holds has no types
-    kind = RateLimitedError if error.reason == _TOO_FAST else AiQuotaError
-    return kind("Document AI's quota is used up for now", retry_after_s=_asked_for(error.details or ()))
-
-
-def _down(error: exceptions.GoogleAPICallError) -> DocmillError:
-    match error:
+            ours = ValidationError("Document AI refuses the page; read it with another engine")
         case exceptions.GatewayTimeout():
-            return TimeLimitError("Document AI took too long for a page")
+            ours = TimeLimitError("Document AI took too long for a page")
         case exceptions.ServiceUnavailable() | exceptions.Cancelled():
-            return NetworkError("Document AI cannot be reached")
+            ours = NetworkError("Document AI cannot be reached")
         case _:
-            return ServerError(f"Document AI failed: {type(error).__name__}")
-
-
-def _asked_for(details: Sequence[object]) -> float | None:
-    """The wait that Google asks for, if it says."""
-    for detail in details:
-        if isinstance(detail, RetryInfo):
-            return max(0.0, detail.retry_delay.seconds + detail.retry_delay.nanos / 1e9)
-    return None
+            ours = ServerError(f"Document AI failed: {type(error).__name__}")
+    return ours

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class UsageMeter:
-    """Meter of what a document has cost so far."""
+    """Meter of the cost of a document so far."""
 
     def __init__(self) -> None:
         self.usage = Usage()
@@ -34,7 +34,7 @@ class UsageMeter:
         self.assume(usage)
 
     def assume(self, usage: Usage) -> None:
-        """Take in what was counted when it was spent, by an earlier attempt."""
+        """Add usage that was counted when it was spent, by an earlier attempt."""
         self.usage = self.usage.plus(usage)
 
 
@@ -42,7 +42,7 @@ class UsageMeter:
 class PageRequest:
     """Request to recognise a page of a file, or a picture within one. number: from 1.
 
-    meter, prints: of the whole file.
+    meter, scans: of the whole file.
     """
 
     source: tasks.Source
@@ -62,7 +62,7 @@ class PageReader(Protocol):
     def at_once(self) -> int: ...  # noqa: D102
 
     async def read(self, request: PageRequest, so_far: Page | None) -> Page:
-        """The page, which names this engine. so_far: what earlier engines made of it.
+        """The page, which names this engine. so_far: its reading by earlier engines.
 
         A page that cannot be drawn has source `none` and says why. Raises any TransientError, SetupError,
         AiContentBlockedError, ContextTooLongError or TooLargeError.
@@ -83,29 +83,26 @@ class LocalReader:
 
     @property
     def at_once(self) -> int:
-        """As many as there are processes."""
+        """The number of processes."""
         return self._pool.workers
 
     async def read(self, request: PageRequest, so_far: Page | None) -> Page:
         """See `PageReader.read`. Out of memory, a page gets a second chance in a fresh process."""
         del so_far
-        try:
-            async with self._guard():
-                page, picture = await self._recognised(request)
-        except OutOfMemoryError:
-            return tasks.broken_page(request.number, OVER_MEMORY)
-        if picture is not None:
-            request.scans.add(page, picture)
-        return page
-
-    async def _recognised(self, request: PageRequest) -> tasks.Recognition:
         arguments = (request.source, request.media_type, request.number, self._options, self.name)
         limit_s = self._options.ocr_limit_s
         try:
-            return await self._pool.run(tasks.recognise_picture, *arguments, limit_s=limit_s)
+            async with self._guard():
+                try:
+                    page, scan = await self._pool.run(tasks.recognise_picture, *arguments, limit_s=limit_s)
+                except OutOfMemoryError:
+                    log.info("reading a page again in a fresh process")
+                    page, scan = await self._pool.run(tasks.recognise_picture, *arguments, limit_s=limit_s)
         except OutOfMemoryError:
-            log.info("reading a page again in a fresh process")
-            return await self._pool.run(tasks.recognise_picture, *arguments, limit_s=limit_s)
+            return tasks.broken_page(request.number, OVER_MEMORY)
+        if scan is not None:
+            request.scans.add(page, scan)
+        return page
 
 
 class EngineChoice:
@@ -119,23 +116,23 @@ class EngineChoice:
         self._threshold = threshold
         self._unusable: dict[str, SetupError] = {}
         self.meter = UsageMeter()
-        """What the document costs."""
+        """Meter of the document's cost."""
         self.scans = KeptScans()
         """The preprocessed pictures in which engines read its pages."""
         self.refusal: DocumentError | None = None
-        """Why a page was refused for what is on it; None if none was."""
+        """Error of a page that was refused for its content; None if none was."""
 
     async def best(self, request: PageRequest, so_far: Page | None = None) -> Page:
-        """Recognise the page with the best engine. so_far: the page as known already.
+        """Recognise the page with the best engine. so_far: an earlier reading.
 
-        Where all of them fail it raises what promises most: an error that may pass before one that a person
-        must mend. A page that every engine refuses for what is on it says so in its `problem`.
+        If all of them fail it raises the most hopeful error: one that may pass before one that a person must
+        mend. A page that every engine refuses for its content has that as its `problem`.
         """
         best = so_far
         failures: list[DocmillError] = []
         for reader in self._readers:
             try:
-                page = await self._asked(reader, request, best)
+                page = await self._ask(reader, request, best)
             except DocmillError as error:
                 failures.append(error)
                 continue
@@ -144,15 +141,15 @@ class EngineChoice:
                 break
         if best is not None:
             return best
-        error = _most_promising(failures)
+        error = min(failures, key=_hopelessness)
         if isinstance(error, DocumentError):
             self.refusal = self.refusal or error
             return broken_page(request.number, error.message)
         raise error
 
-    async def _asked(self, reader: PageReader, request: PageRequest, so_far: Page | None) -> Page:
-        if (known := self._unusable.get(reader.name)) is not None:
-            raise known
+    async def _ask(self, reader: PageReader, request: PageRequest, so_far: Page | None) -> Page:
+        if (unusable := self._unusable.get(reader.name)) is not None:
+            raise unusable
         try:
             return await reader.read(request, so_far)
         except DocmillError as error:
@@ -167,12 +164,8 @@ def better_page(first: Page, second: Page) -> Page:
     return max(first, second, key=lambda page: (page.source != "none", page.quality))
 
 
-def _most_promising(failures: Sequence[DocmillError]) -> DocmillError:
-    """The most hopeful error: transient before setup errors, attempted calls before refused ones."""
-
-    def rank(error: DocmillError) -> int:
-        if isinstance(error, TransientError):
-            return 0 if error.attempted else 1
-        return 2 if isinstance(error, SetupError) else 3
-
-    return min(failures, key=rank)
+def _hopelessness(error: DocmillError) -> int:
+    """Rank of an error: transient before setup errors, attempted calls before refused ones."""
+    if isinstance(error, TransientError):
+        return 0 if error.attempted else 1
+    return 2 if isinstance(error, SetupError) else 3

@@ -1,4 +1,4 @@
-"""Engines that work elsewhere: a page's picture is sent, and the page is made from the answer."""
+"""Remote engines: a page's picture is sent, and the page is made from the answer."""
 
 import io
 import logging
@@ -31,7 +31,7 @@ JPEG_QUALITY = 92
 
 
 class PageImage(NamedTuple):
-    """A page's picture to be sent. jpeg: upright as far as its file says; rotation: as in `Page`."""
+    """A page's picture to be sent. jpeg: upright as its file states; rotation: as in `Page`."""
 
     jpeg: bytes
     width_px: int
@@ -130,14 +130,14 @@ class RemoteEngine(Protocol):
 
 
 class Transcript(NamedTuple):
-    """The lines of a page, and what they cost."""
+    """The lines of a page, and their cost."""
 
     lines: list[str]
     usage: Usage
 
 
 class Transcriber(Protocol):
-    """Reads a picture without saying where on it."""
+    """Transcribes a picture without places."""
 
     async def transcribe(self, drawn: PageImage) -> Transcript:
         """The lines, top to bottom. Raises any TransientError, SetupError or DocumentError."""
@@ -205,24 +205,24 @@ class RemoteReader:
         caller = self._caller
         async with caller.slots.taken():
             drawn = await caller.drawn(request)
-            recognised = await self._asked(drawn)
+            recognised = await self._ask(drawn)
         drawn = drawn._replace(jpeg=b"")
         page = await caller.in_child(page_from_answer, recognised, drawn, request.number, self.name)
-        # Without any confidence nothing tells which of two readings is the better.
-        is_silent = bool(recognised.texts) and not recognised.scores.any()
-        if caller.reads_well(page) or is_silent:
+        # Without any confidence the better of two readings cannot be told.
+        is_unscored = bool(recognised.texts) and not recognised.scores.any()
+        if caller.reads_well(page) or is_unscored:
             return page
-        return await caller.better(page, self._again(request, drawn), request)
+        return await caller.better(page, self._read_again(request, drawn), request)
 
-    async def _asked(self, drawn: PageImage) -> RecognisedLines:
+    async def _ask(self, drawn: PageImage) -> RecognisedLines:
         async with self._caller.guard():
             return await self._engine.recognise(drawn)
 
-    async def _again(self, request: PageRequest, drawn: PageImage) -> Recognition:
+    async def _read_again(self, request: PageRequest, drawn: PageImage) -> Recognition:
         caller = self._caller
         async with caller.slots.taken():
             improved = await caller.preprocessed(request)
-            recognised = await self._asked(improved.drawn)
+            recognised = await self._ask(improved.drawn)
         return await caller.in_child(
             page_from_preprocessed, recognised, improved, drawn, request.number, self.name
         )
@@ -257,32 +257,32 @@ class TranscribingReader:
         the budget lasts.
         """
         caller = self._caller
-        known = so_far if so_far is not None and len(so_far.words) else await self._local.read(request, None)
+        local = so_far if so_far is not None and len(so_far.words) else await self._local.read(request, None)
         async with caller.slots.taken():
             self._check_budget(request)
             drawn = await caller.drawn(request)
-            lines = await self._asked(drawn, request)
-        page = await caller.in_child(align_lines, lines, known, self.name)
-        is_blank = not lines and not len(known.words)
+            lines = await self._ask(drawn, request)
+        page = await caller.in_child(align_lines, lines, local, self.name)
+        is_blank = not lines and not len(local.words)
         if caller.reads_well(page) or is_blank or self._is_spent(request):
             return page
-        turn = (known.rotation - drawn.rotation) % 360
-        return await caller.better(page, self._again(request, known, turn), request)
+        turn = (local.rotation - drawn.rotation) % 360
+        return await caller.better(page, self._read_again(request, local, turn), request)
 
-    async def _asked(self, drawn: PageImage, request: PageRequest) -> list[str]:
+    async def _ask(self, drawn: PageImage, request: PageRequest) -> list[str]:
         async with self._caller.guard():
             reading = await self._transcriber.transcribe(drawn)
         request.meter.add(reading.usage)
         return reading.lines
 
-    async def _again(self, request: PageRequest, known: Page, turn: int) -> Recognition:
-        """The page as it is read in the preprocessed picture, which stands as the known page does."""
+    async def _read_again(self, request: PageRequest, local: Page, turn: int) -> Recognition:
+        """Read the preprocessed picture, turned like the local page."""
         caller = self._caller
         async with caller.slots.taken():
             self._check_budget(request)
             improved = await caller.preprocessed(request, turn)
-            lines = await self._asked(improved.drawn, request)
-        page = await caller.in_child(align_lines, lines, known, self.name)
+            lines = await self._ask(improved.drawn, request)
+        page = await caller.in_child(align_lines, lines, local, self.name)
         return Recognition(page, await caller.in_child(encode_preprocessed, improved))
 
     def _is_spent(self, request: PageRequest) -> bool:

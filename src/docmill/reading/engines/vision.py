@@ -1,4 +1,4 @@
-"""A language model that sees: it reads the lines of a page's picture, and is never asked where they stand."""
+"""A vision language model that transcribes the lines of a page's picture, without their places."""
 
 from pydantic_ai import BinaryContent, ModelSettings
 from pydantic_ai.direct import model_request
@@ -19,7 +19,7 @@ EMPTY = "[empty]"
 MAX_TOKENS = 8192
 MAX_CHARACTERS = 40_000
 MAX_LINES = 1500
-"""More than stands on any page: a model that repeats itself is cut off."""
+"""More lines than on any page: a model that repeats itself is cut off."""
 
 
 class VisionModel:
@@ -41,7 +41,7 @@ class VisionModel:
 
 
 def transcript_lines(answer: ModelResponse) -> list[str]:
-    """The text of an answer as lines, without what no page holds. Raises BadModelOutputError."""
+    """The text of an answer as printable lines. Raises BadModelOutputError."""
     text = (answer.text or "")[:MAX_CHARACTERS]
     lines = [
         "".join(character if character.isprintable() else " " for character in line).strip()

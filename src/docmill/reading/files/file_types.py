@@ -6,7 +6,6 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Sequence
 from lzma import LZMAError
 from pathlib import Path
 from typing import NamedTuple
@@ -36,38 +35,34 @@ DELIMITERS = ",;\t|"
 ENOUGH_ROWS = 2
 SAMPLE_ROWS = 200
 SAMPLE = 64 * 1024
-"""Characters that are looked at."""
+"""Number of characters that are examined."""
 ALIKE = 0.9
-"""At least this share of the rows has as many columns as most have."""
+"""Least share of rows with the usual number of columns."""
 
 
 def delimiter(text: str, *, is_whole: bool) -> str | None:
-    """The delimiter of a table, None for a text that is none.
+    """The delimiter of a table that makes most columns of nearly all rows; None for a text without one.
 
-    is_whole: whether `text` is all there is; else its last row may be cut.
+    is_whole: False if the last row of `text` may be cut.
     """
-    found = {mark: _columns(text, mark, is_whole=is_whole) for mark in DELIMITERS}
-    best = max(DELIMITERS, key=lambda mark: found[mark])
-    return best if found[best] > 1 else None
-
-
-def _columns(text: str, mark: str, *, is_whole: bool) -> int:
-    """Count the columns that `mark` makes of nearly all rows; 1 if it makes no table."""
-    rows: list[int] = []
-    try:
-        for row in csv.reader(text.splitlines(keepends=True), delimiter=mark):
-            if any(cell.strip() for cell in row):
-                rows.append(len(row))
-            if len(rows) > SAMPLE_ROWS:
-                break
-    except csv.Error:
-        return 1
-    if not is_whole or len(rows) > SAMPLE_ROWS:
-        rows = rows[:-1]
-    if len(rows) < ENOUGH_ROWS:
-        return 1
-    columns, count = Counter(rows).most_common(1)[0]
-    return columns if count >= ALIKE * len(rows) else 1
+    best, most_columns = None, 1
+    lines = text.splitlines(keepends=True)
+    for mark in DELIMITERS:
+        sizes: list[int] = []
+        try:
+            for row in csv.reader(lines, delimiter=mark):
+                if any(cell.strip() for cell in row):
+                    sizes.append(len(row))
+                if len(sizes) > SAMPLE_ROWS:
+                    break
+        except csv.Error:
+            continue
+        if not is_whole or len(sizes) > SAMPLE_ROWS:
+            sizes = sizes[:-1]
+        columns, count = Counter(sizes).most_common(1)[0] if len(sizes) >= ENOUGH_ROWS else (1, 0)
+        if columns > most_columns and count >= ALIKE * len(sizes):
+            best, most_columns = mark, columns
+    return best
 
 
 PDF = "application/pdf"
@@ -81,28 +76,11 @@ TNEF_START = b"\x78\x9f\x3e\x22"
 ZIP_START = b"PK\x03\x04"
 ZIP_MEMBERS_READ = 20_000
 HEIF_BRANDS = frozenset(b"heic heix heim heis hevc hevx hevm hevs mif1 mif2 mif3 msf1".split())
-MAIL_FIELDS = frozenset(
-    {
-        "bcc",
-        "cc",
-        "content-type",
-        "date",
-        "delivered-to",
-        "dkim-signature",
-        "from",
-        "in-reply-to",
-        "message-id",
-        "mime-version",
-        "received",
-        "references",
-        "reply-to",
-        "return-path",
-        "sender",
-        "subject",
-        "to",
-        "x-mailer",
-    }
-)
+MAIL_FIELDS = frozenset({
+    "bcc", "cc", "content-type", "date", "delivered-to", "dkim-signature", "from", "in-reply-to",
+    "message-id", "mime-version", "received", "references", "reply-to", "return-path", "sender", "subject",
+    "to", "x-mailer",
+})  # fmt: skip
 """Header fields that mails have and letters and forms seldom; two of them make a mail."""
 MAIL_HEADER = re.compile(r"\A(?:From [^\n]*\n)?((?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)+)")
 MAIL_IN_BOX = re.compile(rb"(?:\A|\r?\n\r?\n)(?=From [^\r\n]*\d{4}[^\r\n]*\r?\n[!-9;-~]+:)")
@@ -124,7 +102,7 @@ MARKDOWN = re.compile(
 
 
 class Kind(NamedTuple):
-    """A type of file. name: as a person calls it, with its article. advice: empty for one that is read."""
+    """A type of file. name: for people, with its article. advice: empty for a type that is read."""
 
     media_type: str
     name: str
@@ -159,7 +137,7 @@ SIGNATURES: tuple[tuple[bytes, Kind], ...] = (
     (b"\x7fELF", Kind("application/x-executable", "a program", ASK)),
     (b"MZ", Kind("application/x-msdownload", "a program", ASK)),
 )
-"""What the first bytes say. A line that loses its advice is read from then on."""
+"""Types by first bytes. Only types without advice are read."""
 
 WEBP = Kind("image/webp", "a WebP picture")
 HEIC = Kind("image/heic", "a HEIC picture")
@@ -178,7 +156,7 @@ OLE_KINDS: tuple[tuple[str, Kind], ...] = (
     ("Workbook", Kind("application/vnd.ms-excel", "an old Excel workbook")),
     ("Book", Kind("application/vnd.ms-excel", "an old Excel workbook")),
 )
-"""What the streams of a compound file say."""
+"""Types of compound files by their streams."""
 OLE = Kind("application/x-ole-storage", "an old Office file of an unknown kind", AS_PDF)
 
 ZIP_KINDS: tuple[tuple[str, Kind], ...] = (
@@ -186,7 +164,7 @@ ZIP_KINDS: tuple[tuple[str, Kind], ...] = (
     ("xl/", Kind(f"{OPEN_XML}.spreadsheetml.sheet", "an Excel workbook")),
     ("ppt/", Kind(f"{OPEN_XML}.presentationml.presentation", "a PowerPoint presentation")),
 )
-"""What the members of an Open XML package say."""
+"""Types of Open XML packages by their members."""
 OPEN_DOCUMENT_KINDS: tuple[Kind, ...] = (
     Kind(f"{OPEN_DOCUMENT}.text", "an OpenDocument text"),
     Kind(f"{OPEN_DOCUMENT}.spreadsheet", "an OpenDocument spreadsheet"),
@@ -194,7 +172,7 @@ OPEN_DOCUMENT_KINDS: tuple[Kind, ...] = (
     Kind(f"{OPEN_DOCUMENT}.graphics", "an OpenDocument drawing", AS_PDF),
     Kind("application/epub+zip", "an e-book", AS_PDF),
 )
-"""What the member `mimetype` says: templates too, whose type only goes on."""
+"""Types by the member `mimetype`; that of a template is longer."""
 TNEF = Kind("application/ms-tnef", "a winmail.dat")
 ZIP = Kind("application/zip", "a ZIP archive")
 
@@ -214,16 +192,16 @@ TEXT_KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
     (re.compile(r"\A(?:\{\s*[\"}]|\[\s*[\"{\[\]\d])"), Kind("application/json", "a JSON file")),
     (MARKDOWN, Kind("text/markdown", "a Markdown text")),
 )
-"""What the beginning of a text says; the first that is found decides."""
+"""Types by the beginning of a text; the first that matches decides."""
 
 
 READ = frozenset(
-    found.media_type
-    for found in (
-        *(found for _, found in (*SIGNATURES, *OLE_KINDS, *ZIP_KINDS, *TEXT_KINDS)),
+    candidate.media_type
+    for candidate in (
+        *(candidate for _, candidate in (*SIGNATURES, *OLE_KINDS, *ZIP_KINDS, *TEXT_KINDS)),
         *(*OPEN_DOCUMENT_KINDS, ZIP, WEBP, HEIC, MAIL, CSV, TSV, TEXT, Kind(PDF, "a PDF")),
     )
-    if not found.advice
+    if not candidate.advice
 )
 """The types that `media_type` gives."""
 
@@ -234,12 +212,10 @@ def media_type(path: Path) -> str:
     Raises UnsupportedFileTypeError, EncryptedError for an Office file with a password, CorruptError for an
     empty file.
     """
-    found = kind(path)
-    if found.advice:
-        raise UnsupportedFileTypeError(
-            f"{found.name} cannot be read; {found.advice}", media_type=found.media_type
-        )
-    return found.media_type
+    media_type, name, advice = kind(path)
+    if advice:
+        raise UnsupportedFileTypeError(f"{name} cannot be read; {advice}", media_type=media_type)
+    return media_type
 
 
 def kind(path: Path) -> Kind:
@@ -248,39 +224,44 @@ def kind(path: Path) -> Kind:
         head = file.read(HEAD_BYTES)
         if not head:
             raise CorruptError("the file is empty; save or send it again")
-        found = _binary_kind(path, head)
-        if found is not None:
-            return found
-        found = _text_kind(head + file.read(TEXT_HEAD_BYTES - len(head)))
-    if found is MAIL and head.startswith(b"From ") and len(MAIL_IN_BOX.findall(path.read_bytes())) > 1:
+        binary = _binary_kind(path, head)
+        if binary is not None:
+            return binary
+        text = _text_kind(head + file.read(TEXT_HEAD_BYTES - len(head)))
+    if text is MAIL and head.startswith(b"From ") and len(MAIL_IN_BOX.findall(path.read_bytes())) > 1:
         return MAILBOX
-    return found
+    return text
 
 
 def _binary_kind(path: Path, head: bytes) -> Kind | None:
-    picture = _picture(head)
-    if picture is not None:
-        return picture
-    holding = _holding_kind(path, head)
-    if holding is not None:
-        return holding
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return WEBP
+    if head[4:8] == b"ftyp":
+        # The brands with which an ISO media file claims to conform (ISO/IEC 14496-12, 4.3).
+        size = min(int.from_bytes(head[:4]), len(head))
+        brands = [head[8:12], *(head[at : at + 4] for at in range(16, size - 3, 4))]
+        if not HEIF_BRANDS.isdisjoint(brands):
+            return HEIC
+    container = _container_kind(path, head)
+    if container is not None:
+        return container
     if _is_pdf(head):
         return Kind(PDF, "a PDF")
-    for signature, found in SIGNATURES:
+    for signature, candidate in SIGNATURES:
         if head.startswith(signature) and not (signature.isalpha() and encodings.is_text(head)):
-            return found
+            return candidate
     return None
 
 
 def _is_pdf(head: bytes) -> bool:
-    """A text may speak of PDF, and a mail may hold one as it is: neither is one."""
-    found = PDF_START.search(head[:PDF_HEAD_BYTES])
-    if found is None or not head[: found.start()].strip() or not encodings.is_text(head):
-        return found is not None
+    """True for a PDF; a text may mention PDF, and a mail may hold one as it is."""
+    start = PDF_START.search(head[:PDF_HEAD_BYTES])
+    if start is None or not head[: start.start()].strip() or not encodings.is_text(head):
+        return start is not None
     return PDF_OBJECT.search(head) is not None and not _is_mail(encodings.decode(head).replace("\r\n", "\n"))
 
 
-def _holding_kind(path: Path, head: bytes) -> Kind | None:
+def _container_kind(path: Path, head: bytes) -> Kind | None:
     """Types that hold other files as they are: a PDF near their beginning does not make them one."""
     if head.startswith(ZIP_START):
         return _zip_kind(path, head)
@@ -293,42 +274,19 @@ def _holding_kind(path: Path, head: bytes) -> Kind | None:
         names = {entry[0] for entry in entries if len(entry) == 1}  # a document may hold others inside
         if "EncryptedPackage" in names:
             raise EncryptedError(LOCKED)
-        return next((found for name, found in OLE_KINDS if name in names), OLE)
+        return next((candidate for name, candidate in OLE_KINDS if name in names), OLE)
     return TNEF if head.startswith(TNEF_START) else None
 
 
-def _picture(head: bytes) -> Kind | None:
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return WEBP
-    if head[4:8] == b"ftyp":
-        # The brands that an ISO media file says it conforms to (ISO/IEC 14496-12, 4.3).
-        size = min(int.from_bytes(head[:4]), len(head))
-        brands = [head[8:12], *(head[at : at + 4] for at in range(16, size - 3, 4))]
-        return None if HEIF_BRANDS.isdisjoint(brands) else HEIC
-    return None
-
-
 def _zip_kind(path: Path, head: bytes) -> Kind:
-    names, declared = _members(path, head)
-    for found in OPEN_DOCUMENT_KINDS:
-        if declared.startswith(found.media_type):
-            return found
-    if "[Content_Types].xml" in names:
-        for beginning, found in ZIP_KINDS:
-            if any(name.startswith(beginning) for name in names):
-                return found
-    return ZIP
-
-
-def _members(path: Path, head: bytes) -> tuple[Sequence[str], str]:
-    """The names in an archive, and the type its member `mimetype` declares."""
+    """Type of an archive by the names in it, and by the type that its member `mimetype` declares."""
+    declared = ""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()[:ZIP_MEMBERS_READ]
-            if "mimetype" not in names:
-                return names, ""
-            with archive.open("mimetype") as member:
-                return names, member.read(100).decode("ascii", "replace")
+            if "mimetype" in names:
+                with archive.open("mimetype") as member:
+                    declared = member.read(100).decode("ascii", "replace")
     except ZIP_FAULTS:
         # The end is missing: the names of the first members stand before their contents.
         starts = [match.start() for match in re.finditer(ZIP_START, head)]
@@ -337,7 +295,14 @@ def _members(path: Path, head: bytes) -> tuple[Sequence[str], str]:
             head[at + 30 : at + 30 + size].decode("ascii", "replace")
             for at, size in zip(starts, sizes, strict=True)
         ]
-        return names, ""
+    for candidate in OPEN_DOCUMENT_KINDS:
+        if declared.startswith(candidate.media_type):
+            return candidate
+    if "[Content_Types].xml" in names:
+        for beginning, candidate in ZIP_KINDS:
+            if any(name.startswith(beginning) for name in names):
+                return candidate
+    return ZIP
 
 
 def _text_kind(head: bytes) -> Kind:
@@ -346,9 +311,9 @@ def _text_kind(head: bytes) -> Kind:
     text = encodings.decode(head).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff \t\n")
     if _is_mail(text):
         return MAIL
-    for pattern, found in TEXT_KINDS:
+    for pattern, candidate in TEXT_KINDS:
         if pattern.search(text):
-            return found
+            return candidate
     mark = delimiter(text, is_whole=len(head) < TEXT_HEAD_BYTES)
     if mark is None:
         return TEXT

@@ -61,27 +61,22 @@ def is_locked(path: Path) -> bool:
 
 def decrypted(path: Path, passwords: Sequence[str]) -> bytes:
     """The file without its password, given or Excel's own. Raises EncryptedError if none opens it."""
-    for password in (*passwords, OF_EXCEL):
-        with path.open("rb") as file:
-            opened = _decrypted(_office(file), password)
-        if opened:
-            return opened
-    raise EncryptedError(NOT_OPENED if passwords else LOCKED)
-
-
-def _decrypted(office: Any, password: str) -> bytes | None:  # noqa: ANN401 - untyped
-    """None if the password is wrong. Raises EncryptedError if no password would do."""
     from msoffcrypto.exceptions import InvalidKeyError  # noqa: PLC0415 - see `_office`
 
-    copy = io.BytesIO()
-    try:
-        office.load_key(password=password)
-        office.decrypt(copy)
-    except InvalidKeyError:
-        return None
-    except (*_failures(), *_MALFORMED) as error:
-        raise EncryptedError(IN_OTHER_WAYS) from error
-    return copy.getvalue()
+    for password in (*passwords, OF_EXCEL):
+        copy = io.BytesIO()
+        with path.open("rb") as file:
+            office: Any = _office(file)
+            try:
+                office.load_key(password=password)
+                office.decrypt(copy)
+            except InvalidKeyError:
+                continue
+            except (*_failures(), *_MALFORMED) as error:
+                raise EncryptedError(IN_OTHER_WAYS) from error
+        if copy.tell():
+            return copy.getvalue()
+    raise EncryptedError(NOT_OPENED if passwords else LOCKED)
 
 
 def _office(file: io.BufferedReader) -> Any | None:  # noqa: ANN401 - untyped

@@ -1,4 +1,4 @@
-"""The language of a document, found offline by the letters of its words. See docs/decisions/018."""
+"""Detection of a document's language, offline, by the letters of its words (docs/decisions/018)."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from docmill.model.document import Page
 
 MOST_PAGES = 40
 MOST_WORDS = 400
-"""Of a page: more tell nothing new."""
+"""Of a page: more do not change the result."""
 FEWEST_BYTES = 40
 """Of words on a page, in UTF-8: a word or two of a language are in other languages too."""
 LATIN = frozenset(
@@ -19,34 +19,30 @@ OTHER_SCRIPTS = frozenset(
     ("ar", "bg", "el", "fa", "he", "hi", "ja", "ka", "ko", "ru", "sr", "ta", "te", "th", "uk", "ur", "zh")
 )
 KNOWN = LATIN | OTHER_SCRIPTS
-"""What documents are taken to be in. Rarer languages would be seen in names and in misread words."""
+"""Languages of documents. Rarer ones would be detected in names and in misread words."""
 _ALIASES = {"iw": "he", "nb": "no", "nn": "no"}
 _UNKNOWN = "un"
 
 
 def excerpts(pages: Sequence[Page]) -> list[str]:
-    """As much of each page as its language shows in; of a long document, pages from all over it."""
+    """Enough text of each page to detect its language; of a long document, of pages from all over it."""
     step = max(1, -(-len(pages) // MOST_PAGES))
     return [" ".join(page.words.texts[:MOST_WORDS]) for page in pages[::step]]
 
 
 def dominant_language(texts: Sequence[str]) -> str | None:
-    """The ISO 639-1 code of the language that most of the texts are in, by their length.
+    """The ISO 639-1 code of the language of most of the texts, by their length.
 
     None where there is too little text to tell.
     """
     votes: Counter[str] = Counter()
     for text in texts:
-        words = _words(text)
+        # Without numbers, codes, signs, and repeated words.
+        words = " ".join(filter(_is_word, dict.fromkeys(text.split())))
         size = len(words.encode())
         if size >= FEWEST_BYTES and (language := _language(words)) is not None:
             votes[language] += size
     return votes.most_common(1)[0][0] if votes else None
-
-
-def _words(text: str) -> str:
-    """The text without what tells no language: numbers, codes, signs, and what was said before."""
-    return " ".join(word for word in dict.fromkeys(text.split()) if _is_word(word))
 
 
 def _is_word(word: str) -> bool:

@@ -16,11 +16,11 @@ WEIGHTS = (-1.119, 0.714, -0.921)
 """Of a constant and of each of `features`. Fitted by `python -m bench page_quality` (docs/decisions/017)."""
 
 DIGITS_FOR_LETTERS = 2
-"""More changes than this between letters and digits in one piece of a word are none that people write."""
+"""Most changes between letters and digits in a piece of a word."""
 CONSONANTS = 8
-"""So many in a row are in no word of a language written in Latin letters, `Rechtsschutz` included."""
+"""More than in any word in Latin letters, `Rechtsschutz` included."""
 SHORT = 5
-"""Letters up to which a word may do without a vowel."""
+"""Most letters of a word without a vowel."""
 LONGEST = 40
 """Characters of the longest believable piece: an account number, a German compound."""
 EDGES = re.compile(r"^[\W_]+|[\W_]+$")
@@ -32,7 +32,7 @@ NO_VOWEL = re.compile(rf"[bcdfghjklmnpqrstvwxz]{{{CONSONANTS},}}")
 VOWELS = frozenset("aeiouyøœæ")
 PLAIN = re.compile(r"[!-~]+")
 WRITTEN = frozenset("LNPSM")
-"""Unicode's categories of what people write. Fonts without a map to Unicode give controls and private use."""
+"""Unicode's categories of written characters. Fonts without a map to Unicode give controls, private use."""
 
 
 def page_quality(words: Words) -> float:
@@ -62,8 +62,8 @@ def features(words: Words) -> tuple[float, float]:
 def text_quality(words: Words) -> float:
     """The share of characters in words that could be ones of some language, amounts, dates or identifiers.
 
-    Whoever read them; 0 for a page without words. Lone punctuation counts for nothing. It sees words that
-    cannot be, such as `05t19t20` or `tHe`, not those that are only wrong.
+    0 for a page without words. Lone punctuation counts for nothing. Only
+    impossible words such as `05t19t20` or `tHe` lower it, not words that are merely wrong.
     """
     return texts_quality(words.texts)
 
@@ -87,39 +87,34 @@ def believable(word: str) -> bool:
         and (
             PLAIN.fullmatch(word) or all(unicodedata.category(character)[0] in WRITTEN for character in word)
         )
-        and all(_piece(piece) for piece in MARKS.split(word) if piece)
+        and all(_is_piece(piece) for piece in MARKS.split(word) if piece)
     )
 
 
-def _piece(piece: str) -> bool:
+def _is_piece(piece: str) -> bool:
+    """True if a word's piece without marks could be a name, a number or an identifier."""
     runs = RUNS.findall(piece)
-    return (
-        len(piece) <= LONGEST
-        and len(runs) - 1 <= DIGITS_FOR_LETTERS
-        and _one_after_another(runs)
-        and all(run.isdigit() or _name(run) for run in runs)
-    )
+    if len(piece) > LONGEST or len(runs) - 1 > DIGITS_FOR_LETTERS:
+        return False
+    if len(runs) > DIGITS_FOR_LETTERS:
+        # No small letter among digits, except of `3x4`, and no digits among letters: `05t19`, `T0TAL`.
+        middle = runs[1]
+        if middle not in "xX" and (middle.isdigit() or (len(middle) == 1 and middle.islower())):
+            return False
+    return all(run.isdigit() or _is_name(run) for run in runs)
 
 
-def _one_after_another(runs: list[str]) -> bool:
-    """No small letter among digits, except of `3x4`, and no digits among letters: `05t19`, `T0TAL`."""
-    if len(runs) <= DIGITS_FOR_LETTERS:
-        return True
-    return runs[1] in "xX" or not (runs[1].isdigit() or (len(runs[1]) == 1 and runs[1].islower()))
-
-
-def _name(run: str) -> bool:
-    """True if letters are in a sensible case and can be spoken, as far as their script tells."""
-    if not run.isascii() and not _latin(run):
-        return not any(_latin(character) for character in run)
-    if sum(before.islower() and after.isupper() for before, after in pairwise(run)) > 1 or ODD_CASE.match(
-        run
-    ):
+def _is_name(run: str) -> bool:
+    """True if letters are in a usual case and, in Latin script, can be spoken."""
+    if not run.isascii() and not _is_latin(run):
+        return not any(_is_latin(character) for character in run)
+    rises = sum(before.islower() and after.isupper() for before, after in pairwise(run))
+    if rises > 1 or ODD_CASE.match(run):
         return False
     small = unicodedata.normalize("NFD", run.lower())
     speakable = run.isupper() or len(run) <= SHORT or not VOWELS.isdisjoint(small)
     return speakable and not NO_VOWEL.search(small)
 
 
-def _latin(text: str) -> bool:
+def _is_latin(text: str) -> bool:
     return all(unicodedata.name(character, "").startswith("LATIN") for character in text)

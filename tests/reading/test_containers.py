@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
-from docmill.reading.containers import archives
-from docmill.reading.containers import members as holding
-from docmill.reading.containers.archives import DAMAGED, ENCRYPTED, LINK, UNKNOWN_PACKING
-from docmill.reading.containers.members import EMPTY, TOO_MUCH, MemberBatch
+from docmill.reading import containers
+from docmill.reading.containers import DAMAGED, EMPTY, ENCRYPTED, LINK, TOO_MUCH, UNKNOWN_PACKING, MemberBatch
 from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
 
@@ -34,8 +32,8 @@ def pack(tmp_path: Path) -> Pack:
 
 
 def taken(path: Path, options: ReadingOptions = OPTIONS, *, first: int = 0, room: int = 10**9) -> MemberBatch:
-    with archives.open_archive(path, options) as held:
-        return holding.take_batch(held, first, room, options)
+    with containers.open_archive(path, options) as held:
+        return containers.take_batch(held, first, room, options)
 
 
 def found(path: Path, options: ReadingOptions = OPTIONS) -> dict[str, bytes | str | None]:
@@ -55,8 +53,8 @@ def test_the_files_of_an_archive_come_out_as_they_went_in(pack: Pack, how: int) 
 def test_what_is_listed_is_what_is_taken_out(pack: Pack) -> None:
     path = pack(("a.pdf", b"1"), ("a.pdf", b"2"), ("__MACOSX/._a.pdf", b"3"), ("empty.txt", b""))
 
-    with archives.open_archive(path, OPTIONS) as held:
-        listed = holding.list_parts(held)
+    with containers.open_archive(path, OPTIONS) as held:
+        listed = containers.list_parts(held)
 
     assert listed == taken(path).parts
     assert [(part.name, part.problem) for part in listed] == [
@@ -216,7 +214,7 @@ def test_too_many_files_are_refused(pack: Pack) -> None:
 
 def test_a_list_of_files_that_takes_too_long_is_not_read(pack: Pack, monkeypatch: pytest.MonkeyPatch) -> None:
     path = pack(("a.pdf", b"x"))
-    monkeypatch.setattr(archives, "_LARGEST_DIRECTORY", 20)
+    monkeypatch.setattr(containers, "_LARGEST_DIRECTORY", 20)
 
     with pytest.raises(TooLargeError, match="too many files"):
         taken(path)
@@ -228,7 +226,7 @@ def test_the_size_in_the_64_bit_end_of_an_archive_counts(pack: Pack, monkeypatch
     assert b"PK\x06\x06" in path.read_bytes()
 
     assert found(path) == {"a.pdf": b"1", "b.pdf": b"2"}
-    monkeypatch.setattr(archives, "_LARGEST_DIRECTORY", 20)
+    monkeypatch.setattr(containers, "_LARGEST_DIRECTORY", 20)
     with pytest.raises(TooLargeError, match="too many files"):
         taken(path)
 
@@ -274,7 +272,7 @@ def test_all_files_together_have_a_limit(pack: Pack) -> None:
 
 
 def test_large_archives_come_out_in_several_tasks(pack: Pack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holding, "TASK_BYTES", 100)
+    monkeypatch.setattr(containers, "TASK_BYTES", 100)
     path = pack(*((f"{number}", b"x" * 60) for number in range(5)))
 
     first, second, third = taken(path), taken(path, first=2), taken(path, first=4)

@@ -1,0 +1,224 @@
+"""Members of mails and archives, taken out within limits, whatever the files claim; ZIP archives."""
+
+import stat
+import struct
+import zipfile
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from docmill.errors import CorruptError, DocumentError, EncryptedError, TooLargeError
+from docmill.files import clean_name, is_junk
+from docmill.model.document import Part, PartKind
+from docmill.reading.files.file_types import ZIP_FAULTS
+from docmill.reading.files.options import ReadingOptions
+
+TASK_BYTES = 32_000_000
+"""Most bytes that a task returns through its socket, unless a single part is larger."""
+EMPTY = "the file is empty"
+TOO_MUCH = "the files before it are all that is taken out of one document; upload it by itself"
+ENCRYPTED = "protected by a password; unpack it with the password and upload what comes out"
+LINK = "a link to another place, not a file"
+UNKNOWN_PACKING = "packed in a way that cannot be read; pack it as an ordinary ZIP archive"
+DAMAGED = "the archive is damaged; have it sent again, or unpack it and upload what it holds"
+
+_IS_ENCRYPTED = 0x1
+_IS_UTF_8 = 0x800
+_AES = 99
+_RATIO_FROM_BYTES = 10_000_000
+"""A smaller file does no harm, however well it was packed."""
+_LARGEST_DIRECTORY = 5_000_000
+_PIECE = 1 << 20
+_READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+_END = struct.Struct("<4s4H2LH")
+_END_64 = struct.Struct("<4sQ2H2L4Q")
+"""How an archive ends (APPNOTE.TXT 4.3.14 and 4.3.16)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A document within another, before it is taken out.
+
+    read: its bytes; raises a DocumentError with the reason. problem: known before reading.
+    """
+
+    name: str
+    kind: PartKind
+    read: Callable[[], bytes]
+    problem: str | None = None
+
+
+class MemberBatch(NamedTuple):
+    """Parts from some position on. contents: None for each with a problem. is_last: none come after."""
+
+    parts: list[Part]
+    contents: list[bytes | None]
+    is_last: bool
+
+
+def with_clean_names(members: Iterable[Member]) -> Iterator[Member]:
+    """Give clean, distinct names to the members that are not junk files of a system."""
+    files: set[str] = set()
+    names: set[str] = set()
+    for member in members:
+        if is_junk(member.name):
+            continue
+        name = clean_name(member.name)
+        if not files.isdisjoint(_folders(name)):  # a file cannot be a folder as well
+            name = name.replace("/", "_")
+        name = _distinct_name(name, names)
+        files.add(name.casefold())
+        names.update((name.casefold(), *_folders(name)))
+        yield replace(member, name=name)
+
+
+def list_parts(members: Iterable[Member]) -> list[Part]:
+    """List the members as parts, without their contents."""
+    return [Part(member.name, member.kind, problem=member.problem) for member in with_clean_names(members)]
+
+
+def take_batch(members: Iterable[Member], first: int, room: int, options: ReadingOptions) -> MemberBatch:
+    """Take out the parts from index `first` on, as many as one task may return, at least one.
+
+    room: how many bytes all of them may have together; those that do not fit are not taken.
+    """
+    parts: list[Part] = []
+    contents: list[bytes | None] = []
+    size = 0
+    for index, member in enumerate(with_clean_names(members)):
+        if index < first:
+            continue
+        if size >= TASK_BYTES:
+            return MemberBatch(parts, contents, is_last=False)
+        content, problem = None, member.problem
+        if problem is None:
+            content, problem = _content_or_problem(member, room - size, options)
+        parts.append(Part(member.name, member.kind, problem=problem))
+        contents.append(content)
+        size += len(content or b"")
+    return MemberBatch(parts, contents, is_last=True)
+
+
+def _content_or_problem(
+    member: Member, room: int, options: ReadingOptions
+) -> tuple[bytes, None] | tuple[None, str]:
+    if room <= 0:
+        return None, TOO_MUCH
+    try:
+        content = member.read()
+    except DocumentError as error:
+        return None, error.message
+    if not content:
+        return None, EMPTY
+    if len(content) > options.max_part_bytes:
+        return None, _too_large(options)
+    if len(content) > room:
+        return None, TOO_MUCH
+    return content, None
+
+
+def _too_large(options: ReadingOptions) -> str:
+    """Problem text of a part that has too many bytes."""
+    return f"the file is larger than {options.max_part_bytes / 1e6:.0f} MB; upload it by itself, in pieces"
+
+
+def _folders(name: str) -> list[str]:
+    steps = name.casefold().split("/")
+    return ["/".join(steps[:count]) for count in range(1, len(steps))]
+
+
+def _distinct_name(name: str, taken: set[str]) -> str:
+    """`name`, with a number before its ending if it is taken. Systems take a.PDF and A.pdf for the same."""
+    if name.casefold() not in taken:
+        return name
+    folder, slash, last = name.rpartition("/")
+    stem, dot, ending = last.rpartition(".")
+    if not stem:
+        stem, dot, ending = last, "", ""
+    number = 2
+    while (other := f"{folder}{slash}{stem} ({number}){dot}{ending}").casefold() in taken:
+        number += 1
+    return other
+
+
+@contextmanager
+def open_archive(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
+    """Open the files of an archive, to be read within the block.
+
+    Raises CorruptError, TooLargeError for too many, EncryptedError if all need a password.
+    """
+    _check_directory(path)
+    try:
+        archive = zipfile.ZipFile(path)
+    except ZIP_FAULTS as error:
+        raise CorruptError(DAMAGED) from error
+    with archive:
+        members = [
+            Member(name, "member", partial(_content, archive, entry, options), _problem(entry, options))
+            for entry in archive.infolist()
+            if not entry.is_dir() and not is_junk(name := _name(entry))
+        ]
+        if not members:
+            raise CorruptError("the archive holds no file")
+        if len(members) > options.max_parts:
+            count = f"{len(members)} files, more than {options.max_parts}"
+            raise TooLargeError(f"the archive holds {count}; split it into several")
+        if all(member.problem == ENCRYPTED for member in members):
+            raise EncryptedError(f"the archive is {ENCRYPTED}")
+        yield members
+
+
+def _check_directory(path: Path) -> None:
+    """Refuse a list of files so long that to read it would take too much time and memory."""
+    with path.open("rb") as file:
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - _END.size - 0xFFFF))
+        tail = file.read()
+    end, end_64 = tail.rfind(b"PK\x05\x06"), tail.rfind(b"PK\x06\x06")
+    if end < 0 or len(tail) - end < _END.size:
+        raise CorruptError(DAMAGED)
+    directory_bytes = _END.unpack_from(tail, end)[5]
+    if 0 <= end_64 <= end - _END_64.size:  # its numbers count
+        directory_bytes = _END_64.unpack_from(tail, end_64)[8]
+    if directory_bytes > _LARGEST_DIRECTORY:
+        raise TooLargeError("the archive lists too many files; split it into several")
+
+
+def _name(member: zipfile.ZipInfo) -> str:
+    """The name of a member: many programs write UTF-8 without the flag."""
+    if member.flag_bits & _IS_UTF_8:
+        return member.orig_filename
+    try:
+        return member.orig_filename.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return member.orig_filename
+
+
+def _problem(member: zipfile.ZipInfo, options: ReadingOptions) -> str | None:
+    largest = max(_RATIO_FROM_BYTES, member.compress_size * options.max_ratio)
+    problems = (
+        (stat.S_ISLNK(member.external_attr >> 16), LINK),
+        (member.flag_bits & _IS_ENCRYPTED or member.compress_type == _AES, ENCRYPTED),
+        (member.compress_type not in _READABLE, UNKNOWN_PACKING),
+        (not member.file_size, EMPTY),
+        (member.file_size > options.max_part_bytes, _too_large(options)),
+        (member.file_size > largest, f"it unpacks to more than {options.max_ratio} times its size: a trap"),
+    )
+    return next((problem for is_so, problem in problems if is_so), None)
+
+
+def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, options: ReadingOptions) -> bytes:
+    """At most one byte more than a part may have, whatever size the directory states."""
+    pieces: list[bytes] = []
+    left = options.max_part_bytes + 1
+    try:
+        with archive.open(member) as stream:
+            while left > 0 and (piece := stream.read(min(left, _PIECE))):
+                pieces.append(piece)
+                left -= len(piece)
+    except ZIP_FAULTS as error:
+        raise CorruptError("this file of the archive is damaged; have it sent again") from error
+    return b"".join(pieces)

@@ -1,1 +1,0 @@
-"""Archives and the members they hold."""
