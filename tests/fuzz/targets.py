@@ -14,7 +14,7 @@ from docmill.reading.child.tasks import CONTAINERS, TEXT_READERS
 from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images import image_file
-from docmill.reading.mail import smime
+from docmill.reading.mail import eml
 from docmill.workers import replies
 from fuzz.mutations import mutated
 from fuzz.pdfs import PASSWORD
@@ -64,7 +64,7 @@ def read_codes(data: bytes) -> None:
 
 def unwrap(data: bytes) -> None:
     """A mail in its signature."""
-    smime.content(data)
+    eml.unwrap_signed(data)
 
 
 def name_type(data: bytes) -> None:

@@ -1,27 +1,36 @@
-"""The `Converter` of this machine: text layers as they are, everything else by OCR."""
+"""The `Converter` of this machine: text layers as they are, everything else by OCR; pages are cached."""
 
 import asyncio
+import json
 import logging
-from collections.abc import Sequence
+from base64 import b64decode, b64encode
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import zstandard
 
 from docmill.errors import CorruptError, DocmillError, DocumentError, first_of
-from docmill.model.document import Document, Page, Part
+from docmill.model.codec import page_content, page_of
+from docmill.model.document import Document, Page, Part, Usage
 from docmill.ports import Original, PageJournal
 from docmill.reading.child import tasks
 from docmill.reading.child.tasks import CONTAINERS, TEXT_READERS
 from docmill.reading.engines.engine import EngineChoice, LocalReader, PageReader, PageRequest
 from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.images.kept_scans import PageScan, bind_scans
-from docmill.reading.kept_pages import KeptPages
+from docmill.reading.images.kept_scans import KeptScan, PageScan, bind_scans
 from docmill.reading.pdf.merge_pictures import merge_figure
 from docmill.reading.text.languages import dominant_language, excerpts
 from docmill.sections import splitting
 from docmill.workers.pool import Pool
 
 DEFAULT_ENGINE = "rapidocr"
+PAGES_PER_ENTRY = 8
+"""At most so many recognised pages are lost for each that was under way: some seconds of work."""
+_FORMAT = 1
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +38,7 @@ log = logging.getLogger(__name__)
 class LocalConverter:
     """`Converter` on the processes of a pool. No file is opened in this process.
 
-    readers: who recognises pages, in the order in which they are asked; RapidOCR unless told otherwise.
+    readers: engines in the order in which they are asked; RapidOCR by default.
     """
 
     def __init__(
@@ -72,7 +81,7 @@ class LocalConverter:
         path, options = original.path, self._options
         open_s = options.with_tries(options.open_limit_s)
         if not opened.page_count:
-            document = await self._without_pages(original, opened.media_type, journal)
+            document = await self._read_flow(original, opened.media_type, journal)
             return replace(document, embedded=opened.embedded)
         pages = list(opened.pages)
         while len(pages) < opened.page_count:
@@ -80,7 +89,7 @@ class LocalConverter:
             pages += await self._pool.run(tasks.read_text, path, first, last, options, limit_s=open_s)
         choice = EngineChoice(self._readers, options.quality_threshold)
         sources = [path] * opened.page_count
-        read = await self._recognised(sources, opened.media_type, pages, choice=choice, journal=journal)
+        read = await self._recognise(sources, opened.media_type, pages, choice=choice, journal=journal)
         if all(page.source == "none" for page in read):
             if choice.refusal is None and opened.media_type == file_types.HEIC.media_type:
                 raise tasks.undecodable_error()
@@ -92,7 +101,7 @@ class LocalConverter:
             usage=choice.meter.usage,
             embedded=opened.embedded,
         )
-        document = await _with_scans_kept(document, original.name, _printed(read, choice), journal)
+        document = await _keep_scans(document, original.name, _with_scans(read, choice), journal)
         if options.split and opened.page_count > 1 and not opened.embedded:  # whose data is that of all pages
             parts = await asyncio.to_thread(
                 splitting.parts, document, original.name, separator=options.separator
@@ -100,9 +109,7 @@ class LocalConverter:
             return replace(document, parts=parts)
         return document
 
-    async def _without_pages(
-        self, original: Original, media_type: str, journal: PageJournal | None
-    ) -> Document:
+    async def _read_flow(self, original: Original, media_type: str, journal: PageJournal | None) -> Document:
         """A document of text without pages, of other documents, or of both."""
         arguments, options = (original.path, media_type, self._options), self._options
         flow_s = options.with_tries(options.flow_limit_s)
@@ -119,7 +126,7 @@ class LocalConverter:
             raise tasks.wordless_error(pages, media_type)
         usage = choice.meter.usage
         document = Document(original.content_hash, media_type, pages, parts=tuple(parts), usage=usage)
-        return await _with_scans_kept(document, original.name, scans, journal)
+        return await _keep_scans(document, original.name, scans, journal)
 
     async def _with_figures(
         self, media_type: str, flowed: tasks.FlowedPages, choice: EngineChoice, journal: PageJournal | None
@@ -128,17 +135,19 @@ class LocalConverter:
         contents = flowed.contents
         if journal is not None:
             journal.allow_time_for(len(contents))
-        seen = await self._recognised(
+        seen = await self._recognise(
             contents, media_type, [None] * len(contents), choice=choice, journal=journal
         )
         pages = list(flowed.pages)
-        for place, found in zip(flowed.figures, seen, strict=True):
-            pages[place.page_number - 1] = merge_figure(pages[place.page_number - 1], place, found)
+        for place, figure in zip(flowed.figures, seen, strict=True):
+            pages[place.page_number - 1] = merge_figure(pages[place.page_number - 1], place, figure)
         on_page = {place.number: place.page_number for place in flowed.figures}
-        scans = [(replace(page, number=on_page[page.number]), scan) for page, scan in _printed(seen, choice)]
+        scans = [
+            (replace(page, number=on_page[page.number]), scan) for page, scan in _with_scans(seen, choice)
+        ]
         return pages, scans
 
-    async def _recognised(
+    async def _recognise(
         self,
         sources: Sequence[tasks.Source],
         media_type: str,
@@ -149,49 +158,45 @@ class LocalConverter:
     ) -> list[Page]:
         """Recognise the missing pages, as many at a time as an engine can take.
 
-        sources: of each page. journal: what it remembers is not recognised again.
+        sources: of each page. journal: pages that it keeps are not recognised again.
         """
         kept = KeptPages(journal, choice, [number for number, page in enumerate(pages, 1) if page is None])
-        known = await kept.load()
+        loaded = await kept.load()
         ahead = asyncio.Semaphore(max(reader.at_once for reader in self._readers))
 
         async def fill(number: int, source: tasks.Source, page: Page | None) -> Page:
-            page = page or known.get(number)
+            page = page or loaded.get(number)
             if page is not None:
                 return page
             async with ahead:
                 seen = await choice.best(PageRequest(source, media_type, number, choice.meter, choice.scans))
-                if isinstance(source, Path) and media_type == file_types.PDF:
-                    seen = await self._completed(source, seen)
+                if isinstance(source, Path) and media_type == file_types.PDF:  # the file's own text is added
+                    options = self._options
+                    limit_s = options.open_limit_s
+                    seen = await self._pool.run(tasks.complete_page, source, seen, options, limit_s=limit_s)
                 await kept.add(seen)
                 return seen
 
         try:
             async with asyncio.TaskGroup() as group:
                 filling = [
-                    group.create_task(fill(number, *given))
-                    for number, given in enumerate(zip(sources, pages, strict=True), 1)
+                    group.create_task(fill(number, *source_and_page))
+                    for number, source_and_page in enumerate(zip(sources, pages, strict=True), 1)
                 ]
         except* DocmillError as errors:
             raise first_of(errors) from errors
         return [task.result() for task in filling]
 
-    async def _completed(self, path: Path, seen: Page) -> Page:
-        """A page that was recognised, with what the PDF itself says of it."""
-        return await self._pool.run(
-            tasks.complete_page, path, seen, self._options, limit_s=self._options.open_limit_s
-        )
 
-
-def _printed(pages: Sequence[Page], choice: EngineChoice) -> list[PageScan]:
+def _with_scans(pages: Sequence[Page], choice: EngineChoice) -> list[PageScan]:
     """The pages that were read in preprocessed pictures, with those pictures."""
     return [(page, scan) for page in pages if (scan := choice.scans.of(page)) is not None]
 
 
-async def _with_scans_kept(
+async def _keep_scans(
     document: Document, name: str, scans: Sequence[PageScan], journal: PageJournal | None
 ) -> Document:
-    """The document, saying which pages were read in preprocessed pictures; the journal keeps these."""
+    """Mark the pages that were read in preprocessed pictures; the journal keeps the pictures."""
     if not scans:
         return document
     numbers = {page.number for page, _ in scans}
@@ -199,3 +204,97 @@ async def _with_scans_kept(
     if journal is not None:
         await journal.keep_pictures(await asyncio.to_thread(bind_scans, scans, name))
     return replace(document, pages=pages)
+
+
+class KeptPages:
+    """Cache of the recognised pages of one document, in groups, in the journal until the document is read.
+
+    missing: the numbers of the pages that have to be recognised. A document of few pages is not worth a
+    write, and neither is the last group: the transcription is stored next.
+    """
+
+    def __init__(self, journal: PageJournal | None, choice: EngineChoice, missing: Collection[int]) -> None:
+        self._journal = journal if len(missing) > PAGES_PER_ENTRY else None
+        self._choice = choice
+        self._missing: defaultdict[int, set[int]] = defaultdict(set)
+        for number in missing:
+            self._missing[_group(number)].add(number)
+        self._read: defaultdict[int, list[Page]] = defaultdict(list)
+        self._usage_kept = choice.meter.usage
+
+    async def load(self) -> dict[int, Page]:
+        """Load the missing pages that an earlier attempt has recognised, by number."""
+        pages: dict[int, Page] = {}
+        if self._journal is None:
+            return pages
+        async for entry in self._journal.entries():
+            try:
+                read, scans, usage = _unpack_pages(entry)
+            except ValueError:
+                log.warning("kept pages cannot be read and are recognised again")
+                continue
+            self._choice.meter.assume(usage)
+            for page in read:
+                if page.number in self._missing[_group(page.number)]:
+                    pages[page.number] = page
+            for page, picture in scans:
+                self._choice.scans.add(page, picture)
+        for number in pages:
+            self._missing[_group(number)].discard(number)
+        self._usage_kept = self._choice.meter.usage
+        return pages
+
+    async def add(self, page: Page) -> None:
+        """Add a newly recognised page; its group is stored as soon as it is complete."""
+        group = _group(page.number)
+        self._missing[group].discard(page.number)
+        if page.source != "none":  # an unread page is tried again
+            self._read[group].append(page)
+        if self._journal is None or self._missing[group] or not any(self._missing.values()):
+            return
+        pages = self._read.pop(group, [])
+        if pages:
+            before, spent = self._usage_kept, self._choice.meter.usage
+            self._usage_kept = spent
+            usage = Usage(
+                input_tokens=spent.input_tokens - before.input_tokens,
+                output_tokens=spent.output_tokens - before.output_tokens,
+                model=spent.model,
+                cost=spent.cost - before.cost,
+            )
+            scans = [(page, scan) for page in pages if (scan := self._choice.scans.of(page)) is not None]
+            await self._journal.put(group * PAGES_PER_ENTRY + 1, _pack_pages(pages, scans, usage))
+
+
+def _group(number: int) -> int:
+    return (number - 1) // PAGES_PER_ENTRY
+
+
+def _pack_pages(pages: Sequence[Page], scans: Sequence[PageScan], usage: Usage) -> bytes:
+    content = {
+        "format": _FORMAT,
+        "usage": usage.model_dump(mode="json"),
+        "pages": [page_content(page) for page in pages],
+        "prints": [
+            [page.number, b64encode(scan.jpeg).decode(), scan.width_px, scan.height_px]
+            for page, scan in scans
+        ],
+    }
+    return zstandard.compress(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def _unpack_pages(data: bytes) -> tuple[list[Page], list[PageScan], Usage]:
+    """Inverse of `_pack_pages`. Raises ValueError for anything that it did not make."""
+    try:
+        content: dict[str, Any] = json.loads(zstandard.decompress(data))
+        if content["format"] != _FORMAT:
+            raise ValueError("of another release")
+        pages = [page_of(page) for page in content["pages"]]
+        by_number = {page.number: page for page in pages}
+        scans = [
+            (by_number[number], KeptScan(b64decode(jpeg), width_px, height_px))
+            for number, jpeg, width_px, height_px in content["prints"]
+        ]
+        return pages, scans, Usage.model_validate(content["usage"])
+    except (zstandard.ZstdError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError("not kept pages") from error

@@ -3,7 +3,7 @@
 import pytest
 
 from docmill.errors import CorruptError
-from docmill.reading.mail import smime
+from docmill.reading.mail import eml
 
 SIGNED = bytes.fromhex("06092a864886f70d010702")
 SEALED = bytes.fromhex("06092a864886f70d010703")
@@ -28,7 +28,7 @@ def wrapped(octets: bytes, kind: bytes = SIGNED) -> bytes:
 
 
 def test_what_was_signed_is_taken_out() -> None:
-    assert smime.content(wrapped(value(0xA0, value(0x04, TEXT)))) == TEXT
+    assert eml.unwrap_signed(wrapped(value(0xA0, value(0x04, TEXT)))) == TEXT
 
 
 def test_what_was_signed_may_come_in_pieces_without_lengths() -> None:
@@ -38,7 +38,7 @@ def test_what_was_signed_may_come_in_pieces_without_lengths() -> None:
         0x30, SIGNED, endless(0xA0, endless(0x30, head, endless(0x30, DATA, endless(0xA0, pieces))))
     )
 
-    assert smime.content(data) == TEXT
+    assert eml.unwrap_signed(data) == TEXT
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_was_signed_may_come_in_pieces_without_lengths() -> None:
     ids=["sealed", "a signature alone", "nothing", "without what was signed"],
 )
 def test_where_nothing_is_wrapped_there_is_nothing(data: bytes) -> None:
-    assert smime.content(data) is None
+    assert eml.unwrap_signed(data) is None
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_where_nothing_is_wrapped_there_is_nothing(data: bytes) -> None:
 )
 def test_a_damaged_signature_is_told(data: bytes) -> None:
     with pytest.raises(CorruptError, match="damaged"):
-        smime.content(data)
+        eml.unwrap_signed(data)

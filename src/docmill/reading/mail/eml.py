@@ -3,7 +3,7 @@
 import email.policy
 import mimetypes
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email import message_from_bytes
@@ -11,14 +11,14 @@ from email.generator import BytesGenerator
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
 from docmill.reading.containers import Member
 from docmill.reading.files.file_types import MAIL_IN_BOX
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block
-from docmill.reading.mail import smime, tnef
+from docmill.reading.mail import tnef
 from docmill.reading.mail.message import (
     HeaderPart,
     MailMessage,
@@ -48,6 +48,11 @@ _ALTERNATIVE = "multipart/alternative"
 
 _POLICY = email.policy.compat32
 """The old policy: the new one raises on headers that real mails have."""
+_SEQUENCE, _OCTETS, _OCTETS_IN_PIECES = 0x30, 0x04, 0x24
+_SIGNED_DATA = bytes.fromhex("2a864886f70d010702")
+_LONG = 0x80
+"""From this value on a length is the number of bytes of the length; with none, an end mark follows."""
+_DEEPEST_VALUE = 30
 
 
 def read(path: Path, options: ReadingOptions) -> list[Block]:
@@ -158,7 +163,7 @@ class _Collector:
         if kind == "certs-only":
             return
         try:
-            wrapped = smime.content(_bytes(part))
+            wrapped = unwrap_signed(_bytes(part))
         except CorruptError:
             wrapped = None
         if wrapped is not None:
@@ -274,3 +279,64 @@ def _flattened(message: HeaderPart) -> bytes:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptError("this mail within the mail is damaged; have it sent again by itself") from error
     return target.getvalue()
+
+
+class _Value(NamedTuple):
+    tag: int
+    content: memoryview
+
+
+def unwrap_signed(data: bytes) -> bytes | None:
+    """Content of a mail that S/MIME wraps into its signature (RFC 5652, signed-data), not verified.
+
+    None if nothing readable is wrapped. Raises CorruptError.
+    """
+    try:
+        (message,) = _values(memoryview(data))
+        kind, *rest = _values(message.content)
+        if bytes(kind.content) != _SIGNED_DATA or not rest:
+            return None
+        (signed,) = _values(rest[0].content)
+        wrapped = next((value for value in _values(signed.content) if value.tag == _SEQUENCE), None)
+        if wrapped is None:
+            return None
+        _, *octets = _values(wrapped.content)
+        return b"".join(piece for value in octets for piece in _pieces(value.content)) or None
+    except (IndexError, ValueError) as error:
+        raise CorruptError("the signed mail is damaged; have it sent again") from error
+
+
+def _pieces(data: memoryview, depth: int = 0) -> Iterator[memoryview]:
+    """Contents of octet strings, which may be nested."""
+    for value in _values(data):
+        if value.tag == _OCTETS:
+            yield value.content
+        elif value.tag == _OCTETS_IN_PIECES and depth < _DEEPEST_VALUE:
+            yield from _pieces(value.content, depth + 1)
+
+
+def _values(data: memoryview) -> Iterator[_Value]:
+    at = 0
+    while at < len(data):
+        value, at = _value(data, at)
+        yield value
+
+
+def _value(data: memoryview, at: int, depth: int = 0) -> tuple[_Value, int]:
+    """A value, and where it ends. Raises IndexError, ValueError."""
+    if depth > _DEEPEST_VALUE:
+        raise ValueError
+    tag, length = data[at], data[at + 1]
+    at += 2
+    if length == _LONG:
+        start = at
+        while data[at] or data[at + 1]:
+            _, at = _value(data, at, depth + 1)
+        return _Value(tag, data[start:at]), at + 2
+    if length > _LONG:
+        count = length - _LONG
+        length = int.from_bytes(data[at : at + count], "big")
+        at += count
+    if at + length > len(data):
+        raise IndexError
+    return _Value(tag, data[at : at + length]), at + length

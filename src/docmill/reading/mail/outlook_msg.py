@@ -14,7 +14,7 @@ from docmill.errors import CorruptError, EncryptedError
 from docmill.reading.containers import Member
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block
-from docmill.reading.mail import eml, mapi, smime
+from docmill.reading.mail import eml, mapi
 from docmill.reading.mail.eml import DECORATION_BYTES, ENCRYPTED
 from docmill.reading.mail.message import MailMessage
 
@@ -142,7 +142,7 @@ def _signed_message(store: _Store, files: Sequence[_Path], properties: mapi.Prop
     contents = [store.properties(file, 8) for file in files]
     sent = next((data for file in contents if isinstance(data := file.get(mapi.CONTENT), bytes)), b"")
     if sent[:1] in (b"", _SEQUENCE):  # no header: the content is wrapped in its signature, or encrypted
-        wrapped = smime.content(sent)
+        wrapped = eml.unwrap_signed(sent)
         if wrapped is None:
             raise EncryptedError(ENCRYPTED.format("S/MIME"))
         sent = wrapped

@@ -6,9 +6,8 @@ import pytest
 from PIL import Image
 
 from docmill.errors import ValidationError
-from docmill.reading.child.render import draw_page
+from docmill.reading.child.render import draw_page, draw_words
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.layout import draw
 from docmill.reading.layout.typeset import (
     FigureBlock,
     HeadingBlock,
@@ -24,7 +23,7 @@ OPTIONS = ReadingOptions()
 def test_words_are_drawn_inside_their_boxes() -> None:
     (page,) = typeset([HeadingBlock("Invoice"), Paragraph("GMMMMMMMBH iiiii Größe счет 請求")])
 
-    dark = draw.draw(page, (1000, 8000)).pixels.min(axis=2) < 128
+    dark = draw_words(page, (1000, 8000)).pixels.min(axis=2) < 128
 
     height, width = dark.shape
     for x0, y0, x1, y1 in (page.words.boxes * [width, height, width, height]).round().astype(int).tolist():
@@ -36,7 +35,7 @@ def test_words_are_drawn_inside_their_boxes() -> None:
 def test_cells_of_tables_have_lines_around_them() -> None:
     (page,) = typeset([TableBlock([["a", "b"], ["c", "d"]])])
 
-    pixels = draw.draw(page, (600, 8000)).pixels
+    pixels = draw_words(page, (600, 8000)).pixels
 
     lines = (pixels.min(axis=2) > 150) & (pixels.max(axis=2) < 245)
     assert lines.sum() > 100
@@ -45,8 +44,8 @@ def test_cells_of_tables_have_lines_around_them() -> None:
 def test_the_picture_fits() -> None:
     (page,) = typeset([TableBlock([["wide" * 20] * 6])])
 
-    assert draw.draw(page, (200, 8000)).pixels.shape[1] == 200
-    assert draw.draw(page, (200, 10)).pixels.shape[0] == 10
+    assert draw_words(page, (200, 8000)).pixels.shape[1] == 200
+    assert draw_words(page, (200, 10)).pixels.shape[0] == 10
 
 
 def test_a_page_of_a_text_is_drawn_as_it_was_set(tmp_path: Path) -> None:
@@ -74,7 +73,7 @@ def test_a_picture_is_drawn_where_it_stands_and_one_that_is_broken_leaves_its_pl
     Image.new("RGB", (40, 30), "red").save(file, "PNG")
     pages, figures = set_on_pages([FigureBlock(file.getvalue(), 200, 100), FigureBlock(b"broken", 200, 100)])
 
-    pixels = draw.draw(pages[0], (595, 842), figures).pixels
+    pixels = draw_words(pages[0], (595, 842), figures).pixels
 
     assert pixels[60, 60].tolist() == [255, 0, 0]
     assert (pixels[165:250] == 255).all()
@@ -83,4 +82,4 @@ def test_a_picture_is_drawn_where_it_stands_and_one_that_is_broken_leaves_its_pl
 def test_letters_of_a_small_picture_are_dark() -> None:
     (page,) = typeset([Paragraph("Invoice")])
 
-    assert draw.draw(page, (320, 8000)).pixels.min() < 60
+    assert draw_words(page, (320, 8000)).pixels.min() < 60
