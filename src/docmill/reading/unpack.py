@@ -8,7 +8,6 @@ from docmill.model.document import Document
 from docmill.ports import Original, PartFile
 from docmill.reading.child import tasks
 from docmill.reading.child.tasks import CONTAINERS
-from docmill.reading.containers import MemberBatch
 from docmill.reading.files.options import ReadingOptions
 from docmill.workers.pool import Pool
 
@@ -27,7 +26,7 @@ class PooledUnlocker:
 
 
 class PooledUnpacker:
-    """`Unpacker` on the processes of a pool. They give bytes back and write nothing: this process does."""
+    """`Unpacker` on the processes of a pool. They return bytes; this process writes them."""
 
     def __init__(self, pool: Pool, options: ReadingOptions | None = None) -> None:
         self._pool = pool
@@ -35,35 +34,28 @@ class PooledUnpacker:
 
     async def unpack(self, original: Original, document: Document, folder: Path) -> list[PartFile]:
         """See `Unpacker.unpack`."""
-        options = self._options
+        options, is_container = self._options, document.media_type in CONTAINERS
         files: list[PartFile] = []
         room = options.max_unpacked_bytes
         is_last = False
         while not is_last:
-            parts, contents, is_last = await self._taken(original.path, document, len(files), room)
-            for part, content in zip(parts, contents, strict=True):
+            if is_container:
+                arguments = (original.path, document.media_type, len(files), room, options)
+                batch = await self._pool.run(tasks.take_parts, *arguments, limit_s=options.unpack_limit_s)
+            else:
+                sections = (original.path, list(document.parts[len(files) :]), room, options)
+                batch = await self._pool.run(tasks.take_sections, *sections, limit_s=options.unpack_limit_s)
+            is_last = batch.is_last
+            for part, content in zip(batch.parts, batch.contents, strict=True):
                 path = None
                 if content is not None:
                     path = folder / str(len(files))
                     room -= len(content)
-                    await asyncio.to_thread(_write, path, content)
+                    try:
+                        await asyncio.to_thread(path.write_bytes, content)
+                    except OSError as error:
+                        raise ServerError(
+                            f"cannot write the parts of a document: {error.strerror}"
+                        ) from error
                 files.append(PartFile(part, path))
         return files
-
-    async def _taken(self, path: Path, document: Document, first: int, room: int) -> MemberBatch:
-        """The parts from index `first` on, as many as one task may give back."""
-        options = self._options
-        if document.media_type in CONTAINERS:
-            arguments = (path, document.media_type, first, room, options)
-            return await self._pool.run(tasks.take_parts, *arguments, limit_s=options.unpack_limit_s)
-        sections = list(document.parts[first:])
-        return await self._pool.run(
-            tasks.take_sections, path, sections, room, options, limit_s=options.unpack_limit_s
-        )
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise ServerError(f"cannot write the parts of a document: {error.strerror}") from error

@@ -1,14 +1,6 @@
-import numpy as np
 import pytest
 
-from docmill.model.document import Words
-from docmill.reading.text.quality import believable, text_quality
-
-
-def words(*texts: str) -> Words:
-    count = len(texts)
-    numbers = np.arange(count, dtype=np.int32)
-    return Words(list(texts), np.zeros((count, 4), np.float32), np.ones(count, np.float32), numbers, numbers)
+from docmill.reading.text.quality import believable, texts_quality
 
 
 @pytest.mark.parametrize(
@@ -44,13 +36,13 @@ def test_what_engines_and_fonts_garble_is_not(word: str) -> None:
 
 
 def test_text_quality_is_the_share_of_characters_in_believable_words() -> None:
-    assert text_quality(words("Invoice", "0f", "05t19t20", "-")) == pytest.approx(9 / 17)
+    assert texts_quality(["Invoice", "0f", "05t19t20", "-"]) == pytest.approx(9 / 17)
 
 
 def test_marks_alone_are_neither_believed_nor_doubted_but_rows_of_them_are() -> None:
-    assert text_quality(words("Total", ":", "-")) == 1
-    assert text_quality(words("Total", "~|~|_")) == pytest.approx(0.5)
+    assert texts_quality(["Total", ":", "-"]) == 1
+    assert texts_quality(["Total", "~|~|_"]) == pytest.approx(0.5)
 
 
 def test_a_page_without_words_has_no_quality() -> None:
-    assert text_quality(words()) == 0
+    assert texts_quality([]) == 0

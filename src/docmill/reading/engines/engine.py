@@ -55,11 +55,8 @@ class PageRequest:
 class PageReader(Protocol):
     """Recognises pages. name: as in `ocr.engines`; at_once: how many pages of a document it can take."""
 
-    @property
-    def name(self) -> str: ...  # noqa: D102
-
-    @property
-    def at_once(self) -> int: ...  # noqa: D102
+    name: str
+    at_once: int
 
     async def read(self, request: PageRequest, so_far: Page | None) -> Page:
         """The page, which names this engine. so_far: its reading by earlier engines.
@@ -77,14 +74,10 @@ class LocalReader:
         self, name: str, pool: Pool, options: ReadingOptions, guard: Guard = nullcontext[None]
     ) -> None:
         self.name = name
+        self.at_once = pool.workers
         self._pool = pool
         self._options = options
         self._guard = guard
-
-    @property
-    def at_once(self) -> int:
-        """The number of processes."""
-        return self._pool.workers
 
     async def read(self, request: PageRequest, so_far: Page | None) -> Page:
         """See `PageReader.read`. Out of memory, a page gets a second chance in a fresh process."""

@@ -107,34 +107,28 @@ def rich_text(data: bytes) -> bytes:
         return body[:raw_size]
     if kind != b"LZFu" or raw_size > MOST_RICH_BYTES:
         raise CorruptError("the rich text of the mail is damaged")
-    return bytes(_expanded(body, raw_size))
-
-
-def _expanded(data: bytes, size: int) -> bytearray:
     ring = bytearray(_START) + bytearray(_RING - len(_START))
     write = len(_START)
     out = bytearray()
     at = 0
-    while at < len(data) and len(out) < size:
-        control = data[at]
+    while at < len(body) and len(out) < raw_size:
+        control = body[at]
         at += 1
         for bit in range(8):
-            if control >> bit & 1:
-                if at + 2 > len(data):
-                    return out
-                reference = data[at] << 8 | data[at + 1]
-                at += 2
+            is_reference = control >> bit & 1
+            if at + 1 + is_reference > len(body):
+                return bytes(out)
+            if is_reference:
+                reference = body[at] << 8 | body[at + 1]
                 start, length = reference >> 4, (reference & 0xF) + 2
                 if start == write:
-                    return out
+                    return bytes(out)
                 piece = (ring[(start + step) % _RING] for step in range(length))
             else:
-                if at >= len(data):
-                    return out
-                piece = iter(data[at : at + 1])
-                at += 1
+                piece = iter(body[at : at + 1])
+            at += 1 + is_reference
             for byte in piece:
                 out.append(byte)
                 ring[write] = byte
                 write = (write + 1) % _RING
-    return out
+    return bytes(out)

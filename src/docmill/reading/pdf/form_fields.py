@@ -4,6 +4,7 @@ Values come from the fields themselves and not from their appearance, which may 
 """
 
 import ctypes
+import textwrap
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
@@ -161,7 +162,9 @@ def lines_of(field: FormField) -> list[list[PlacedWord]]:
     size = field.font_size or min(USUAL_PT, max(SMALLEST_PT, (y1 - y0) / LEADING))
     texts = field.value.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if field.multiline and len(texts) * size * LEADING < y1 - y0:
-        texts = [line for text in texts for line in _wrapped(text, (x1 - x0) / (LETTER_WIDTH * size))]
+        width = max(1, int((x1 - x0) / (LETTER_WIDTH * size)))
+        wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+        texts = [line for text in texts for line in wrapper.wrap(" ".join(text.split()))]
     texts = [text for text in texts if text.strip()]
     pitch = min(size * LEADING, (y1 - y0) / len(texts))
     top = y0 if len(texts) > 1 or field.multiline else (y0 + y1 - pitch) / 2
@@ -169,17 +172,6 @@ def lines_of(field: FormField) -> list[list[PlacedWord]]:
         _place_words(text, (x0, top + row * pitch, x1, top + (row + 1) * pitch), size, field.alignment)
         for row, text in enumerate(texts)
     ]
-
-
-def _wrapped(text: str, width: float) -> list[str]:
-    """A paragraph broken into lines of about `width` letters."""
-    lines: list[str] = []
-    for word in text.split():
-        if lines and len(lines[-1]) + 1 + len(word) <= width:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
-    return lines
 
 
 def _place_words(text: str, box: Rectangle, size: float, alignment: int) -> list[PlacedWord]:

@@ -1,6 +1,6 @@
 """Invisible OCR layers under scans: a layer is believed, or the page is recognised again.
 
-A layer is believed as it is when its words are words (`text_quality`) and cover nearly all letters of the
+A layer is believed as it is when its words are words (`texts_quality`) and cover nearly all letters of the
 picture. Else the page is recognised as well, and the reading with more believable text wins.
 """
 
@@ -75,7 +75,7 @@ def judge_layer(page: PdfPage, layer: Layer) -> tuple[Layer, float]:
 
 
 def believability(texts: Sequence[str]) -> float:
-    """`text_quality`, and less where most of what is printed is neither letter nor digit."""
+    """`texts_quality`, and less where most of what is printed is neither letter nor digit."""
     quality = texts_quality(texts)
     signs = "".join(REPEATED.sub(r"\1", text) for text in texts)
     share = sum(map(str.isalnum, signs)) / max(1, len(signs))

@@ -5,7 +5,7 @@ pypdfium2's own bindings convert every argument, which takes longer than the cal
 
 import ctypes
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from ctypes import c_float, c_int
 from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias
@@ -30,11 +30,6 @@ def _address(function_or_handle: Any) -> int:  # noqa: ANN401 - ctypes' pointers
 def _raw_function(function: Any, result: type, *arguments: type) -> Call:  # noqa: ANN401 - as above
     """A function of PDFium's that takes addresses, and numbers, as plain integers."""
     return ctypes.CFUNCTYPE(result, *arguments)(_address(function))
-
-
-def _exhaust(calls: Iterable[object]) -> None:
-    """Make calls that leave their results in memory."""
-    deque(calls, maxlen=0)
 
 
 SAMPLE = 200
@@ -100,7 +95,9 @@ def read_characters(text: PdfTextPage, page: PdfPage) -> Characters:
     boxes = np.zeros((len(indices), 4), np.float32)
     start = boxes.ctypes.data
     places = range(start, start + boxes.nbytes, boxes.itemsize * 4)
-    _exhaust(map(_loose_box, repeat(_address(text.raw)), indices.tolist(), places))
+    deque(
+        map(_loose_box, repeat(_address(text.raw)), indices.tolist(), places), maxlen=0
+    )  # the results are in memory
     left, _, _, top = page.get_bbox()
     # FS_RECTF is left, top, right, bottom with y upwards; some fonts give them in the wrong order.
     x, y = np.sort(boxes[:, [0, 2]] - left, axis=1), np.sort(top - boxes[:, [1, 3]], axis=1)
@@ -307,7 +304,7 @@ def _strokes(page: PdfPage) -> list[Rectangle]:
     bounds = np.zeros((len(paths), 4), np.float32)  # left, bottom, right, top; zeros for a path without
     start, size, stop = bounds.ctypes.data, bounds.itemsize, bounds.ctypes.data + bounds.nbytes
     places = [range(start + edge * size, stop + edge * size, 4 * size) for edge in range(4)]
-    _exhaust(map(_bounds, paths, *places))
+    deque(map(_bounds, paths, *places), maxlen=0)
     modes = _Modes()
     fill = ctypes.addressof(modes)
     rectangles: list[Rectangle] = []

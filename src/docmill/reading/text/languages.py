@@ -40,7 +40,16 @@ def dominant_language(texts: Sequence[str]) -> str | None:
         # Without numbers, codes, signs, and repeated words.
         words = " ".join(filter(_is_word, dict.fromkeys(text.split())))
         size = len(words.encode())
-        if size >= FEWEST_BYTES and (language := _language(words)) is not None:
+        if size < FEWEST_BYTES:
+            continue
+        library: Any = import_module(
+            "pycld2"
+        )  # here, for its 9 MB, which only children need; it has no types
+        _, _, guesses = library.detect(words, bestEffort=True)
+        codes = (code.partition("-")[0] for _, code, _, _ in guesses if code != _UNKNOWN)
+        languages = (_ALIASES.get(code, code) for code in codes)
+        language = next((language for language in languages if language in KNOWN), None)
+        if language is not None:
             votes[language] += size
     return votes.most_common(1)[0][0] if votes else None
 
@@ -48,10 +57,3 @@ def dominant_language(texts: Sequence[str]) -> str | None:
 def _is_word(word: str) -> bool:
     letters = sum(character.isalpha() for character in word)
     return letters > 1 and 2 * letters >= len(word) and word.isprintable()
-
-
-def _language(words: str) -> str | None:
-    library: Any = import_module("pycld2")  # here, for its 9 MB, which only children need; it has no types
-    _, _, guesses = library.detect(words, bestEffort=True)
-    codes = (code.partition("-")[0] for _, code, _, _ in guesses if code != _UNKNOWN)
-    return next((code for code in (_ALIASES.get(code, code) for code in codes) if code in KNOWN), None)

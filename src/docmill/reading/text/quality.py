@@ -51,7 +51,7 @@ def features(words: Words) -> tuple[float, float]:
     """Features that tell good pages from bad ones, weighted by characters; the page must have words.
 
     The log-odds of the mean confidence, and the share of words of little confidence. Whether words could be
-    words (`text_quality`) adds nothing to these: recognisers invent words that could be.
+    words (`texts_quality`) adds nothing to these: recognisers invent words that could be.
     """
     lengths = np.array([len(text) for text in words.texts])
     mean = float(np.clip(np.average(words.confidences, weights=lengths), 0.01, 0.999))
@@ -59,25 +59,20 @@ def features(words: Words) -> tuple[float, float]:
     return math.log(mean / (1 - mean)), unsure
 
 
-def text_quality(words: Words) -> float:
+def texts_quality(texts: Iterable[str]) -> float:
     """The share of characters in words that could be ones of some language, amounts, dates or identifiers.
 
-    0 for a page without words. Lone punctuation counts for nothing. Only
-    impossible words such as `05t19t20` or `tHe` lower it, not words that are merely wrong.
+    0 for a page without words. Lone punctuation counts for nothing. Only impossible words such as `05t19t20`
+    or `tHe` lower it, not words that are merely wrong.
     """
-    return texts_quality(words.texts)
-
-
-def texts_quality(texts: Iterable[str]) -> float:
-    """See `text_quality`."""
-    sound = weight = 0
+    believed = total = 0
     for text in texts:
         core = EDGES.sub("", text)
         if not core and len(text) <= DIGITS_FOR_LETTERS:
             continue
-        weight += len(text)
-        sound += len(text) * believable(core)
-    return sound / weight if weight else 0.0
+        total += len(text)
+        believed += len(text) * believable(core)
+    return believed / total if total else 0.0
 
 
 def believable(word: str) -> bool:
