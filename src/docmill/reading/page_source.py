@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 import cv2
 import numpy as np
@@ -18,57 +17,24 @@ from docmill.reading.ocr.text_lines import find_spots, letter_height, turn_corne
 from docmill.workers.pool import Pool
 
 MARGIN = 0.01
-"""Of the page, around the region, so that print at its rim is whole."""
+"""Margin around the region, in fractions of the page, so that print at its rim is whole."""
 SCALES = (0.25, 4.0)
+SECOND_SCALE = 0.85
+"""Another scale than the first: text that is read alike at both is right more often."""
 MAX_PIXELS = 16_000_000
-
-
-class Rereader(Protocol):
-    """Reads a part of a page once more."""
-
-    async def reread(
-        self,
-        original: Path,
-        page_number: int,
-        region: Box,
-        *,
-        scale: float = 0.85,
-        rotation: int | None = None,
-    ) -> Words:
-        """The words in the region as a second look gives them, boxes in fractions of the page as displayed.
-
-        scale: of the picture against that of the first look; what both looks read alike is right more often.
-        rotation: `Page.rotation`, by which the page is displayed; None as its file says.
-        Raises ValidationError for a scale or region that makes no picture, and what reading a page raises.
-        """
-        ...
-
-
-class LocalRereader:
-    """`Rereader` in the processes of a pool, by RapidOCR."""
-
-    def __init__(self, pool: Pool, options: ReadingOptions | None = None) -> None:
-        self._pool = pool
-        self._options = options or ReadingOptions()
-
-    async def reread(
-        self,
-        original: Path,
-        page_number: int,
-        region: Box,
-        *,
-        scale: float = 0.85,
-        rotation: int | None = None,
-    ) -> Words:
-        """See `Rereader.reread`."""
-        arguments = (original, page_number, region, scale, rotation, self._options)
-        return await self._pool.run(read_region, *arguments, limit_s=self._options.ocr_limit_s)
+_DRAWN = ("image/", "application/pdf")
+"""Media types with pages of their own, which can be read again as they are."""
 
 
 def read_region(
     path: Path, page_number: int, region: Box, scale: float, rotation: int | None, options: ReadingOptions
 ) -> Words:
-    """`Rereader.reread` in the child."""
+    """Read the words in a region of a page once more, in the child; boxes in fractions of the page.
+
+    scale: of the picture against that of the first reading. rotation: `Page.rotation`, by which the page is
+    displayed; None as its file states. Raises ValidationError for a scale or region that makes no picture,
+    and the errors of reading a page.
+    """
     from docmill.reading.child import render  # noqa: PLC0415 - only children look into files
 
     fit = (options.max_dimension_px, options.max_dimension_px)
@@ -97,7 +63,7 @@ def words_in(picture: Picture, region: Box, scale: float) -> Words:
     seen = np.asarray(cv2.resize(part, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC), np.uint8)
     high, wide = seen.shape[:2]
     whole = np.ascontiguousarray(picture.pixels[:, :, ::-1])
-    letter_px = letter_height(find_spots(whole))  # a line alone shows too few to tell
+    letter_px = letter_height(find_spots(whole))  # a line alone shows too few letters
     engine = rapid_engine()
     recognised = engine.recognise(seen, letter_px=None if letter_px is None else letter_px * scale)
     turn = recognised.turn or 0  # by which the engine had turned the picture: undone here
@@ -111,27 +77,22 @@ def words_in(picture: Picture, region: Box, scale: float) -> Words:
     return Words(words.texts, boxes.astype(np.float32), words.confidences, words.lines, words.blocks)
 
 
-_DRAWN = ("image/", "application/pdf")
-"""What has pages of its own, which can be read again as they are."""
-
-
 class PageSource:
     """Draws and recognises pages of originals in the processes of a pool.
 
-    An original may be gone when its pages are asked for: then there is nothing to give.
+    An original may be gone when its pages are asked for; the result is None then.
     """
 
     def __init__(self, pool: Pool, options: ReadingOptions) -> None:
         self._pool = pool
         self._options = options
-        self._rereader = LocalRereader(pool, options)
 
     async def picture(self, original: Original, document: Document, page_number: int) -> bytes | None:
         """The page as JPEG; None if the original is gone or cannot be drawn."""
         arguments = (original.path, document.media_type, page_number, self._options)
         try:
             drawn = await self._pool.run(draw_image, *arguments, limit_s=self._options.render_limit_s)
-        except DocmillError:  # the page's text is all there is
+        except DocmillError:  # the page's text is enough
             return None
         return drawn.jpeg
 
@@ -143,6 +104,7 @@ class PageSource:
         if page is None or not document.media_type.startswith(_DRAWN):
             return None
         try:
-            return await self._rereader.reread(original.path, page_number, region, rotation=page.rotation)
-        except DocmillError:  # the first look is all there is
+            arguments = (original.path, page_number, region, SECOND_SCALE, page.rotation, self._options)
+            return await self._pool.run(read_region, *arguments, limit_s=self._options.ocr_limit_s)
+        except DocmillError:  # the first reading stays
             return None
