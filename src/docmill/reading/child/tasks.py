@@ -96,7 +96,7 @@ def open_original(path: Path, options: ReadingOptions) -> OpenedFile:
             count = len(document)  # at least 1: PDFium refuses a file without pages
             _check_pages(count, options)
             last = min(count, options.pages_per_task)
-            pages = _mark_undecodable(path, [_text_page(document, n) for n in range(1, last + 1)], options)
+            pages = _text_pages(path, document, range(1, last + 1), options)
             return OpenedFile(media_type, count, pages, attachments.in_pdf(document, path, options.passwords))
     except DocumentError as error:
         if error.media_type is None:
@@ -193,31 +193,31 @@ def set_flow(path: Path, media_type: str, options: ReadingOptions) -> Typeset:
 def read_text(path: Path, first: int, last: int, options: ReadingOptions) -> list[Page | None]:
     """Pages `first` to `last` of a PDF by their text layers, None for each that must be recognised."""
     with pdf_file.open_document(path, options.passwords) as document:
-        pages = [_text_page(document, number) for number in range(first, last + 1)]
-    return _mark_undecodable(path, pages, options)
+        return _text_pages(path, document, range(first, last + 1), options)
 
 
-def _mark_undecodable(path: Path, pages: list[Page | None], options: ReadingOptions) -> list[Page | None]:
-    """Mark pages whose contents cannot be decoded as broken instead of empty."""
+def _text_pages(
+    path: Path, document: pdf_file.PdfDocument, numbers: Sequence[int], options: ReadingOptions
+) -> list[Page | None]:
+    """See `read_text`. Pages whose contents cannot be decoded are broken instead of empty."""
+    pages: list[Page | None] = []
+    for number in numbers:
+        try:
+            with pdf_file.open_page(document, number) as page:
+                text = ocr_layer.text_page(page, number)
+                if text:
+                    text = add_tables(text, partial(find_ruling_lines, page))
+                if text and number == 1 and form_fields.is_dynamic(document, page):
+                    text = replace(text, problem=form_fields.DYNAMIC)
+        except CorruptError as error:
+            text = broken_page(number, error.message)
+        pages.append(text)
     empty = [page.number for page in pages if page and not page.words.texts and page.problem is None]
     undecodable = pdf_file.unreadable_pages(path, empty, options.passwords) if empty else []
     return [
         broken_page(page.number, pdf_file.DAMAGED_PAGE) if page and page.number in undecodable else page
         for page in pages
     ]
-
-
-def _text_page(document: pdf_file.PdfDocument, number: int) -> Page | None:
-    try:
-        with pdf_file.open_page(document, number) as page:
-            text = ocr_layer.text_page(page, number)
-            if text:
-                text = add_tables(text, lambda: find_ruling_lines(page))
-            if text and number == 1 and form_fields.is_dynamic(document, page):
-                return replace(text, problem=form_fields.DYNAMIC)
-            return text
-    except CorruptError as error:
-        return broken_page(number, error.message)
 
 
 def unlock(path: Path, password: str) -> bytes | None:

@@ -48,14 +48,6 @@ class Package:
     def __contains__(self, name: str) -> bool:
         return name in self._names
 
-    def names(self, beginning: str) -> list[str]:
-        """The names of the parts that start with `beginning`."""
-        return [name for name in self._names if name.startswith(beginning)]
-
-    def data(self, name: str) -> bytes:
-        """The bytes of a part."""
-        return b"".join(self._chunks(name, MAX_XML_BYTES))
-
     def picture(self, name: str) -> bytes:
         """The bytes of a picture, which do not count as text does."""
         left, self._left = self._left, MAX_PICTURE_BYTES
@@ -66,7 +58,7 @@ class Package:
 
     def xml(self, name: str) -> Element:
         """The root of a part."""
-        return parse_xml(self.data(name))
+        return parse_xml(b"".join(self._chunks(name, MAX_XML_BYTES)))
 
     def optional(self, name: str) -> Element | None:
         """The root of a part that a document can do without; None if it is absent or damaged."""
