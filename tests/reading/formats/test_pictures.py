@@ -21,7 +21,7 @@ from pptx.util import Emu
 from docmill.errors import CorruptError
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import docx as word
-from docmill.reading.formats import html, markdown, odf, rtf, xlsx
+from docmill.reading.formats import html, odf, rtf, text_files, xlsx
 from docmill.reading.formats import pptx as slides
 from docmill.reading.formats.pictures import BEYOND, BROKEN, MOST, TOO_LARGE, Album, Size
 from docmill.reading.layout.typeset import Block, FigureBlock, HeadingBlock, Paragraph, TableBlock, UnreadNote
@@ -294,7 +294,7 @@ def test_a_picture_within_markdown_is_read(picture_of_text: Path, tmp_path: Path
     path = tmp_path / "page.md"
     path.write_text(f"# Scan\n\nsee ![the scan]({inline(picture_of_text)}) here\n")
 
-    found = markdown.read(path, OPTIONS)
+    found = text_files.read_markdown(path, OPTIONS)
 
     assert [type(block) for block in found] == [HeadingBlock, Paragraph, FigureBlock]
 
@@ -303,7 +303,7 @@ def test_pictures_in_every_part_of_markdown_are_read_once(picture_of_text: Path)
     picture = inline(picture_of_text)
     source = f"# ![a][s]\n\n<p><img src='{picture}'></p>\n\nsee <img src='{picture}'>\n\n[s]: {picture}\n"
 
-    found = markdown.blocks(source)
+    found = text_files.markdown_blocks(source)
 
     assert [type(block) for block in found] == [HeadingBlock, FigureBlock, Paragraph]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from docmill.errors import CorruptError
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.formats import plain_text
+from docmill.reading.formats import text_files
 from docmill.reading.formats.package import Element, local, parse_xml
 from docmill.reading.layout.typeset import Block, HeadingBlock, TableBlock
 from docmill.reading.pdf import attachments
@@ -27,13 +27,13 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
     """Read an e-invoice by its elements; any other XML, and one that is not well-formed, as plain text."""
     content = path.read_bytes()
     if len(content) > attachments.MAX_BYTES or attachments.root(content) not in ROOTS:
-        return plain_text.read(path, options)
+        return text_files.read(path, options)
     try:
         root = parse_xml(content.lstrip(b"\xef\xbb\xbf \t\r\n"))
     except (CorruptError, LookupError):
-        return plain_text.read(path, options)
+        return text_files.read(path, options)
     if root.getroottree().docinfo.internalDTD is not None:  # no e-invoice may declare one
-        return plain_text.read(path, options)
+        return text_files.read(path, options)
     if root.tag == ENVELOPE:
         root = next(element for element in root.iter() if element.tag in ROOTS)
     return [HeadingBlock(_name_in_words(root)), *_group_blocks(root, 2)]

@@ -1,22 +1,40 @@
-"""Markdown (CommonMark with the tables and the strikethrough of GitHub), as it is meant to be seen."""
+"""Files of text: plain text, tables saved as delimited text (CSV, TSV), and Markdown.
 
+Markdown is CommonMark with the tables and the strikethrough of GitHub, read as a program shows it.
+"""
+
+import csv
 import html as entities
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.formats import html, plain_text
+from docmill.reading.formats import html
 from docmill.reading.formats.pictures import Album
-from docmill.reading.layout.typeset import Block, HeadingBlock, Paragraph, TableBlock, beside_text
+from docmill.reading.layout.typeset import (
+    Block,
+    HeadingBlock,
+    MissingBlock,
+    PageBreak,
+    Paragraph,
+    TableBlock,
+    beside_text,
+)
 from docmill.reading.text import encodings
 
 if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
 
+MAX_CELLS = 1_000_000
+LONGEST_CELL = 1_000_000
+NAMED = re.compile(r"\Asep=(.)\n", re.IGNORECASE)
+"""First line of a table that states its delimiter, as Excel reads it."""
+REST = "the table has more than {count:,} rows, and the rest was not read; split it to have all of it"
 DEEPEST = 60
 """Lists and quotations inside each other. The parser leaves out deeper ones; such a file is read as text."""
-LONGEST = 500_000
+LONGEST_MARKDOWN = 500_000
 """Characters beside pictures; lists take a second for each 100,000. Longer files are read as text."""
 ENCLOSED = re.compile(r";base64,[\w+/=]+")
 BULLET = "• "
@@ -30,17 +48,58 @@ UNSEEN_TAG = re.compile(
 """A comment or tag of HTML within a line. Other words in angle brackets are shown."""
 INDENTATION = re.compile(r"[ \t]*")
 
+csv.field_size_limit(LONGEST_CELL)
+
 
 def read(path: Path, options: ReadingOptions) -> list[Block]:
+    """Read lines as they are; a form feed starts a new page. Nothing for a text of spaces."""
+    del options
+    return _plain_blocks(encodings.decode(path.read_bytes()))
+
+
+def _plain_blocks(text: str) -> list[Block]:
+    """See `read`."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    pages = [page.strip("\n") for page in lines.split("\f")]
+    return [block for page in pages if page.strip() for block in (Paragraph(page, is_set=True), PageBreak())]
+
+
+def read_table(path: Path, options: ReadingOptions) -> list[Block]:
+    """Read one table, whose first row names the columns; plain text if the content is no table."""
+    del options
+    content = encodings.decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
+    named = NAMED.match(content)
+    if named:
+        delimiter = named[1]
+    else:
+        is_whole = len(content) <= file_types.SAMPLE
+        delimiter = file_types.delimiter(content[: file_types.SAMPLE], is_whole=is_whole)
+    if delimiter is None:
+        return _plain_blocks(content)
+    lines = content[named.end() if named else 0 :].splitlines(keepends=True)
+    rows: list[list[str]] = []
+    left = MAX_CELLS
+    try:
+        for row in csv.reader(lines, delimiter=delimiter):
+            left -= len(row)
+            if left < 0:
+                return [TableBlock(rows, 1), MissingBlock(REST.format(count=len(rows)))]
+            rows.append([cell.strip() for cell in row])
+    except csv.Error:  # a cell of a megabyte: a quotation mark that is none
+        return _plain_blocks(content)
+    return [TableBlock(rows, 1)]
+
+
+def read_markdown(path: Path, options: ReadingOptions) -> list[Block]:
     """Read headings, tables, fenced code, the rest as text with its line ends; pictures after each."""
     del options
-    return blocks(encodings.decode(path.read_bytes()))
+    return markdown_blocks(encodings.decode(path.read_bytes()))
 
 
-def blocks(source: str) -> list[Block]:
-    """See `read`."""
-    if len(ENCLOSED.sub("", source)) > LONGEST:
-        return plain_text.blocks(source)
+def markdown_blocks(source: str) -> list[Block]:
+    """See `read_markdown`."""
+    if len(ENCLOSED.sub("", source)) > LONGEST_MARKDOWN:
+        return _plain_blocks(source)
     from markdown_it import MarkdownIt  # noqa: PLC0415 - takes a tenth of a second, and few files are Markdown
     from markdown_it.tree import SyntaxTreeNode  # noqa: PLC0415 - as above
 
@@ -50,14 +109,14 @@ def blocks(source: str) -> list[Block]:
     source = source.replace("\r\n", "\n").replace("\r", "\n")
     tokens = parser.parse(source)
     if any(token.level >= DEEPEST - 1 for token in tokens):
-        return plain_text.blocks(source)
-    page = _Page(source)
+        return _plain_blocks(source)
+    page = _MarkdownPage(source)
     page.walk(SyntaxTreeNode(tokens))
     page.end_text()
     return page.blocks
 
 
-class _Page:
+class _MarkdownPage:
     """Collects blocks. Running text, with its lists, stays one block until something else follows."""
 
     def __init__(self, source: str) -> None:
