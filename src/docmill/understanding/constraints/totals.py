@@ -6,6 +6,7 @@ from decimal import Decimal
 from itertools import combinations, product
 
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
+from docmill.understanding.constraints.till_sums import CASH_ROUNDING, ROUNDED_BY, TillSums
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, best, finding_of, probabilities
 from docmill.understanding.fields.meaning import built_in_meaning
@@ -18,8 +19,6 @@ FIELDS = ("net_total", "tax_total", "gross_total")
 _BEST = 7
 """Candidates per field that are tried together."""
 _CENT = Decimal("0.01")
-_CASH_ROUNDING = Decimal("0.05")
-_ROUNDED_BY = tuple(_CENT * cents for cents in range(-4, 5) if cents)
 _ADDS_UP = 3.0
 _DOES_NOT_ADD_UP = -4.0
 _KNOWN_RATE = 1.0
@@ -44,7 +43,6 @@ _UNROUNDED = -1.2
 _ADDED, _PART = 5.0, -2.0
 """What it says for a total that it is the sum of two others, or one of two."""
 _PAID = 0.6
-_SURELY = 0.5
 
 Amount = Candidate[Decimal]
 Scored = tuple[Amount, float]
@@ -78,7 +76,7 @@ def totals(
     if stated is not None:
         options[-1] = [(stated, 0.0)]
     rates = {rate / 100 for rate in candidates.percentages if rate > 0}
-    slack = _CASH_ROUNDING if is_till else _CENT
+    slack = CASH_ROUNDING if is_till else _CENT
     weighed: list[tuple[tuple[Amount | None, ...], float]] = []
     for chosen in product(*options):
         together = tuple(amount for amount, _ in chosen)
@@ -96,7 +94,7 @@ def totals(
 
 def _due(ranking: "_AmountRanking", gross: Finding | None) -> Iterator[Scored]:
     """What may be left to pay: no more than the total."""
-    limit = abs(Decimal(str(gross.value))) + _CASH_ROUNDING if gross else None
+    limit = abs(Decimal(str(gross.value))) + CASH_ROUNDING if gross else None
     for amount, score in ranking.best("amount_due"):
         if score > 0 and (limit is None or abs(amount.value) <= limit):
             yield amount, score
@@ -207,22 +205,15 @@ class _AmountRanking:
 
 def _till_scores(amounts: Sequence[Amount]) -> Mapping[Decimal, float]:
     """What the payment, the change, the rounding and the other sums say for a value as a receipt's total."""
+    till = TillSums(amounts)
     printed = {abs(amount.value) for amount in amounts}
-    paid = _labelled(amounts, Concept.PAID)
-    rounding = {abs(value) for value in _labelled(amounts, Concept.ROUNDING)}
-    sums = {*_labelled(amounts, Concept.TOTAL), *_labelled(amounts, Concept.DUE)}
-    kept = {given - abs(back) for given in paid for back in _labelled(amounts, Concept.CHANGE)}
     unrounded_by_rounded = {
-        value + sign * by: value
-        for value in sums
-        for by in rounding
-        for sign in (1, -1)
-        if 0 < by <= _CASH_ROUNDING and (value + sign * by) % _CASH_ROUNDING == 0
+        after: value for after, value in till.rounded(till.totals).items() if after % CASH_ROUNDING == 0
     } | {
         value: value - by
-        for value in rounding
-        for by in _ROUNDED_BY
-        if value > _CASH_ROUNDING and value % _CASH_ROUNDING == 0 and value - by in sums
+        for value in till.roundings
+        for by in ROUNDED_BY
+        if value > CASH_ROUNDING and value % CASH_ROUNDING == 0 and value - by in till.totals
     }
     unrounded = {value for after, value in unrounded_by_rounded.items() if after in printed}
     # Two totals and their sum, as of two rates of tax; the sum of total and change is what was handed over.
@@ -235,17 +226,13 @@ def _till_scores(amounts: Sequence[Amount]) -> Mapping[Decimal, float]:
     pairs = [pair for pair in combinations(largest, 2) if sum(pair) in plain_sums]
     scores: dict[Decimal, float] = defaultdict(float)
     for values, score in (
-        ({value for value in kept if value > 0}, _KEPT),
+        (till.kept, _KEPT),
         (set(unrounded_by_rounded), _ROUNDED),
         (unrounded, _UNROUNDED),
         ({sum(pair, Decimal(0)) for pair in pairs} - unrounded, _ADDED),
         ({part for pair in pairs for part in pair}, _PART),
-        (set(paid), _PAID),
+        (till.paid, _PAID),
     ):
         for value in values:
             scores[value] += score
     return scores
-
-
-def _labelled(amounts: Sequence[Amount], concept: Concept) -> list[Decimal]:
-    return [amount.value for amount in amounts if amount.clues.get(concept, 0) > _SURELY and not amount.plain]

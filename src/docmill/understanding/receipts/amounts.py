@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from docmill.understanding.constraints.till_sums import CASH_ROUNDING, ROUNDED_BY, TillSums
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding
 from docmill.understanding.vocabulary import Concept
@@ -28,8 +29,6 @@ _GROSS = {
 """How much each label says that an amount is the total, or is not."""
 _SURE = 0.5
 """The clue from which on an amount counts as labelled."""
-_SLACK = Decimal("0.05")
-_ROUNDED_BY = tuple(Decimal(cents) / 100 for cents in range(-4, 5) if cents)
 _PAIRS, _ITEMS = 25, 40
 """The largest values that are added to each other, and the lines of goods."""
 _MOST = 60
@@ -172,7 +171,7 @@ def _size_features(value: Decimal, values: Sequence[Decimal]) -> list[float]:
         float(value / largest) if largest else 0.0,
         float(np.log1p(min(float(value), 1e9))),
         value == ZERO,
-        *(value % step == 0 for step in (_SLACK, 1, 10)),
+        *(value % step == 0 for step in (CASH_ROUNDING, 1, 10)),
     ]
 
 
@@ -183,25 +182,23 @@ class _Sums:
         marked = [amount for amount in every if not amount.plain and abs(amount.value) < _LARGEST]
         self._values = {abs(amount.value) for amount in marked}
         self._labelled = {abs(amount.value) for amount in marked if amount.clues}
-        self._totals = _labelled(marked, Concept.TOTAL, Concept.DUE)
-        self._paid, self._change = _labelled(marked, Concept.PAID), _labelled(marked, Concept.CHANGE)
-        self._kept = {paid - back for paid in self._paid for back in self._change if paid > back}
-        nets = _labelled(marked, Concept.SUBTOTAL, Concept.EXCLUDING, Concept.NET, Concept.TOTAL)
-        taxes, reductions = _labelled(marked, Concept.TAX), _labelled(marked, Concept.DISCOUNT)
-        roundings = [by for by in _labelled(marked, Concept.ROUNDING) if ZERO < by <= _SLACK]
+        till = self._till = TillSums(marked)
+        totals = till.totals
+        nets = till.labelled(Concept.SUBTOTAL, Concept.EXCLUDING, Concept.NET, Concept.TOTAL)
+        taxes, reductions = till.labelled(Concept.TAX), till.labelled(Concept.DISCOUNT)
         self._taxed = {net + tax for net in nets for tax in taxes if tax}
         self._reduced = {net - by for net in nets for by in reductions if by}
-        self._rounded = {net + sign * by for net in nets for by in roundings for sign in (1, -1)}
-        pairs = [pair for pair in combinations(sorted(self._totals, reverse=True)[:_PAIRS], 2) if all(pair)]
+        self._rounded = till.rounded(nets)
+        pairs = [pair for pair in combinations(sorted(totals, reverse=True)[:_PAIRS], 2) if all(pair)]
         self._added = {sum(pair, ZERO) for pair in pairs}
-        self._summands = {part for pair in pairs if sum(pair, ZERO) in self._totals for part in pair}
-        printed = self._totals | _labelled(marked, Concept.PAID, Concept.ROUNDING, Concept.AMOUNT)
-        even = (value for value in printed if value and not value % _SLACK)
-        self._even = {value for value in even if any(value + by in self._totals for by in _ROUNDED_BY)}
-        uneven = (value for value in self._totals if value % _SLACK)
-        self._uneven = {value for value in uneven if any(value + by in self._even for by in _ROUNDED_BY)}
+        self._summands = {part for pair in pairs if sum(pair, ZERO) in totals for part in pair}
+        printed = totals | till.labelled(Concept.PAID, Concept.ROUNDING, Concept.AMOUNT)
+        even = (value for value in printed if value and not value % CASH_ROUNDING)
+        self._even = {value for value in even if any(value + by in totals for by in ROUNDED_BY)}
+        uneven = (value for value in totals if value % CASH_ROUNDING)
+        self._uneven = {value for value in uneven if any(value + by in self._even for by in ROUNDED_BY)}
         largest = sorted(self._values, reverse=True)[:_PAIRS]
-        self._parts = {value for value in largest for two in largest if two and value + two in self._totals}
+        self._parts = {value for value in largest for two in largest if two and value + two in totals}
         self._whole = Counter(
             value + other for index, value in enumerate(largest) for other in largest[index:] if other
         )
@@ -212,19 +209,20 @@ class _Sums:
 
     def features(self, value: Decimal) -> list[float]:
         """Features of how far the other amounts agree with `value` being the total."""
+        till = self._till
         return [
-            value in self._kept,
-            any(abs(value - kept) <= _SLACK for kept in self._kept),
-            value in self._paid,
-            value in self._change,
-            any(paid >= value for paid in self._paid),
+            value in till.kept,
+            any(abs(value - kept) <= CASH_ROUNDING for kept in till.kept),
+            value in till.paid,
+            value in till.change,
+            any(paid >= value for paid in till.paid),
             value in self._taxed,
-            any(abs(value - taxed) <= _SLACK for taxed in self._taxed),
+            any(abs(value - taxed) <= CASH_ROUNDING for taxed in self._taxed),
             value in self._rounded,
             value in self._reduced,
             self._item_sums[value],
-            bool(self._kept),
-            bool(self._paid),
+            bool(till.kept),
+            bool(till.paid),
             self._differences[value],
             self._whole[value],
             value in self._parts,
@@ -232,22 +230,13 @@ class _Sums:
             value in self._summands,
             value in self._even,
             value in self._uneven,
-            value in self._totals,
-            sum(other > value for other in self._totals),
-            sum(other < value for other in self._totals),
+            value in till.totals,
+            sum(other > value for other in till.totals),
+            sum(other < value for other in till.totals),
             sum(other > value for other in self._labelled),
-            any(ZERO < abs(other - value) <= _SLACK for other in self._values),
-            any(ZERO < value - other <= _SLACK for other in self._values),
+            any(ZERO < abs(other - value) <= CASH_ROUNDING for other in self._values),
+            any(ZERO < value - other <= CASH_ROUNDING for other in self._values),
         ]
-
-
-def _labelled(amounts: Sequence[Amount], *concepts: Concept) -> set[Decimal]:
-    """The values with a label of one of the concepts."""
-    return {
-        abs(amount.value)
-        for amount in amounts
-        if any(amount.clues.get(concept, 0) > _SURE for concept in concepts)
-    }
 
 
 def _item_sums(marked: Sequence[Amount]) -> Counter[Decimal]:
