@@ -13,7 +13,7 @@ from stdnum import get_cc_module, iban
 
 from docmill.demo.catalogue import plans
 from docmill.demo.layouts.families import draw
-from docmill.demo.plan import Plan, Statement
+from docmill.demo.plan import PaySheet, Plan, Statement
 from docmill.demo.wording import Wording
 from docmill.model.document import letters_and_digits
 from docmill.schemas.types import BankStatement, DeliveryNote, Invoice, PurchaseOrder, Receipt
@@ -87,6 +87,12 @@ def test_lines_taxes_and_totals_add_up(plan: Plan) -> None:
         fields = paper.fields
         opening, closing = fields.opening_balance or _NOTHING, fields.closing_balance
         assert opening + sum(each.amount or _NOTHING for each in fields.transactions) == closing
+        return
+    if isinstance(paper, PaySheet):
+        fields = paper.fields.model_dump()
+        assert sum(amount for _, amount in paper.earnings) == fields["gross_pay"]
+        assert sum(amount for _, amount in paper.deductions) == fields["total_deductions"]
+        assert fields["gross_pay"] - fields["total_deductions"] == fields["net_pay"]
         return
     amounts = [line.net_amount for line in paper.fields.lines if line.net_amount is not None]
     net, tax, gross = (paper.value(name) for name in ("net_total", "tax_total", "gross_total"))

@@ -1,6 +1,7 @@
 """All samples, as tables of the TOML files in `documents`: one for each paper, with what is printed on it."""
 
 import tomllib
+from calendar import monthrange
 from collections.abc import Mapping
 from decimal import Decimal
 from importlib import resources
@@ -8,13 +9,13 @@ from typing import Any, cast
 
 from docmill.demo import companies, wording
 from docmill.demo.canvas import A4
-from docmill.demo.plan import Bill, Letter, Plan, Statement
+from docmill.demo.plan import Bill, House, Letter, PaySheet, Plan, Statement, account
 from docmill.demo.sums import included_taxes, lines, taxes_of, total, without
-from docmill.schemas.fields import Transaction
+from docmill.schemas.fields import Fields, Transaction
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import BankStatement
 
-_FILES = ("invoices", "bills", "trade", "receipts", "statements", "neighbours", "credit_notes")
+_FILES = ("invoices", "bills", "trade", "receipts", "statements", "neighbours", "credit_notes", "payslips")
 
 
 def plans() -> list[Plan]:
@@ -26,11 +27,17 @@ def plans() -> list[Plan]:
             sample["form"],
             sample["layout"],
             sample["document_type"],
-            _statement(sample) if "bookings" in sample else _letter(sample),
+            _paper(sample),
         )
         for file in _FILES
         for name, sample in tomllib.loads((folder / f"{file}.toml").read_text("utf-8")).items()
     ]
+
+
+def _paper(sample: Mapping[str, Any]) -> Letter | Statement | PaySheet:
+    if "bookings" in sample:
+        return _statement(sample)
+    return _pay_sheet(sample) if "earnings" in sample else _letter(sample)
 
 
 def _letter(sample: Mapping[str, Any]) -> Letter:
@@ -92,3 +99,34 @@ def _statement(sample: Mapping[str, Any]) -> Statement:
         {**sample["fields"], "iban": holder.iban, "closing_balance": closing, "transactions": bookings}
     )
     return Statement(fields, bank, holder, getattr(wording, sample["wording"]))
+
+
+def _pay_sheet(sample: Mapping[str, Any]) -> PaySheet:
+    """The payslip of a table. account: a pattern of the employee's IBAN. paid_on: the day of the month."""
+    employer, employee = getattr(companies, sample["sender"]), House(**sample["employee"])
+    earnings = tuple(zip(("basic_pay", "bonus"), map(Decimal, sample["earnings"]), strict=True))
+    kept = tuple(
+        zip(
+            ("income_tax", "social_contributions", "pension"), map(Decimal, sample["deductions"]), strict=True
+        )
+    )
+    gross, deductions = (sum((amount for _, amount in rows), Decimal(0)) for rows in (earnings, kept))
+    month = sample["month"]
+    fields = REGISTRY[sample["document_type"]].fields.model_validate(
+        {
+            **sample["fields"],
+            "employer": {"name": employer.name, "address": ", ".join(employer.address)},
+            "employee": {"name": employee.name, "address": ", ".join(employee.address)},
+            "period_start": month,
+            "period_end": month.replace(day=monthrange(month.year, month.month)[1]),
+            "payment_date": month.replace(day=sample["paid_on"]),
+            "gross_pay": gross,
+            "income_tax": kept[0][1],
+            "social_contributions": kept[1][1],
+            "total_deductions": deductions,
+            "net_pay": gross - deductions,
+            "iban": account(sample["account"]),
+        }
+    )
+    say = getattr(wording, sample["wording"])
+    return PaySheet(cast("Fields", fields), employer, employee, say, earnings, kept)

@@ -101,6 +101,19 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class PaySheet:
+    """A payslip. See `Letter`. earnings, deductions: its rows with their labels."""
+
+    fields: Fields
+    employer: House
+    employee: House
+    wording: Wording
+    earnings: tuple[tuple[str, Decimal], ...]
+    deductions: tuple[tuple[str, Decimal], ...]
+    size: Size = A4
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A sample before it is made. layout: a name in `layouts.families`."""
 
@@ -108,12 +121,14 @@ class Plan:
     form: Form
     layout: str
     document_type: DocumentType
-    paper: Letter | Statement
+    paper: Letter | Statement | PaySheet
 
     @property
     def country(self) -> str:
         """The country whose conventions the paper follows."""
-        return (self.paper.sender if isinstance(self.paper, Letter) else self.paper.bank).country
+        match self.paper:
+            case Letter(sender=house) | Statement(bank=house) | PaySheet(employer=house):
+                return house.country
 
     @property
     def truth(self) -> Fields:

@@ -33,6 +33,20 @@ order_number    | Your Order/PO Number | Bestellnummer/Ihre Bestellung | Votre c
 delivery_note_number | Delivery Note | Lieferschein/Lieferschein-Nr. | Bon de livraison | Albarán nº | DDT | Pakbon | Guia de remessa n.º | WZ nr | Följesedel nr | Følgeseddel nr.
 contract_number | Contract No. | Vertragsnummer | N° de contrat | Nº de contrato | Contratto n. | Contractnummer | Contrato n.º | Umowa nr | Avtalsnummer | Aftalenr.
 preceding_invoice_number | Original Invoice | Zu Rechnung Nr. | Facture d'origine n° | Factura rectificada | Fattura di riferimento | Oorspronkelijke factuur | Fatura original | Do faktury nr | Avser faktura | Vedrører faktura
+payslip         | Payslip | Gehaltsabrechnung | Bulletin de paie | Nómina | Busta paga | Loonstrook | Recibo de vencimento | Pasek wynagrodzen | Lönespecifikation | Lønseddel
+employer        | Employer | Arbeitgeber | Employeur | Empresa | Azienda | Werkgever | Entidade patronal | Pracodawca | Arbetsgivare | Arbejdsgiver
+employee        | Employee | Mitarbeiter | Salarié | Trabajador | Dipendente | Werknemer | Trabalhador | Pracownik | Anställd | Medarbejder
+employee_number | Employee No. | Personalnummer | Matricule | Nº de empleado | Matricola | Personeelsnummer | N.º de funcionário | Nr pracownika | Anställningsnummer | Medarbejdernummer
+pay_period      | Pay Period | Abrechnungszeitraum | Période de paie | Periodo de liquidación | Periodo di paga | Loonperiode | Período | Okres | Löneperiod | Lønperiode
+payment_date    | Payment Date | Auszahlungsdatum | Date de paiement | Fecha de pago | Data di pagamento | Betaaldatum | Data de pagamento | Data wyplaty | Utbetalningsdag | Udbetalingsdato
+basic_pay       | Basic salary | Grundgehalt | Salaire de base | Salario base | Paga base | Basissalaris | Vencimento base | Placa zasadnicza | Månadslön | Månedsløn
+bonus           | Bonus | Zulage | Prime | Plus convenio | Premio | Toeslag | Subsídio | Premia | Tillägg | Tillæg
+pension         | Pension | Betriebliche Altersvorsorge | Mutuelle | Formación profesional | Fondo pensione | Pensioenpremie | Seguro | PPK | Pensionsavsättning | Pension
+gross_pay       | Gross Pay | Gesamtbrutto | Salaire brut | Total devengado | Totale competenze | Brutoloon | Total de abonos | Wynagrodzenie brutto | Bruttolön | Bruttoløn
+income_tax      | Income Tax | Lohnsteuer | Prélèvement à la source | IRPF | IRPEF | Loonheffing | IRS | Zaliczka na podatek | Preliminär skatt | A-skat
+social_contributions | National Insurance | Sozialversicherung | Cotisations sociales | Seguridad Social | Contributi INPS | Sociale premies | Segurança Social | Skladki ZUS | Sociala avgifter | AM-bidrag
+total_deductions | Total Deductions | Gesamtabzüge | Total des retenues | Total a deducir | Totale trattenute | Totaal inhoudingen | Total de descontos | Razem potracenia | Summa avdrag | Fradrag i alt
+net_pay         | Net Pay | Auszahlungsbetrag | Net à payer | Líquido a percibir | Netto in busta | Nettoloon | Líquido a receber | Do wyplaty | Nettolön | Til udbetaling
 vat_id          | VAT No./VAT Reg. No. | USt-IdNr. | N° TVA | NIF | P. IVA | Btw-nr. | NIF | NIP | Momsreg.nr | CVR-nr.
 seller          | Supplier/Vendor | Lieferant | Fournisseur | Proveedor | Fornitore | Leverancier | Fornecedor | Sprzedawca | Säljare | Sælger
 buyer           | Bill To/Invoice To | Kunde | Client/Facturé à | Cliente/Facturar a | Spett.le | Klant | Cliente | Nabywca | Kund | Kunde

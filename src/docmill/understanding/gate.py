@@ -262,11 +262,13 @@ def _check_confidence(
     document: Document, extraction: Extraction, schema: Schema, values: Values
 ) -> Iterator[Failure]:
     recognised = {page.number for page in document.pages if page.source == "ocr"}
+    of_type = DEFINITIONS[known_type(schema.name)].confidence_when_recognised
+    thresholds = {**RECOGNISED_THRESHOLDS, **of_type}
     for path in schema.critical:
         evidence = extraction.evidence.get(path)
         if path not in values or evidence is None:
             continue
-        least = RECOGNISED_THRESHOLDS.get(path, THRESHOLD) if evidence.page in recognised else THRESHOLD
+        least = thresholds.get(path, THRESHOLD) if evidence.page in recognised else THRESHOLD
         if evidence.confidence < least:
             message = f"{_display_name(path)} is uncertain; please look at it."
             yield Failure(check="confidence", message=message, fields=(path,))

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from docmill.demo.canvas import Paper
-from docmill.demo.layouts import accounts, bills, forms, letters, receipts
-from docmill.demo.plan import Letter, Statement
+from docmill.demo.layouts import accounts, bills, forms, letters, payslips, receipts
+from docmill.demo.plan import Letter, PaySheet, Statement
 
 _BILLS: dict[str, Callable[[Paper, Letter], None]] = {
     "envelope": letters.envelope,
@@ -31,12 +31,24 @@ _STATEMENTS: dict[str, Callable[[Paper, Statement], None]] = {
 }
 
 
-def draw(layout: str, content: Letter | Statement) -> bytes:
+_PAYSLIPS: dict[str, Callable[[Paper, PaySheet], None]] = {
+    "pay-grid": payslips.pay_grid,
+    "pay-columns": payslips.pay_columns,
+    "pay-lines": payslips.pay_lines,
+}
+
+
+def draw(layout: str, content: Letter | Statement | PaySheet) -> bytes:
     """`content` as a PDF in the family `layout`."""
-    title = f"{content.fields.number}" if isinstance(content, Letter) else f"{content.fields.iban}"
+    title = f"{content.fields.number}" if isinstance(content, Letter) else layout
+    if isinstance(content, Statement):
+        title = f"{content.fields.iban}"
     paper = Paper(content.size, title=title)
-    if isinstance(content, Letter):
-        _BILLS[layout](paper, content)
-    else:
-        _STATEMENTS[layout](paper, content)
+    match content:
+        case Letter():
+            _BILLS[layout](paper, content)
+        case Statement():
+            _STATEMENTS[layout](paper, content)
+        case PaySheet():
+            _PAYSLIPS[layout](paper, content)
     return paper.finish()

@@ -30,11 +30,15 @@ class XmlDefinition(_Table):
 
 
 class FieldDefinition(_Table):
-    """A field of a type that has no class in `docmill.schemas.types`. name: as people call it."""
+    """A field of a type that has no class in `docmill.schemas.types`.
+
+    name: as people call it. read_as: a field of business papers whose rules read it where no label names it.
+    """
 
     name: str
     kind: Literal["text", "date", "time", "decimal", "integer", "boolean"] = "text"
     description: str = ""
+    read_as: str = ""
 
 
 class CheckDefinition(_Table):
@@ -94,7 +98,9 @@ class TypeDefinition(_Table):
     payment_terms, payment_method, settlement: which rules of payment apply. is_positive: amounts that are all
     printed as negative are meant as positive ones. counterparty: the path of the name it is filed under.
     amount: the path of what it is about; a mail without it only speaks of such a document. summary: parts of
-    a sentence with paths in braces; a part whose first value is missing is left out. xml: its e-invoices.
+    a sentence with paths in braces; a part whose first value is missing is left out.
+    confidence_when_recognised: the least confidence of critical fields on recognised pages, where it is more
+    than usual. xml: its e-invoices.
     """
 
     position: int
@@ -117,6 +123,7 @@ class TypeDefinition(_Table):
     amount: str = ""
     summary: tuple[str, ...] = ()
     checks: tuple[CheckDefinition, ...] = ()
+    confidence_when_recognised: Mapping[str, float] = {}
     xml: XmlDefinition | None = None
     words: TypeWords = TypeWords()
 

@@ -1,7 +1,7 @@
 """Extraction of built-in types: receipts by the learned model, everything else by rule."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
@@ -19,8 +19,9 @@ from docmill.understanding.constraints.extractor import (
     listed_findings,
     ruled_findings,
 )
+from docmill.understanding.constraints.parties import parties
 from docmill.understanding.constraints.references import numbers
-from docmill.understanding.constraints.totals import totals
+from docmill.understanding.constraints.totals import currency, totals
 from docmill.understanding.fields.analysis_cache import candidates_of, once
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings, cleaned, extraction
@@ -46,6 +47,8 @@ _PARTS = ("net_total", "tax_total", "amount_due")
 """The amounts that were chosen to fit the rules' total, and are chosen anew for another total."""
 _LEAST = 0.03
 """Probability below which there is no answer: a best span exists even where the receipt has no name."""
+_UNLABELLED = 0.5
+"""How far a value is believed that the rules of business papers read, and that no label names."""
 _RIVALS = 8
 """The best answers that are compared."""
 _DATE_DIGITS = 6
@@ -83,6 +86,11 @@ def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
         return shipped_findings(candidates)
     labelled = labelled_findings(candidates, kind)
     if definition.read_by == "labels":
+        ruled = {**parties(candidates, kind), **dict(currency(candidates))}
+        for path, field in definition.fields.items():
+            if path not in labelled and field.read_as in ruled:
+                finding = ruled[field.read_as]
+                labelled[path] = replace(finding, probability=_UNLABELLED * finding.probability)
         return labelled
     found = every_finding(candidates, kind)
     taken = {finding.spans for finding in labelled.values()}

@@ -18,7 +18,7 @@ from docmill.understanding.text.dates import find_dates
 from docmill.understanding.types.tags import LONGEST, chosen, one_line, said
 
 MAILS = frozenset({"message/rfc822", "application/vnd.ms-outlook", "application/ms-tnef"})
-DAYS = ("issue_date", "period_end", "delivery_date")
+DAYS = ("issue_date", "payment_date", "period_end", "delivery_date")
 """The dates of which one is that of the document, the first that is there."""
 LONGEST_TITLE = 120
 _PATH = re.compile(r"\{([\w.]+)\}")

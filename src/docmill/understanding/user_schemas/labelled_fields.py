@@ -1,5 +1,6 @@
 """Fields of built-in types that are read by the labels of their type's file."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
 
@@ -7,15 +8,40 @@ from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.fields.choosing import choose_values, find_periods
 from docmill.understanding.fields.findings import Finding
-from docmill.understanding.fields.meaning import FieldMeaning, meaning_of
-from docmill.understanding.user_schemas.extractor import findings
+from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, spelling_of
+from docmill.understanding.fields.scoring import Scored
+from docmill.understanding.user_schemas.extractor import untaught
 
 
 def labelled_findings(candidates: Candidates, kind: DocumentType) -> dict[str, Finding]:
-    """The fields that the type's file lists, by path."""
+    """The fields that the type's file lists, by path; of fields with labels no value without one."""
     meanings = _meanings(kind)
-    return findings(candidates, meanings) if meanings else {}
+    if not meanings:
+        return {}
+    scored = untaught(candidates, meanings)
+    labels = {alias for meaning in meanings.values() for alias in meaning.aliases}
+    fields = {
+        path: _labelled(field, labels) if field.meaning.aliases else field for path, field in scored.items()
+    }
+    return choose_values(fields, find_periods(list(meanings.values())))
+
+
+def _labelled(field: Scored, labels: Collection[tuple[str, ...]]) -> Scored:
+    """The candidates that a label names and that do not begin with another."""
+    kept = [
+        index
+        for index, candidate in enumerate(field.candidates)
+        if field.labels[index] > 0 and not _begins_with_label(str(candidate.value), labels)
+    ]
+    candidates = [field.candidates[index] for index in kept]
+    return replace(field, candidates=candidates, labels=field.labels[kept], scores=field.scores[kept])
+
+
+def _begins_with_label(text: str, labels: Collection[tuple[str, ...]]) -> bool:
+    words = tuple(spelling_of(text))
+    return any(words[:count] in labels for count in range(1, len(words) + 1))
 
 
 @cache
