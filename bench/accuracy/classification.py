@@ -51,37 +51,37 @@ class Case(NamedTuple):
     words: frozenset[str]
 
 
-def case(one: Labelled) -> Case | None:
-    layout = Layout(one.document)
+def case(item: Labelled) -> Case | None:
+    layout = Layout(item.document)
     if not layout.segments:
         return None
     candidates, phrases = Candidates(layout, conventions(layout)), title_scores(layout)
-    document_type = trained_type(known_type(one.document_type))
-    example = LabelledDocument(signs(candidates, phrases), document_type, one.source)
+    document_type = trained_type(known_type(item.document_type))
+    example = LabelledDocument(signs(candidates, phrases), document_type, item.source)
     said = rule_shares(candidates, phrases)
     words = frozenset(_WORD.findall(" ".join(segment.text for segment in layout.segments).casefold()))
-    return Case(one.path, one.collection, example, np.array([said[kind] for kind in TRAINED_TYPES]), words)
+    return Case(item.path, item.collection, example, np.array([said[kind] for kind in TRAINED_TYPES]), words)
 
 
 def sources(cases: Sequence[Case]) -> list[str]:
     """Return each document's source: the vendor of a receipt; one for others with mostly the same words."""
-    parent: dict[str, str] = {one.example.source: one.example.source for one in cases}
+    parent: dict[str, str] = {item.example.source: item.example.source for item in cases}
 
     def root(name: str) -> str:
         while parent[name] != name:
             name = parent[name]
         return name
 
-    some = [one for one in cases if one.collection != "sroie"]
-    place = {word: index for index, word in enumerate(sorted({word for one in some for word in one.words}))}
+    some = [item for item in cases if item.collection != "sroie"]
+    place = {word: index for index, word in enumerate(sorted({word for item in some for word in item.words}))}
     marks = np.zeros((len(some), len(place)), np.float32)
-    for row, one in enumerate(some):
-        marks[row, [place[word] for word in one.words]] = 1
+    for row, item in enumerate(some):
+        marks[row, [place[word] for word in item.words]] = 1
     marks /= np.linalg.norm(marks, axis=1, keepdims=True) + 1e-9
     alike = np.argwhere(np.triu(marks @ marks.T, 1) > ALIKE)
     for first, second in alike.tolist():
         parent[root(some[first].example.source)] = root(some[second].example.source)
-    return [root(one.example.source) for one in cases]
+    return [root(item.example.source) for item in cases]
 
 
 def likeliest_types(found: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -133,7 +133,7 @@ def show_each(truth: NDArray[np.int64], said: NDArray[np.int64], groups: Sequenc
         right = int((own & (said == index)).sum())
         by = len({group for group, mine in zip(groups, own, strict=True) if mine})
         others: list[int] = said[own & (said != index)].tolist()
-        taken = Counter(TRAINED_TYPES[one] for one in others)
+        taken = Counter(TRAINED_TYPES[item] for item in others)
         print(
             f"  {kind:15} n={own.sum():4} from {by:3} sources:"
             f" precision {right / max(1, (said == index).sum()):.3f},"
@@ -149,8 +149,8 @@ def show_confidence(found: NDArray[np.float64], truth: NDArray[np.int64]) -> Non
     right = found.argmax(axis=1) == truth
     bins = np.minimum((best * 15).astype(int), 14)
     ece = sum(
-        abs(best[bins == one].mean() - right[bins == one].mean()) * (bins == one).mean()
-        for one in set(bins.tolist())
+        abs(best[bins == item].mean() - right[bins == item].mean()) * (bins == item).mean()
+        for item in set(bins.tolist())
     )
     unsure = best < SURE
     print(
@@ -172,20 +172,20 @@ def prepared_cases(cache: Path, *, fresh: bool, kept_only: bool) -> list[Case]:
     kept = cache / "cases.pickle"
     if kept.exists() and not fresh:
         return pickle.loads(kept.read_bytes())  # noqa: S301 - our own file
-    found = [one for labelled in load(cache, kept_only=kept_only) if (one := case(labelled)) is not None]
+    found = [item for labelled in load(cache, kept_only=kept_only) if (item := case(labelled)) is not None]
     kept.write_bytes(pickle.dumps(found))
     return found
 
 
 def collections_unseen(cases: Sequence[Case], invented: Sequence[LabelledDocument]) -> None:
     """Measure each collection by a model that was trained on the others."""
-    names = sorted({one.collection for one in cases})
-    examples = [one.example for one in cases]
-    scores = held_out(examples, [names.index(one.collection) for one in cases], invented)
-    truth = np.array([TRAINED_TYPES.index(one.document_type) for one in examples])
+    names = sorted({item.collection for item in cases})
+    examples = [item.example for item in cases]
+    scores = held_out(examples, [names.index(item.collection) for item in cases], invented)
+    truth = np.array([TRAINED_TYPES.index(item.document_type) for item in examples])
     said = likeliest_types(shares(scores, 1))
     for name in names:
-        own = np.array([one.collection == name for one in cases])
+        own = np.array([item.collection == name for item in cases])
         wrong = Counter(
             f"{TRAINED_TYPES[a]} as {TRAINED_TYPES[b]}"
             for a, b in zip(truth[own].tolist(), said[own].tolist(), strict=True)
@@ -198,8 +198,8 @@ def collections_unseen(cases: Sequence[Case], invented: Sequence[LabelledDocumen
 
 
 def report(cases: Sequence[Case], found: Mapping[str, NDArray[np.float64]], groups: Sequence[str]) -> None:
-    truth = np.array([TRAINED_TYPES.index(one.example.document_type) for one in cases])
-    made = np.array([one.collection == "samples" for one in cases])
+    truth = np.array([TRAINED_TYPES.index(item.example.document_type) for item in cases])
+    made = np.array([item.collection == "samples" for item in cases])
     for part, own in (("real", ~made), ("samples", made), ("all", np.ones_like(made))):
         some = [group for group, mine in zip(groups, own, strict=True) if mine]
         for name, scores in found.items():
@@ -218,14 +218,14 @@ def main() -> None:
     arguments = parser.parse_args()
     cases = prepared_cases(arguments.cache, fresh=arguments.fresh, kept_only=arguments.kept_only)
     groups = sources(cases)
-    examples = [one.example._replace(source=group) for one, group in zip(cases, groups, strict=True)]
+    examples = [item.example._replace(source=group) for item, group in zip(cases, groups, strict=True)]
     invented = made_up_examples()
     fold_of = folds({str(index): group for index, group in enumerate(groups)}, FOLDS, seed=0)
     own = [fold_of[str(index)] for index in range(len(cases))]
     scores = held_out(examples, own, invented)
     bare = held_out(examples, own, invented, columns=columns(words=False))
     found = {
-        "rules": np.vstack([one.ruled for one in cases]),
+        "rules": np.vstack([item.ruled for item in cases]),
         "looks and labels": shares(bare, warmth(bare, examples)),
         "both": shares(scores, warmth(scores, examples)),
     }
@@ -233,10 +233,10 @@ def main() -> None:
     print("collections unseen")
     collections_unseen(cases, invented)
     if arguments.errors:
-        for one, row in zip(cases, found["both"], strict=True):
+        for item, row in zip(cases, found["both"], strict=True):
             kind = TRAINED_TYPES[int(row.argmax())]
-            if kind != one.example.document_type:
-                print(f"{one.path}: {one.example.document_type} as {kind} {row.max():.2f}")
+            if kind != item.example.document_type:
+                print(f"{item.path}: {item.example.document_type} as {kind} {row.max():.2f}")
     model = shippable(examples, invented, scores)
     content = model.dumps()
     print(f"{len(content)} bytes, warmth {model.warmth:.2f}")

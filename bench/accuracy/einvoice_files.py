@@ -105,9 +105,9 @@ def same(said: str | None, got: object) -> bool:
 def score_terms(paths: Sequence[Path]) -> None:
     counts: Counter[str] = Counter()
     for path in paths:
-        for one in embedded_files(path):
+        for item in embedded_files(path):
             try:
-                said, got = expected(one.content), dict(leaves(einvoice(one.content).data))
+                said, got = expected(item.content), dict(leaves(einvoice(item.content).data))
             except (UnreadableError, etree.XMLSyntaxError):
                 counts["unreadable"] += 1
                 continue
@@ -137,12 +137,12 @@ def score_pairs() -> None:
     for ubl, cii in pairs():
         if not cii.exists():
             continue
-        one, other = (dict(leaves(einvoice(path.read_bytes()).data)) for path in (ubl, cii))
-        differing = {path for path in {*one, *other} if one.get(path) != other.get(path)}
+        item, other = (dict(leaves(einvoice(path.read_bytes()).data)) for path in (ubl, cii))
+        differing = {path for path in {*item, *other} if item.get(path) != other.get(path)}
         counts["pairs"] += 1
         counts["equal"] += not differing
         for path in sorted(differing):
-            print(f"  {ubl.name} {path}: UBL {one.get(path)!r}, CII {other.get(path)!r}")
+            print(f"  {ubl.name} {path}: UBL {item.get(path)!r}, CII {other.get(path)!r}")
     print(f"pairs: {dict(counts)}")
 
 
@@ -295,7 +295,7 @@ def _count_cells(
     score: Any, cells: Counter[str], truth: Sequence[dict[str, Any]], got: Sequence[dict[str, Any]]
 ) -> None:
     equal = np.array(
-        [[sum(_hit(score, row.get(cell), one[cell]) for cell in one) for row in got] for one in truth],
+        [[sum(_hit(score, row.get(cell), item[cell]) for cell in item) for row in got] for item in truth],
         np.float64,
     ).reshape(len(truth), len(got))
     cells["truth"] += sum(map(len, truth))

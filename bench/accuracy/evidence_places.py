@@ -70,8 +70,8 @@ def is_right(name: str, page: Page, evidence: Evidence) -> bool | None:
         if len(corners) < 8:
             continue
         xs, ys = (
-            [int(one) / page.width_pt for one in corners[::2]],
-            [int(one) / page.height_pt for one in corners[1::2]],
+            [int(item) / page.width_pt for item in corners[::2]],
+            [int(item) / page.height_pt for item in corners[1::2]],
         )
         across = min(x1, max(xs)) - max(x0, min(xs))
         down = min(y1, max(ys)) - max(y0, min(ys))
@@ -121,8 +121,8 @@ def measure(which: str, cases: Iterator[Case], *, errors: bool) -> None:
     print(f"{which}: {documents} documents, {1000 * seconds / documents:.0f} ms each")
     for field in [*sorted({field for field, _ in counts}), None]:
         tally = Counter[str]()
-        for (one, outcome), count in counts.items():
-            if field in (one, None):
+        for (item, outcome), count in counts.items():
+            if field in (item, None):
                 tally[outcome] += count
         total = sum(tally[match] for match in ("exact", "normalised", "computed", "none"))
         judged = tally["right"] + tally["wrong"]

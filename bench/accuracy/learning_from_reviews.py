@@ -79,24 +79,26 @@ def _changed(fields: Any, days: timedelta, factor: Decimal, draw_lots: random.Ra
 
 def _scaled(line: Any, factor: Decimal) -> Any:
     amounts = {name: getattr(line, name) for name in ("unit_price", "net_amount")}
-    return line.model_copy(update={name: one * factor for name, one in amounts.items() if one is not None})
+    return line.model_copy(
+        update={name: member * factor for name, member in amounts.items() if member is not None}
+    )
 
 
 def header(data: BaseModel) -> dict[str, Any]:
     return {path: value for path, value in leaves(data) if not path.startswith(NOT_READ)}
 
 
-def same(one: object, other: object) -> bool:
-    if isinstance(one, str) and isinstance(other, str):
-        return letters_and_digits(one) == letters_and_digits(other)
-    return one == other
+def same(member: object, other: object) -> bool:
+    if isinstance(member, str) and isinstance(other, str):
+        return letters_and_digits(member) == letters_and_digits(other)
+    return member == other
 
 
 def corrections_from(schema: Schema, reviewed: Sequence[CorrectedDocument]) -> Corrections:
     """Build the corrections from reviewed documents, the latest first."""
     if not reviewed:
         return Corrections()
-    return Corrections(tuple(one.correction for one in reviewed), fit_layout(schema, reviewed))
+    return Corrections(tuple(member.correction for member in reviewed), fit_layout(schema, reviewed))
 
 
 def samples() -> None:
@@ -184,7 +186,7 @@ def orders(cache: Path, seeds: int) -> None:
     for name, document in loaded.items():
         read = extract_user_schema(document, schema)
         papers.append(Paper(document, truth[name], read, _order(document, schema, truth[name], read, score)))
-    cases = [make_case(one.document, schema, one.truth, score) for one in papers]
+    cases = [make_case(member.document, schema, member.truth, score) for member in papers]
     layouts = [
         [papers[index] for index in layout] for layout in group_by_layout(cases) if len(layout) >= SMALL
     ]
@@ -195,22 +197,22 @@ def orders(cache: Path, seeds: int) -> None:
             for layout in layouts:
                 places: list[int] = rng.permutation(len(layout)).tolist()
                 order = [layout[place] for place in places]
-                corrections = corrections_from(schema, [one.reviewed for one in order[:count]][::-1])
-                for one in order[count:]:
-                    outcomes.extend(_read_again(one, schema, corrections, score))
+                corrections = corrections_from(schema, [member.reviewed for member in order[:count]][::-1])
+                for member in order[count:]:
+                    outcomes.extend(_read_again(member, schema, corrections, score))
         _print_gain(count, outcomes, seeds)
 
 
 def _read_again(
-    one: Paper, schema: Schema, corrections: Corrections, score: Any
+    member: Paper, schema: Schema, corrections: Corrections, score: Any
 ) -> Iterator[tuple[str, str, bool, bool]]:
     """Yield for each field: document, field, right without corrections, right with them."""
-    before = one.read.data.model_dump()
-    after = apply_corrections(one.document, schema, one.read, corrections).data.model_dump()
+    before = member.read.data.model_dump()
+    after = apply_corrections(member.document, schema, member.read, corrections).data.model_dump()
     for field in FIELDS:
-        wanted = one.truth.get(field)
+        wanted = member.truth.get(field)
         good = is_right(field, before[field], wanted, score)
-        yield one.document.content_hash, field, good, is_right(field, after[field], wanted, score)
+        yield member.document.content_hash, field, good, is_right(field, after[field], wanted, score)
 
 
 def _print_gain(count: int, outcomes: Sequence[tuple[str, str, bool, bool]], seeds: int) -> None:
@@ -218,11 +220,13 @@ def _print_gain(count: int, outcomes: Sequence[tuple[str, str, bool, bool]], see
     means: list[tuple[float, float]] = []
     for field in FIELDS:
         found = [(before, after) for _, path, before, after in outcomes if path == field]
-        means.append((np.mean([one for one, _ in found]).item(), np.mean([one for _, one in found]).item()))
+        means.append(
+            (np.mean([member for member, _ in found]).item(), np.mean([member for _, member in found]).item())
+        )
         mended = sum(after and not before for before, after in found)
         broken = sum(before and not after for before, after in found)
         print(f"   {field}: {means[-1][0]:.3f} to {means[-1][1]:.3f}, mended {mended}, broken {broken}")
-    before, after = (float(np.mean(one)) for one in zip(*means, strict=True))
+    before, after = (float(np.mean(member)) for member in zip(*means, strict=True))
     low, high = _gain_interval(outcomes)
     print(
         f"   all: untaught {100 * before:.1f}, taught {100 * after:.1f},"

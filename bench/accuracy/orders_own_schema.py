@@ -100,19 +100,19 @@ def make_case(document: Document, schema: Schema, truth: Mapping[str, Any], scor
     return Case(example, good, found)
 
 
-def right_fields(one: Case, weights: Mapping[str, Weights]) -> dict[str, bool]:
+def right_fields(case: Case, weights: Mapping[str, Weights]) -> dict[str, bool]:
     """Tell for each field whether its best candidate is right."""
     hits: dict[str, bool] = {}
-    for path, field in one.example.fields.items():
+    for path, field in case.example.fields.items():
         best = field.best(weights.get(path, Weights.none()))
-        hits[path] = best >= 0 and bool(one.right[path][best])
+        hits[path] = best >= 0 and bool(case.right[path][best])
     return hits
 
 
 def group_by_layout(cases: Sequence[Case]) -> list[list[int]]:
     """Group documents by layout: average linkage on the cosine of the first pages' words."""
-    vocabulary = sorted({word for one in cases for word in one.example.words})
-    marks = np.array([[word in one.example.words for word in vocabulary] for one in cases], np.float64)
+    vocabulary = sorted({word for case in cases for word in case.example.words})
+    marks = np.array([[word in case.example.words for word in vocabulary] for case in cases], np.float64)
     marks /= np.linalg.norm(marks, axis=1, keepdims=True) + 1e-9
     alike = marks @ marks.T
     groups = [[index] for index in range(len(cases))]
@@ -163,12 +163,12 @@ def measure_after_corrections(cases: Sequence[Case], layouts: Sequence[Sequence[
 
 
 def by_station(cases: Sequence[Case], seed: int) -> list[list[int]]:
-    stations = sorted({one.station for one in cases})
+    stations = sorted({case.station for case in cases})
     order: list[int] = np.random.default_rng(seed).permutation(len(stations)).tolist()
     fold_of = {stations[index]: place % 4 for place, index in enumerate(order)}
     folds: dict[int, list[int]] = defaultdict(list)
-    for index, one in enumerate(cases):
-        folds[fold_of[one.station]].append(index)
+    for index, case in enumerate(cases):
+        folds[fold_of[case.station]].append(index)
     return list(folds.values())
 
 
@@ -203,7 +203,7 @@ def main() -> None:
     layouts = group_by_layout(cases)
     sizes = Counter(map(len, layouts))
     print(
-        f"{len({one.station for one in cases})} stations, {len(layouts)} layouts of {dict(sizes)} documents"
+        f"{len({case.station for case in cases})} stations, {len(layouts)} layouts of {dict(sizes)} documents"
     )
     large = [layout for layout in layouts if len(layout) >= SMALL]
     small = [index for layout in layouts if len(layout) < SMALL for index in layout]

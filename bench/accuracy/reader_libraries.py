@@ -78,7 +78,7 @@ def our_rtf(path: Path) -> str:
 
 def our_msg(path: Path) -> str:
     with outlook_msg.open_attachments(path, OPTIONS) as held:
-        return "\n".join([shown(outlook_msg.read(path, OPTIONS)), *(one.name for one in held)])
+        return "\n".join([shown(outlook_msg.read(path, OPTIONS)), *(item.name for item in held)])
 
 
 class Pair(NamedTuple):

@@ -196,13 +196,13 @@ def matches(words: Sequence[str], name: str) -> tuple[int, int]:
 def show(what: str, found: list[Read], names: list[str]) -> float:
     """Print and return word F1 in percent."""
     right, all_words = (
-        sum(column) for column in zip(*map(matches, (one["words"] for one in found), names), strict=True)
+        sum(column) for column in zip(*map(matches, (item["words"] for item in found), names), strict=True)
     )
     contained: list[str] = []
     for label in LABELS:
         hits = [
-            _plain(key[label]) in _plain(one["text"])
-            for one, name in zip(found, names, strict=True)
+            _plain(key[label]) in _plain(item["text"])
+            for item, name in zip(found, names, strict=True)
             if (key := json.loads((SROIE / f"key/{name}.json").read_text())).get(label)
         ]
         contained.append(f"{label} {100 * sum(hits) / len(hits):5.1f}")

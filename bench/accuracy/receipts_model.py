@@ -41,10 +41,10 @@ DRAWS = 400
 SURE = 0.99
 
 
-def answers(one: HeldOut, corrections: Sequence[Correction] = ()) -> dict[str, str]:
+def answers(item: HeldOut, corrections: Sequence[Correction] = ()) -> dict[str, str]:
     """Return the answers in the form of the labels."""
-    document = one.document.example.document
-    found = {path: Finding(answer.value, answer.spans, 1) for path, answer in one.answers.items()}
+    document = item.document.example.document
+    found = {path: Finding(answer.value, answer.spans, 1) for path, answer in item.answers.items()}
     read = extraction(REGISTRY["receipt"], found, Layout(document), step=StepTaken(kind="read", by=""))
     read = with_confirmed_values(document, REGISTRY["receipt"], read, corrections)
     there = dict(leaves(read.data))
@@ -99,17 +99,17 @@ def show(name: str, score: Any, said: Given, truth: Given, groups: Mapping[str, 
     )
 
 
-def confirmed(one: HeldOut) -> Correction:
+def confirmed(item: HeldOut) -> Correction:
     """Return the document's truth as if people had confirmed it."""
-    document, truth = one.document.example.document, one.document.example.truth
+    document, truth = item.document.example.document, item.document.example.truth
     values = {path: CorrectedValue(value) for path, value in truth.items()}
     return Correction("", identifiers(document), frozenset(), values)
 
 
 def confirmed_before(found: Sequence[HeldOut]) -> dict[int, list[Correction]]:
     """Return for each fold all documents of the others, the latest first, as if people had confirmed them."""
-    corrections = [(one.fold, confirmed(one)) for one in reversed(found)]
-    return {fold: [one for other, one in corrections if other != fold] for fold in range(FOLDS)}
+    corrections = [(item.fold, confirmed(item)) for item in reversed(found)]
+    return {fold: [item for other, item in corrections if other != fold] for fold in range(FOLDS)}
 
 
 def answers_of_known_vendors(found: Sequence[HeldOut]) -> dict[str, dict[str, str]]:
@@ -117,12 +117,12 @@ def answers_of_known_vendors(found: Sequence[HeldOut]) -> dict[str, dict[str, st
     corrections: list[Correction] = []
     seen: set[str] = set()
     said: Given = {}
-    for one in sorted(found, key=lambda one: one.document.example.key):
-        example = one.document.example
+    for item in sorted(found, key=lambda item: item.document.example.key):
+        example = item.document.example
         if example.vendor in seen:
-            said[example.key] = answers(one, corrections)
+            said[example.key] = answers(item, corrections)
         seen.add(example.vendor)
-        corrections.insert(0, confirmed(one))
+        corrections.insert(0, confirmed(item))
     return said
 
 
@@ -133,16 +133,16 @@ def report_confidence(found: Sequence[HeldOut], judged: Callable[[HeldOut], bool
     are shipped.
     """
     for path in PATHS.values():
-        labelled = [one for one in found if path in one.right]
-        signs = np.array([one.answers[path].features for one in labelled])
-        right = np.array([one.right[path] for one in labelled], np.bool_)
-        fold = np.array([one.fold for one in labelled])
+        labelled = [item for item in found if path in item.right]
+        signs = np.array([item.answers[path].features for item in labelled])
+        right = np.array([item.right[path] for item in labelled], np.bool_)
+        fold = np.array([item.fold for item in labelled])
         belief = np.zeros(len(labelled))
         for own in range(FOLDS):
             rest = fold != own
             curve = calibrated(signs[rest], right[rest])
             belief[~rest] = [curve.confidence(row) for row in signs[~rest]]
-        some = np.array([judged(one) for one in labelled])
+        some = np.array([judged(item) for item in labelled])
         _show_confidence(path, belief[some], right[some], fold[some])
 
 
@@ -174,15 +174,15 @@ def _threshold(belief: np.ndarray, right: np.ndarray) -> float:
 def _ece(belief: np.ndarray, right: np.ndarray) -> float:
     bins = np.minimum((belief * 15).astype(int), 14)
     gaps = [
-        abs(belief[bins == one].mean() - right[bins == one].mean()) * (bins == one).mean()
-        for one in set(bins)
+        abs(belief[bins == item].mean() - right[bins == item].mean()) * (bins == item).mean()
+        for item in set(bins)
     ]
     return float(sum(gaps))
 
 
 def speed(documents: Sequence[Prepared], model: ReceiptModel) -> None:
     """Print the CPU time of one document after reading, rules included."""
-    some = [one.example.document for one in documents[::5]]
+    some = [item.example.document for item in documents[::5]]
     learned_findings(candidates_of(some[0]), model)
     started = time.process_time()
     for document in some:
@@ -195,7 +195,7 @@ def load(readings: Path | None, cache: Path | None) -> list[tuple[str, Prepared]
         return pickle.loads(cache.read_bytes())  # noqa: S301 - our own file
     found = list(examples(readings))
     documents = weighed([prepared(example) for _, example in found])
-    result = [(reader, one) for (reader, _), one in zip(found, documents, strict=True)]
+    result = [(reader, item) for (reader, _), item in zip(found, documents, strict=True)]
     if cache is not None:
         cache.write_bytes(pickle.dumps(result))
     return result
@@ -210,30 +210,30 @@ def main() -> None:
     arguments = parser.parse_args()
     score = load_scorer()
     loaded = load(arguments.readings, arguments.cache)
-    reader_of = {id(one): reader for reader, one in loaded}
-    documents = [one for _, one in loaded]
+    reader_of = {id(item): reader for reader, item in loaded}
+    documents = [item for _, item in loaded]
     truth: Given = keys()
-    groups = {one.example.key: one.example.vendor for one in documents}
+    groups = {item.example.key: item.example.vendor for item in documents}
     found = held_out(documents)
 
     def each(report: Callable[[str, list[HeldOut]], None], some: Sequence[HeldOut]) -> None:
         for reader in sorted({reader for reader, _ in loaded}):
-            report(reader, [one for one in some if reader_of[id(one.document)] == reader])
+            report(reader, [item for item in some if reader_of[id(item.document)] == reader])
 
     def unseen(reader: str, some: list[HeldOut]) -> None:
-        show(f"{reader}, unseen vendors", score, {_key(one): answers(one) for one in some}, truth, groups)
+        show(f"{reader}, unseen vendors", score, {_key(item): answers(item) for item in some}, truth, groups)
         show(f"{reader}, second and later of a vendor", score, answers_of_known_vendors(some), truth, groups)
-        report_confidence(found, lambda one: reader_of[id(one.document)] == reader)
+        report_confidence(found, lambda item: reader_of[id(item.document)] == reader)
 
     each(unseen, found)
     print("all readings")
     report_confidence(found)
     if arguments.known:
-        known = held_out(documents, group=lambda one: one.example.key)
+        known = held_out(documents, group=lambda item: item.example.key)
         corrections = confirmed_before(known)
 
         def seen(reader: str, some: list[HeldOut]) -> None:
-            said = {_key(one): answers(one, corrections[one.fold]) for one in some}
+            said = {_key(item): answers(item, corrections[item.fold]) for item in some}
             show(f"{reader}, vendors seen and confirmed", score, said, truth, groups)
 
         each(seen, known)
@@ -245,8 +245,8 @@ def main() -> None:
         (ROOT / "src/docmill/understanding/receipts" / FILE).write_bytes(content)
 
 
-def _key(one: HeldOut) -> str:
-    return one.document.example.key
+def _key(item: HeldOut) -> str:
+    return item.document.example.key
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def load(cache: Path, *, kept_only: bool = False) -> list[Labelled]:
     cache.mkdir(parents=True, exist_ok=True)
     rows = [row for row in _rows() if not kept_only or _place(DATA / row.path, cache).exists()]
     found = [*_receipts(), *asyncio.run(_read(rows, cache)), *samples(cache)]
-    return [one for one in found if one.document_type != "-"]
+    return [item for item in found if item.document_type != "-"]
 
 
 def _receipts() -> Iterator[Labelled]:
@@ -70,7 +70,7 @@ def _receipts() -> Iterator[Labelled]:
 
 def _rows() -> list[_Row]:
     """List a row for each file but the receipts."""
-    types = {f"adbuy/pdf/{one['id']}.pdf": one["doc_class"] for one in orders.labels()}
+    types = {f"adbuy/pdf/{item['id']}.pdf": item["doc_class"] for item in orders.labels()}
     of_class = {"order": "purchase_order", "invoice": "invoice"}
     rows: dict[str, _Row] = {}
     with TYPES.open(encoding="utf-8", newline="") as file:

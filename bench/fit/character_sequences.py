@@ -59,7 +59,7 @@ def text_of(path: Path) -> str:
 def share(counts: Counter[str], before: str, kind: str) -> float:
     """Return the smoothed probability of a class after the classes before it."""
     shorter = share(counts, before[1:], kind) if before else 1 / len(KINDS)
-    seen = sum(counts[before + one] for one in KINDS)
+    seen = sum(counts[before + item] for item in KINDS)
     return (counts[before + kind] + SMOOTHING * shorter) / (seen + SMOOTHING)
 
 

@@ -58,7 +58,7 @@ def vendor(name: str) -> str:
 
 def report(rows: Floats, shares: Floats, vendors: list[str], variants: NDArray[np.str_]) -> None:
     known = sorted(set(vendors))
-    fold = np.array([known.index(one) % FOLDS for one in vendors])
+    fold = np.array([known.index(bucket) % FOLDS for bucket in vendors])
     predicted = np.zeros(len(shares))
     for held_out in range(FOLDS):
         weights = fit(rows[fold != held_out], shares[fold != held_out])
@@ -95,8 +95,8 @@ def error(predicted: Floats, shares: Floats) -> float:
     bins = np.clip((predicted * 10).astype(int), 0, 9)
     return float(
         sum(
-            (bins == one).mean() * abs(predicted[bins == one].mean() - shares[bins == one].mean())
-            for one in np.unique(bins)
+            (bins == bucket).mean() * abs(predicted[bins == bucket].mean() - shares[bins == bucket].mean())
+            for bucket in np.unique(bins)
         )
     )
 

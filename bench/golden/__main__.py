@@ -74,7 +74,7 @@ def main() -> None:
     ]
     if not recorded:
         raise SystemExit(f"nothing of this is recorded in {arguments.folder}")
-    found = [golden.compare(*one) for one in recorded]
+    found = [golden.compare(*item) for item in recorded]
     differing, documents, count = (sum(column) for column in zip(*found, strict=True))
     print(f"{count} differences in {differing} of {documents} documents")
     sys.exit(1 if count else 0)
@@ -166,7 +166,7 @@ class Golden:
 
     def _from_readings(self, name: str, kind: Kind) -> list[Record]:
         kept = Readings(self._folder / "readings.sqlite")
-        readings = [one for one in kept.of(kind.read_as or name) if one.transcription]
+        readings = [item for item in kept.of(kind.read_as or name) if item.transcription]
         kept.close()
         progress = Progress(f"readings {name}", len(readings))
         found: list[Record] = []

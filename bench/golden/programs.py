@@ -75,7 +75,7 @@ def run(files: Mapping[str, Path], kind: Kind, folder: Path, *, jobs: int, told:
         raise SystemExit(f"docmill run ended with {running.returncode}")
     records: list[Record] = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     _tell_hurried(records)
-    return [{name: one for name, one in record.items() if name not in CHANGING} for record in records]
+    return [{name: item for name, item in record.items() if name not in CHANGING} for record in records]
 
 
 def _tell_hurried(records: Sequence[Record]) -> None:
@@ -150,7 +150,7 @@ def _documents(api: httpx.Client, source: str, document_id: str) -> dict[str, Re
         **{name: found[name] for name in KEPT},
         "reason": ingestion["extraction_reason"],
         "pages": pages.json()["pages"] if pages.is_success else [],
-        "parts": [{name: one for name, one in part.items() if name != "document_id"} for part in parts],
+        "parts": [{name: item for name, item in part.items() if name != "document_id"} for part in parts],
     }
     records = {source: record}
     for part in parts:
@@ -165,7 +165,7 @@ def _processed(api: httpx.Client, document_id: str) -> dict[str, Any]:
     end = time.monotonic() + DOCUMENT_S
     while time.monotonic() < end:
         found = api.get(f"/api/v1/documents/{document_id}").raise_for_status().json()
-        if not any(one["state"] in UNDER_WAY for one in (found, *found["parts"])):
+        if not any(item["state"] in UNDER_WAY for item in (found, *found["parts"])):
             return found
         time.sleep(0.5)
     raise SystemExit(f"the vault did not process {document_id}")

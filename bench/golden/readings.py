@@ -69,7 +69,7 @@ class Readings:
         """All of them, or none: a document and its parts belong together."""
         self._rows.execute("begin")
         self._rows.executemany(
-            "insert or replace into reading values (?, ?, ?, ?, ?)", [(kind, *one) for one in readings]
+            "insert or replace into reading values (?, ?, ?, ?, ?)", [(kind, *item) for item in readings]
         )
         self._rows.execute("commit")
 
@@ -146,9 +146,9 @@ class Unseeing:
 
 def _without_original(call: Callable[..., Any]) -> Callable[..., Any]:
     def called(*given: Any, **named: Any) -> Any:
-        kept = [None if isinstance(one, Original) else one for one in given]
+        kept = [None if isinstance(item, Original) else item for item in given]
         return call(
-            *kept, **{name: None if isinstance(one, Original) else one for name, one in named.items()}
+            *kept, **{name: None if isinstance(item, Original) else item for name, item in named.items()}
         )
 
     return called
@@ -171,13 +171,13 @@ async def read_files(files: Mapping[str, Path], jobs: int, done: Callable[[list[
     async with _steps(jobs) as steps:
         slots = asyncio.Semaphore(jobs * AHEAD)
 
-        async def one(source: str, path: Path) -> None:
+        async def read(source: str, path: Path) -> None:
             async with slots:
                 done(await _read(source, path, path.name, steps))
 
         async with asyncio.TaskGroup() as tasks:
             for source, path in files.items():
-                tasks.create_task(one(source, path))
+                tasks.create_task(read(source, path))
 
 
 async def _read(source: str, path: Path, name: str, steps: Steps) -> list[Reading]:
@@ -239,7 +239,7 @@ def result_record(source: str, result: Result) -> Record:
         "media_type": result.media_type,
         "classification": result.classification.model_dump(mode="json"),
         "data": extraction and extraction.data.model_dump(mode="json"),
-        "evidence": {path: one.model_dump(mode="json") for path, one in extraction.evidence.items()}
+        "evidence": {path: item.model_dump(mode="json") for path, item in extraction.evidence.items()}
         if extraction
         else {},
         "reason": extraction and extraction.reason,

@@ -20,9 +20,9 @@ def rounded(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, DIGITS)
     if isinstance(value, dict):
-        return {key: rounded(one) for key, one in cast("Record", value).items()}
+        return {key: rounded(item) for key, item in cast("Record", value).items()}
     if isinstance(value, list | tuple):
-        return [rounded(one) for one in cast("list[Any]", value)]
+        return [rounded(item) for item in cast("list[Any]", value)]
     return value
 
 
@@ -61,16 +61,16 @@ def differences(before: Mapping[str, Record], now: Mapping[str, Record]) -> Iter
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Every value within as JSON, by its path; of something empty that it is empty."""
     if isinstance(value, dict) and value:
-        for key, one in cast("Record", value).items():
+        for key, item in cast("Record", value).items():
             quoted = f"[{key}]" if "." in key or "[" in key else f".{key}" if path else key
-            yield from _leaves(one, f"{path}{quoted}")
+            yield from _leaves(item, f"{path}{quoted}")
     elif _is_nested(cast("Any", value)):
-        for index, one in enumerate(cast("list[Any]", value)):
-            yield from _leaves(one, f"{path}[{index}]")
+        for index, item in enumerate(cast("list[Any]", value)):
+            yield from _leaves(item, f"{path}[{index}]")
     else:
         yield path, json.dumps(value, ensure_ascii=False)
 
 
 def _is_nested(value: Any) -> bool:
     """Tell a list of something with paths of its own."""
-    return isinstance(value, list) and any(isinstance(one, dict | list) for one in cast("list[Any]", value))
+    return isinstance(value, list) and any(isinstance(item, dict | list) for item in cast("list[Any]", value))

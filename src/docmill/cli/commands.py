@@ -326,7 +326,7 @@ def up(
     config: SettingsFile = None, data_dir: DataFolder = None, port: WebPort = None, *, aws: Aws = False
 ) -> None:
     """Start the vault: web pages, API and worker, until Ctrl-C."""
-    from docmill.cli.vault.contents import load_settings
+    from docmill.cli.vault.access import load_settings
     from docmill.cli.vault.serving import up
 
     exit_after(up(load_settings(config, data_dir, port, aws=aws)))
@@ -337,7 +337,7 @@ def web(
     config: SettingsFile = None, data_dir: DataFolder = None, port: WebPort = None, *, aws: Aws = False
 ) -> None:
     """Start web pages and API without a worker, until Ctrl-C. Any number may run on one database."""
-    from docmill.cli.vault.contents import load_settings
+    from docmill.cli.vault.access import load_settings
     from docmill.cli.vault.serving import web
 
     exit_after(web(load_settings(config, data_dir, port, aws=aws)))
@@ -357,7 +357,7 @@ def worker(
     aws: Aws = False,
 ) -> None:
     """Start a worker without web pages, until Ctrl-C. Any number may run on one database."""
-    from docmill.cli.vault.contents import load_settings
+    from docmill.cli.vault.access import load_settings
     from docmill.cli.vault.serving import worker
 
     exit_after(worker(load_settings(config, data_dir, worker_port=port, aws=aws)))
@@ -395,7 +395,8 @@ def add(
     ask_password: AskPassword = False,
 ) -> None:
     """Put files into the vault. Exit code 1 if any was refused or, with --wait, failed."""
-    from docmill.cli.vault.contents import add, load_settings
+    from docmill.cli.vault.access import load_settings
+    from docmill.cli.vault.contents import add
 
     given = _passwords([password] if password else None, ask=ask_password)
     settings = load_settings(config, data_dir)
@@ -413,7 +414,8 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what the vault knows about a document."""
-    from docmill.cli.vault.contents import load_settings, show
+    from docmill.cli.vault.access import load_settings
+    from docmill.cli.vault.contents import show
 
     exit_after(show(load_settings(config, data_dir), document, as_json=as_json))
 
@@ -421,7 +423,8 @@ def show(
 @app.command()
 def status(config: SettingsFile = None, data_dir: DataFolder = None) -> None:
     """Show how many documents there are in which state, and what waits."""
-    from docmill.cli.vault.contents import load_settings, status
+    from docmill.cli.vault.access import load_settings
+    from docmill.cli.vault.contents import status
 
     exit_after(status(load_settings(config, data_dir)))
 

@@ -30,6 +30,14 @@ from docmill.web.security import LocalRequestsOnly, SecurityHeaders, check_host
 from docmill.web.templating import STATIC, Templates, static_version
 
 _API = "/api/v1"
+_API_ROUTERS = (
+    documents.router,
+    documents.ingestions_router,
+    files.router,
+    reviews.router,
+    operations.router,
+    events.router,
+)
 _SMALLEST_GZIP = 500
 _UNAVAILABLE = 503
 _SERVER_ERROR = 500
@@ -72,21 +80,10 @@ def create_app(
         closing,
         unlocker or NoUnlocker(),
     )
-    api = APIRouter(prefix=_API)
-    for router in (
-        documents.router,
-        documents.ingestions_router,
-        files.router,
-        reviews.router,
-        operations.router,
-        events.router,
-    ):
-        api.include_router(router)
-    app.include_router(api)
-    app.include_router(_probe_router(probes))
-    app.include_router(documents_page.router)
-    app.include_router(document_page.router)
-    app.include_router(reviews_page.router)
+    for router in _API_ROUTERS:
+        app.include_router(router, prefix=_API)
+    for router in (_probe_router(probes), documents_page.router, document_page.router, reviews_page.router):
+        app.include_router(router)
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
     problems.install(app, templates)
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)

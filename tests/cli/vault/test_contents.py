@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from docmill.cli.vault.contents import load_settings
+from docmill.cli.vault.access import load_settings
 
 DOCMILL = Path(sys.executable).with_name("docmill")
 WritePdf = Callable[..., Path]

@@ -1,8 +1,8 @@
 """The commands that look into a vault or put files into it: `add`, `show`, `status`."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from docmill.cli.console import FAILED, MARKS, shown, stderr, stdout
-from docmill.cli.vault.addresses import address_of
+from docmill.cli.vault.access import address_of, existing_service
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.files import chunks, is_junk
 from docmill.model.paths import leaves
@@ -31,39 +31,6 @@ from docmill.workers.pool import Pool
 UNFINISHED = ("processing", "stale")
 
 _CANDIDATES = 10
-
-
-def load_settings(
-    config: Path | None,
-    data_dir: Path | None = None,
-    port: int | None = None,
-    *,
-    worker_port: int | None = None,
-    aws: bool = False,
-) -> Settings:
-    """Load the settings of file and environment; the given arguments replace theirs."""
-    settings = Settings.load(config)
-    changes: dict[str, Any] = {}
-    if data_dir is not None:
-        changes["data_dir"] = data_dir
-    if port is not None:
-        changes["web"] = settings.web.model_copy(update={"port": port})
-    if worker_port is not None:
-        changes["worker"] = settings.worker.model_copy(update={"port": worker_port})
-    if aws:
-        changes["aws"] = settings.aws.model_copy(update={"enabled": True})
-    return settings.model_copy(update=changes)
-
-
-@asynccontextmanager
-async def existing_service(settings: Settings) -> AsyncGenerator[Service]:
-    """Open the service of a vault that exists. Raises MisconfiguredError instead of creating a vault."""
-    if settings.database_url is None and not (settings.folder / "postgres").is_dir():
-        raise MisconfiguredError(
-            f"there is no vault in {str(settings.folder)!r}: `docmill up` makes one, --data-dir names another"
-        )
-    async with open_service(settings) as service:
-        yield service
 
 
 async def add(

@@ -44,7 +44,7 @@ def list_dead(
     as_json: Json = False,
 ) -> None:
     """List documents that failed for good, and why."""
-    from docmill.cli.vault.contents import load_settings
+    from docmill.cli.vault.access import load_settings
     from docmill.cli.vault.dead_letters import list_letters
 
     settings = load_settings(config, data_dir)
@@ -63,7 +63,7 @@ def redrive_dead(
     as_json: Json = False,
 ) -> None:
     """Have documents tried again from their first attempt. Exit code 1 if an ID is not there."""
-    from docmill.cli.vault.contents import load_settings
+    from docmill.cli.vault.access import load_settings
     from docmill.cli.vault.dead_letters import build_selection, redrive
 
     selection = build_selection(ids, code=code, every=every)
@@ -83,7 +83,7 @@ def purge_dead(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Delete dead letters; their documents stay, as failed. Asks first. Exit code 1 if an ID is not there."""
-    from docmill.cli.vault.contents import load_settings
+    from docmill.cli.vault.access import load_settings
     from docmill.cli.vault.dead_letters import build_selection, purge
 
     selection = build_selection(ids, code=code, every=every)

@@ -10,7 +10,7 @@ from uuid import UUID
 import typer
 
 from docmill.cli.console import FAILED, counted, shown, stderr, stdout
-from docmill.cli.vault.contents import existing_service
+from docmill.cli.vault.access import existing_service
 from docmill.errors import ValidationError
 from docmill.service.config.settings import Settings
 from docmill.service.dead_letters import Selection

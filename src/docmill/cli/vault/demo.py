@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from docmill.cli.console import FAILED, MARKS, stderr, stdout
-from docmill.cli.vault.contents import UNFINISHED, file_chunks, load_settings
+from docmill.cli.vault.access import load_settings
+from docmill.cli.vault.contents import UNFINISHED, file_chunks
 from docmill.cli.vault.serving import running_vault
 from docmill.demo import Sample, generate
 from docmill.model.paths import is_same_value, value_at

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from docmill.cli.console import FAILED, counted, put, stdout
-from docmill.cli.vault.contents import existing_service, load_settings
+from docmill.cli.vault.access import existing_service, load_settings
 from docmill.errors import CorruptError, MisconfiguredError
 from docmill.model.paths import value_at
 from docmill.model.result import Schema

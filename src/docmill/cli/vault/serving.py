@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from docmill.cli.console import stderr, stdout
-from docmill.cli.vault.addresses import address_of, announced
+from docmill.cli.vault.access import address_of, announced
 from docmill.errors import DocmillError, MisconfiguredError, first_of
 from docmill.reading.child.render import LocalRenderer
 from docmill.reading.unpack import PooledUnlocker

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.cli.vault.addresses import address_of, announced
+from docmill.cli.vault.access import address_of, announced
 from docmill.service.observe.health import VAULT_HEADER
 
 OURS = "0198f3a2-0000-7000-8000-000000000001"

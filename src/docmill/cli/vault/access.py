@@ -1,0 +1,84 @@
+"""Access of the commands to a vault: its settings, its service, and the addresses of its web servers."""
+
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
+from uuid import uuid4
+
+from docmill.errors import MisconfiguredError
+from docmill.service.app import Service, open_service
+from docmill.service.config.settings import Settings
+from docmill.service.observe.health import VAULT_HEADER
+
+_ANSWER_S = 2
+
+
+def load_settings(
+    config: Path | None,
+    data_dir: Path | None = None,
+    port: int | None = None,
+    *,
+    worker_port: int | None = None,
+    aws: bool = False,
+) -> Settings:
+    """Load the settings of file and environment; the given arguments replace theirs."""
+    settings = Settings.load(config)
+    changes: dict[str, Any] = {}
+    if data_dir is not None:
+        changes["data_dir"] = data_dir
+    if port is not None:
+        changes["web"] = settings.web.model_copy(update={"port": port})
+    if worker_port is not None:
+        changes["worker"] = settings.worker.model_copy(update={"port": worker_port})
+    if aws:
+        changes["aws"] = settings.aws.model_copy(update={"enabled": True})
+    return settings.model_copy(update=changes)
+
+
+@asynccontextmanager
+async def existing_service(settings: Settings) -> AsyncGenerator[Service]:
+    """Open the service of a vault that exists. Raises MisconfiguredError instead of creating a vault."""
+    if settings.database_url is None and not (settings.folder / "postgres").is_dir():
+        raise MisconfiguredError(
+            f"there is no vault in {str(settings.folder)!r}: `docmill up` makes one, --data-dir names another"
+        )
+    async with open_service(settings) as service:
+        yield service
+
+
+@contextmanager
+def announced(folder: Path, address: str, vault_id: str) -> Generator[None]:
+    """Publish the address of a web server in its data folder; a file that outlives its server does no harm.
+
+    vault_id: sent by the server with its answers, since another vault may answer at the address later.
+    """
+    place = folder / "addresses"
+    place.mkdir(parents=True, exist_ok=True)
+    file = place / uuid4().hex
+    file.write_text(f"{address}\n{vault_id}")
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def address_of(folder: Path) -> str | None:
+    """Return the address at which a web server on this data folder answers now, or None."""
+    for file in sorted((folder / "addresses").glob("*")):
+        try:
+            address, _, vault_id = file.read_text().partition("\n")
+            with urlopen(f"{address}healthz", timeout=_ANSWER_S) as answer:  # noqa: S310  written by ourselves
+                if answer.headers.get(VAULT_HEADER, "") == vault_id:  # an older release sends none
+                    return address
+            file.unlink(missing_ok=True)  # it was killed, and another vault has its port
+        except HTTPError:
+            continue  # the server runs, without its database
+        except URLError as error:
+            if isinstance(error.reason, ConnectionRefusedError):  # it was killed
+                file.unlink(missing_ok=True)
+        except (OSError, ValueError):
+            continue
+    return None
