@@ -36,7 +36,8 @@ _NAMED = re.compile(
 )
 _HAN = re.compile(r"第\s*(\d{1,4})\s*[页頁](?:\s*[/,\uff0c]?\s*共\s*(\d{1,4})\s*[页頁])?")
 _BARE = re.compile(
-    r"^\s*[-\u2013(]?\s*(\d{1,3})\s*(?:/|of|von|sur|de|di)\s*(\d{1,3})\s*[-\u2013)]?\s*$", re.IGNORECASE
+    rf"^\s*[-\u2013(]?\s*(\d{{1,3}})\s*(?:/|{_WORDS['of_alone']})\s*(\d{{1,3}})\s*[-\u2013)]?\s*$",
+    re.IGNORECASE,
 )
 
 _DOCUMENT_WORDS: dict[str, str] = _WORDS["documents"]
@@ -46,8 +47,10 @@ _NUMBERED = {
     for kind, words in _DOCUMENT_WORDS.items()
 }
 _TITLE = re.compile(rf"\b(?:{'|'.join(_DOCUMENT_WORDS.values())})\b", re.IGNORECASE)
+_LINK = rf"(?:(?:{_WORDS['date_link']})\s+)?"
 _DATE = re.compile(
-    r"\b\d{1,2}[./-]\s?\d{1,2}[./-]\s?\d{2,4}\b|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}\.?\s+(?:de\s+)?[^\W\d_]{3,10}\.?\s+(?:de\s+)?\d{4}\b"
+    r"\b\d{1,2}[./-]\s?\d{1,2}[./-]\s?\d{2,4}\b|\b\d{4}-\d{2}-\d{2}\b"
+    rf"|\b\d{{1,2}}\.?\s+{_LINK}[^\W\d_]{{3,10}}\.?\s+{_LINK}\d{{4}}\b"
     r"|\b[^\W\d_]{3,9}\.?\s+\d{1,2},?\s+\d{4}\b"
 )
 _DAY = re.compile(
@@ -71,9 +74,7 @@ _ON_MANY_HEADS = frozenset(word for words in _WORDS["heads"].values() for word i
 """They tell nobody's paper from another's."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _DOMAIN = re.compile(r"(?:@|www\.)([\w-]+(?:\.[\w-]+)+)", re.IGNORECASE)
-
-
-_ON_MANY_PAGES = _ON_MANY_HEADS | {"bank", "euro", "iban", "name", "nummer", "original", "page", "total"}
+_ON_MANY_PAGES = _ON_MANY_HEADS.union(_WORDS["names"].split())
 
 
 class Day(NamedTuple):

@@ -12,7 +12,19 @@ from docmill.understanding.vocabulary.languages import parse_language
 
 _FOLDER = resources.files("docmill.understanding.vocabulary")
 _DUTCH = (_FOLDER / "nl.toml").read_text(encoding="utf-8")
-_FOLDED = ("common", "small", "numbers", "firms", "confirmation", "dates", "address", "fields", "terms")
+_FOLDED = (
+    "common",
+    "small",
+    "numbers",
+    "glued",
+    "joining",
+    "firms",
+    "confirmation",
+    "dates",
+    "address",
+    "fields",
+    "terms",
+)
 """What is compared with text whose letters have lost their accents."""
 _NEEDED = (
     Concept.INVOICE_NUMBER, Concept.ORDER_NUMBER, Concept.DATE, Concept.INVOICE_DATE, Concept.DUE_DATE,

@@ -25,12 +25,11 @@ _SHORTEST_TELLING_WORD = 2
 _MOST_OF_ONE_WORD = 3
 _COMMA_LANGUAGES = frozenset(language.code for language in LANGUAGES if language.decimal_comma)
 _US_ADDRESS = re.compile(r"\b[A-Z]{2}\.?,?\s+\d{5}(?:-\d{4})?\b")
-_DOLLARS = (
-    (re.compile(r"\bsingapore\b", re.IGNORECASE), "SGD"),
-    (re.compile(r"\baustralia\b|\babn\b", re.IGNORECASE), "AUD"),
-    (re.compile(r"\bnew zealand\b", re.IGNORECASE), "NZD"),
-    (re.compile(r"\bcanada\b|\bhst\b", re.IGNORECASE), "CAD"),
-)
+_DOLLARS = [
+    (re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE), code)
+    for language in LANGUAGES
+    for word, code in language.dollars.items()
+]
 
 
 @dataclass(frozen=True, slots=True)

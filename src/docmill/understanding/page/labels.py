@@ -20,7 +20,12 @@ _SHORTEST_KNOWN, _LONGEST_KNOWN = 4, 24
 _MOST_PARTS = 4
 _LONGEST_GLUED = 40
 _FUZZY_QUALITY = 0.85
-_UNITS_OF_LABELS = frozenset({"no", "nr", "rm", "eur", "usd", "chf"})
+_UNITS_OF_LABELS = frozenset(word for language in LANGUAGES for word in language.glued) | {
+    "rm",
+    "eur",
+    "usd",
+    "chf",
+}
 _HEADS = tuple(head for language in LANGUAGES for head in language.heads)
 _OTHER_HEADS = tuple(head for language in LANGUAGES for head in language.other_heads)
 _NEVER_MISREAD = frozenset(

@@ -39,14 +39,16 @@ _MONTH_END = re.compile(_whole(phrase for terms in _TERMS for phrase in terms.mo
 _SETTLED = re.compile(_whole(phrase for terms in _TERMS for phrase in terms.settled))
 _UNTIL = _whole(phrase for terms in _TERMS for phrase in terms.until)
 _UNTIL_END, _UNTIL_DATE = re.compile(rf"{_UNTIL}\W*$"), re.compile(rf"{_UNTIL}\W*\d")
-_HAS_DAYS = re.compile(r"\d\)?\s?-?\s?[bcdghjktw]|\bnet", re.IGNORECASE)
+_NET = alternatives(word for terms in _TERMS for word in terms.net)
+_HAS_DAYS = re.compile(rf"\d\)?\s?-?\s?[bcdghjktw]|\b(?:{_NET})", re.IGNORECASE)
 """Matches in every text in which `_DAYS` does; quick, since most texts have no days."""
 _DAYS = re.compile(
     r"(?<![\d.,/\-])(?P<days>\d{1,3})\)?\s?-?\s?"
     rf"(?:{alternatives(word for terms in _TERMS for word in terms.days)})(?![^\W\d_])"
-    r"|(?<![^\W\d_])net\s?(?P<net>\d{1,3})(?=\W*$|[,;.)]\s)"
+    rf"|(?<![^\W\d_])(?:{_NET})\s?(?P<net>\d{{1,3}})(?=\W*$|[,;.)]\s)"
 )
-_CLAUSE = re.compile(r"[,;]\s|\.\s|\s(?:oder|or|ou|od|of|bzw)\.?\s")
+_BETWEEN = alternatives(word for terms in _TERMS for word in terms.between)
+_CLAUSE = re.compile(rf"[,;]\s|\.\s|\s(?:{_BETWEEN})\.?\s")
 
 
 class Term(NamedTuple):

@@ -28,9 +28,9 @@ from docmill.understanding.constraints.address_features import (
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.layout import Segment, Sheet
 from docmill.understanding.text.dates import find_dates
-from docmill.understanding.text.folding import fold, tokens
+from docmill.understanding.text.folding import alternatives, fold, tokens
 from docmill.understanding.text.money import find_amounts
-from docmill.understanding.vocabulary import Concept
+from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 LONGEST = 28
 """Segments of a head. The shop's name is among them; the goods follow."""
@@ -51,8 +51,10 @@ _REGION = re.compile(
 )
 _ENDS_REGION = re.compile(_REGION.pattern + r"\W*(?:d\.?\s?e\.?)?\W*$")
 _LEGAL_WORDS = frozenset(word for form in LEGAL_FORMS for word in form) | {"m"}
-_GLUED_STREET = re.compile(r"^(?:jalan|taman|lorong|jln|persiaran|calle|rue|via)\w{3,}")
-_CONJUNCTION = re.compile(r"(?:&|\band|\bof|\bthe|\bund|\bet|\by|-|\bby)\W*$")
+_LEADING = alternatives(word for language in LANGUAGES for word in language.address.leading)
+_GLUED_STREET = re.compile(rf"^(?:{_LEADING})\w{{3,}}")
+_JOINING = alternatives(word for language in LANGUAGES for word in language.joining)
+_CONJUNCTION = re.compile(rf"(?:&|\b(?:{_JOINING})|-)\W*$")
 _CONCEPT_GROUPS: tuple[frozenset[Concept], ...] = (
     frozenset({Concept.PHONE}),
     frozenset({Concept.TAX_NUMBER, Concept.VAT_NUMBER}),

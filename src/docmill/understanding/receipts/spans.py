@@ -12,6 +12,8 @@ from docmill.model.document import letters_and_digits
 from docmill.understanding.constraints.address_features import legal_form_end
 from docmill.understanding.page.layout import Span
 from docmill.understanding.receipts.head import FEATURES, LABEL_FEATURES, TEXT_FEATURES, Head, text_features
+from docmill.understanding.text.folding import alternatives
+from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 Field = Literal["name", "address"]
 _LONGEST = {"name": 5, "address": 9}
@@ -24,28 +26,36 @@ _LEAST_FIRST, _LEAST_LAST = 0.01, 0.003
 """Probabilities below which no span begins or goes on with a line, unless it is among the best."""
 _BEST_FIRST, _BEST_LAST = 4, 7
 _CLIP = 1e-4
+_OWNERS = alternatives(phrase for language in LANGUAGES for phrase in (*language.owners, *language.greetings))
+_ADDRESS_HEADS = alternatives(phrase for language in LANGUAGES for phrase in language.address.heads)
+_ADDRESS_TAILS = (
+    alternatives(phrase for language in LANGUAGES for phrase in language.address.tails)
+    .replace("e", "[e3]")
+    .replace("l", "[l1i|]")
+)
+"""With the digits that recognition takes for letters."""
+_REGISTRATION_WORDS = {
+    phrase.split()[0]
+    for language in LANGUAGES
+    for phrase in (*language.labels.get(Concept.REGISTRATION_NUMBER, ()), *language.glued)
+} - {"#"}
 _HEADS = {
     "name": re.compile(
-        r"^(?:.*\b(?:operated by|owned? by|managed by|trading as|shopping at|welcome to|dimiliki(?: oleh)?|"
-        r"willkommen bei|bienvenue (?:chez|a)|from|name)\s*[:.]?|#?\d{4,}|m/s|\W+)\s*(?=\S)",
+        rf"^(?:.*\b(?:{_OWNERS})\s*[:.]?|#?\d{{4,}}|m/s|\W+)\s*(?=\S)",
         re.IGNORECASE,
     ),
-    "address": re.compile(
-        r"^(?:hq\s*)?(?:address|addr?|alamat|adresse|office|hq|branch)\s*[:.]\s*(?=\S)", re.IGNORECASE
-    ),
+    "address": re.compile(rf"^(?:{_ADDRESS_HEADS})\s*[:.]\s*(?=\S)", re.IGNORECASE),
 }
 _TAILS = {
     "name": (
-        re.compile(r"\s*[(\[{]\s*(?:co\.?|reg|roc|no|\d|[a-z]{2}\d).*$", re.IGNORECASE),
+        re.compile(
+            rf"\s*[(\[{{]\s*(?:{alternatives(_REGISTRATION_WORDS)}|\d|[a-z]{{2}}\d).*$", re.IGNORECASE
+        ),
         re.compile(r"\s*[(\[{]?\s*\d{4,12}\s*[-\u2013]?\s*[a-z0-9]{0,2}\s*[)\]}]*\W*$", re.IGNORECASE),
         re.compile(r"\s*\([^()]*\)?\s*$"),
     ),
     "address": (
-        re.compile(
-            r"\s*\b(?:t[e3][l1i|]|phone|fax|h/?p|gst|co\.? ?reg|hotline|e-?mail)\b.*$"
-            r"|\s*t[e3][l1i|]\s*[:.].*$",
-            re.IGNORECASE,
-        ),
+        re.compile(rf"\s*\b(?:{_ADDRESS_TAILS})\b.*$|\s*(?:{_ADDRESS_TAILS})\s*[:.].*$", re.IGNORECASE),
     ),
 }
 _NEIGHBOUR_FEATURES = [FEATURES.index(name) for name in (

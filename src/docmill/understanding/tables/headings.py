@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from docmill.understanding.page.labels import COLUMNS, Label
 from docmill.understanding.tables.printed_lines import BREAKS, PrintedLine, Word, joined
-from docmill.understanding.vocabulary import Column
+from docmill.understanding.text.folding import alternatives
+from docmill.understanding.text.money import without_currencies
+from docmill.understanding.vocabulary import LANGUAGES, NUMBER_WORDS, Column
 
 Meanings = frozenset[Column]
 
@@ -48,7 +50,8 @@ _COVERED = 0.5
 """Share of the letters of a row of headings that its known words take."""
 _DIGITS = 0.25
 """Share of its words that may have digits, as in `VAT 19 %`."""
-_ASIDE = re.compile(r"^[\W\d]*(?:\(.*\)|in|eur|euro|usd|chf|gbp|rm|kg|st|std|h)?[\W\d]*$", re.IGNORECASE)
+_UNITS = {word for language in LANGUAGES for word in (*language.units, *language.measured)} - NUMBER_WORDS
+_ASIDE = re.compile(rf"^[\W\d]*(?:\(.*\)|{alternatives(_UNITS)})?[\W\d]*$", re.IGNORECASE)
 
 
 class Heading(NamedTuple):
@@ -151,7 +154,7 @@ def is_heading(line: PrintedLine) -> bool:
     return (
         _is_short(line)
         and any(map(_column_labels, pieces))
-        and all(_ASIDE.match(piece) or _covered(piece) > _COVERED for piece in pieces)
+        and all(_ASIDE.match(without_currencies(piece)) or _covered(piece) > _COVERED for piece in pieces)
     )
 
 
@@ -176,7 +179,7 @@ def _continues_heading(stacks: Sequence[_Stack], words: Sequence[Word]) -> bool:
     """True if words go on with the heading above them, or are a unit."""
     above = [stack for stack in stacks if stack.is_over(words)]
     longer = _Stack([*above[0].lines, list(words)] if len(above) == 1 else [list(words)]).text
-    return bool(_ASIDE.match(joined(words))) or _covered(longer) >= _COVERED
+    return bool(_ASIDE.match(without_currencies(joined(words)))) or _covered(longer) >= _COVERED
 
 
 def _stacked(stacks: Sequence[_Stack], pieces: Sequence[list[Word]]) -> list[_Stack]:

@@ -15,7 +15,9 @@ from docmill.understanding.tables.headings import heading_row, is_heading
 from docmill.understanding.tables.items import NO_ITEMS, Items
 from docmill.understanding.tables.printed_lines import PrintedLine, printed_lines
 from docmill.understanding.tables.roles import CENT
-from docmill.understanding.vocabulary import LANGUAGES, Concept
+from docmill.understanding.text.folding import alternatives
+from docmill.understanding.text.money import SYMBOLS, without_currencies
+from docmill.understanding.vocabulary import LANGUAGES, Column, Concept
 
 _SUMS = frozenset({Concept.TOTAL, Concept.SUBTOTAL, Concept.GRAND})
 _NEVER = frozenset({Concept.CHANGE, Concept.ROUNDING, Concept.PAID, Concept.DUE, Concept.QUANTITY})
@@ -26,15 +28,21 @@ _MOST_DROPPED = 3
 """Priced lines before the first item, such as a price in the shop's greeting."""
 _FLAG = re.compile(r"^[\W_]*(?:[A-Za-z*]{1,3}\d?|\d%?)?[\W_]*$")
 """What may stand behind an amount: the mark of a rate of tax."""
-_TIMES = re.compile(r"(?:^|[\s\d.)])[x\u00d7X*@](?:\s|\d|RM|$)")
+_TIMES = re.compile(rf"(?:^|[\s\d.)])[x\u00d7X*@](?:\s|\d|{alternatives(SYMBOLS)}|$)")
 _COUNT = re.compile(
     r"^\W*\d+(?:[.,]\d+)?\s*[^\W\d_]{0,8}\.?\s*[x\u00d7X*@]\s*(?:[^\W\d]{1,3}|[$\u20ac\u00a3])?\s*\d[\d.,]*\s*\S{0,4}$"
 )
 """A line with a quantity and a price, such as `6 bags x 14.75`."""
+_MEASURE_WORDS = [
+    word
+    for language in LANGUAGES
+    for words in (language.units, *map(language.columns.get, (Column.QUANTITY, Column.UNIT)))
+    for word in words or ()
+]
+_MEASURE_ALONE = re.compile(rf"\W*(?:{alternatives(_MEASURE_WORDS)})?\W*", re.IGNORECASE)
 _WORD = re.compile(r"(?<![\w\-/.#])(?:\d{1,2})?[^\W\d_]{3,}(?![\w#/]|-\d)")
-_UNITS = "|".join(re.escape(unit) for language in LANGUAGES for unit in language.units)
+_UNITS = alternatives(unit for language in LANGUAGES for unit in language.units)
 _MEASURE = re.compile(rf"^\s*({_UNITS})\b", re.IGNORECASE)
-_MEASURE_ALONE = re.compile(r"\W*(?:pcs|rm|qty|unit|nos)\W*", re.IGNORECASE)
 _PAIR = 2
 """Numbers of a line with a quantity and a price."""
 _LEAST_LETTERS = 3
@@ -236,7 +244,8 @@ def _description(item: _Priced) -> list[Span]:
     texts = [
         span
         for span in item.line.texts
-        if _letters(span.text) >= _LEAST_LETTERS and not _MEASURE_ALONE.fullmatch(span.text)
+        if _letters(span.text) >= _LEAST_LETTERS
+        and not _MEASURE_ALONE.fullmatch(without_currencies(span.text))
     ]
     if texts:
         whole: list[Span] = []

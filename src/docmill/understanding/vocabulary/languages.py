@@ -40,27 +40,31 @@ class DateWords(_Table):
 class AddressWords(_Table):
     """Words and forms of addresses, folded.
 
-    streets: words of streets and other parts of an address; `-weg` is the end of a longer word. regions:
-    countries and regions that end an address. houses: words before the number of a house, flat or plot.
-    plots: those that begin an address without a number, too. suffixes: words behind the number of a house.
-    postcodes: forms of the postcode before a town that have a mark within; `0` stands for a digit.
-    domains: endings of web addresses.
+    streets: words of streets and other parts of an address; `-weg` is the end of a longer word.
+    regions: countries and regions that end an address. houses: words before the number of a house, flat
+    or plot. plots: those that begin an address without a number, too. suffixes: words behind the number
+    of a house. leading: words of streets that the name follows, perhaps without a space. heads, tails:
+    words before an address and behind it, on its line. postcodes: forms of the postcode before a town
+    that have a mark within; `0` stands for a digit. domains: endings of web addresses.
     """
 
     streets: Words
+    leading: Words
     regions: Words
     houses: Words
     plots: Words
     suffixes: Words
     postcodes: Words
     domains: Words
+    heads: Words
+    tails: Words
 
 
 class BookingWords(_Table):
     """Words of the bookings on a bank statement.
 
-    kinds: names of kinds of bookings. debit, credit: marks beside an amount that went or came. reference:
-    labels of a booking's reference.
+    kinds: names of kinds of bookings. debit, credit: marks beside an amount that went or came.
+    reference: labels of a booking's reference.
     """
 
     kinds: Words
@@ -72,8 +76,9 @@ class BookingWords(_Table):
 class FieldWords(_Table):
     """Words in the names and labels of the fields of users' own schemas, folded.
 
-    stop: words without a meaning of their own. yes, no: values of a field that is true or false. special:
-    words that name the form of a value. synonyms: words by the group they belong to, named in English.
+    stop: words without a meaning of their own. yes, no: values of a field that is true or false.
+    special: words that name the form of a value. synonyms: words by the group they belong to, named in
+    English.
     """
 
     stop: Words
@@ -86,12 +91,16 @@ class FieldWords(_Table):
 class Terms(_Table):
     """Words that say when to pay. Stems, but for days, month_end, settled and until.
 
-    days: words for days. payment: words of paying. other: words of discounts, arrears and other terms
-    than those of payment. discount: those of `other` that speak of discounts. month_end: that the end of
-    the month is meant. settled: that nothing is left to pay. until: what stands before the last day.
+    days: words for days. net: words before a number of days that say that they are days to pay. between:
+    words between two terms. payment: words of paying. other: words of discounts, arrears and other
+    terms than those of payment. discount: those of `other` that speak of discounts. month_end: that the
+    end of the month is meant. settled: that nothing is left to pay. until: what stands before the last
+    day.
     """
 
     days: Words
+    net: Words
+    between: Words
     payment: Words
     other: Words
     discount: Words
@@ -105,10 +114,10 @@ class PaymentWords(_Table):
 
     terms: labels of the terms of payment. method: labels of the means of payment. generic: labels that
     are words of sentences, too. offered: headings of means to choose from, and of more than terms of
-    payment. paid: what stands right before the means that was used. collected: that the seller takes the
-    money. conditional: words of sentences that say what may be or is not. transfer: that the buyer is
-    asked for a bank transfer. immediate: terms of payment without a number of days that are clear beside
-    a word of paying. clauses: others, clear behind a label only.
+    payment. paid: what stands right before the means that was used. collected: that the seller takes
+    the money. conditional: words of sentences that say what may be or is not. transfer: that the buyer
+    is asked for a bank transfer. immediate: terms of payment without a number of days that are clear
+    beside a word of paying. clauses: others, clear behind a label only.
     """
 
     terms: Words
@@ -127,20 +136,23 @@ class Language(_Table):
     """The words of one language and its habits of writing.
 
     code: ISO 639-1. name: in English. decimal_comma: numbers have a comma before the decimals. accents:
-    it is written with accents. compounds: words are written together, so that a title may be the end of a
-    longer word. common: words that run through any text of this language. small: labels that are
+    it is written with accents. compounds: words are written together, so that a title may be the end of
+    a longer word. common: words that run through any text of this language. small: labels that are
     prepositions and articles elsewhere: in a sentence they must stand right before a value. numbers:
-    words for `number`. heads: words of labels that end longer ones, which mean the same. other_heads:
-    ends of words that mean something else. names: what stands before a party's name in a form.
-    salutations: lines before a name that are not of it. greetings: words before a shop's name that are
-    not of it. confirmation: stems that say that an order was confirmed by the seller. carried: what a row
-    is called that brings a sum from one page to the next. legal: legal forms. firms: words of firms'
-    names. units: units of measure behind a number. currencies: the code of a currency by the sign it is
-    printed as, beside those known everywhere. methods: names of means of payment by their code in UNTDID
-    4461 (BT-81 of EN 16931). labels: phrases per concept; case, accents and punctuation do not matter,
-    and `#` stands for any word or sign for `number`. columns: the same for the headings of tables.
-    titles: phrases that speak for a document type, with their weight. others: the same for papers that
-    are of none of our types.
+    words for `number`. glued: short ones that may be written together with a label. heads: words of
+    labels that end longer ones, which mean the same. other_heads: ends of words that mean something
+    else. names: what stands before a party's name in a form. salutations: lines before a name that are
+    not of it. greetings: words before a shop's name that are not of it. owners: words behind which a
+    shop's name follows on its line. confirmation: stems that say that an order was confirmed by the
+    seller. joining: words at the end of a line whose name goes on below. carried: what a row is called
+    that brings a sum from one page to the next. legal: legal forms. firms: words of firms' names.
+    units: units of measure behind a number. measured: words before a unit in a heading. dollars: the
+    code of the dollar that a word on the page says is meant. currencies: the code of a currency by the
+    sign it is printed as, beside those known everywhere. methods: names of means of payment by their
+    code in UNTDID 4461 (BT-81 of EN 16931). labels: phrases per concept; case, accents and punctuation
+    do not matter, and `#` stands for any word or sign for `number`. columns: the same for the headings
+    of tables. titles: phrases that speak for a document type, with their weight. others: the same for
+    papers that are of none of our types.
     """
 
     code: str
@@ -151,16 +163,21 @@ class Language(_Table):
     common: Words
     small: Words
     numbers: Words
+    glued: Words
     heads: Words
     other_heads: Words
     names: Words
     salutations: Words
     greetings: Words
+    owners: Words
     confirmation: Words
+    joining: Words
     carried: Words
     legal: Words
     firms: Words
     units: Words
+    measured: Words
+    dollars: Mapping[str, str]
     currencies: Mapping[str, str]
     dates: DateWords
     address: AddressWords
@@ -178,7 +195,8 @@ class Language(_Table):
 def parse_language(text: str, file: str) -> Language:
     """The language that a file of the vocabulary describes.
 
-    Raises MisconfiguredError, naming file and key, for a key that is missing, unknown or of the wrong kind.
+    Raises MisconfiguredError, naming file and key, for a key that is missing, unknown or of the wrong
+    kind.
     """
     try:
         return Language.model_validate(tomllib.loads(text))
