@@ -76,9 +76,7 @@ def amounts(candidates: Candidates, ruled: Mapping[str, Finding]) -> Amounts:
     ]
     rows = [
         [
-            *_label_features(by_value[value]),
-            all("%" in text for text in texts),
-            *_place_features(candidates, by_value[value], order),
+            *_value_features(candidates, by_value[value], texts, order),
             *_amount_features(by_value[value][0], order, on_line),
             *_amount_features(by_value[value][-1], order, on_line),
             *_size_features(value, rivals),
@@ -102,35 +100,30 @@ def _label_score(places: Sequence[Amount]) -> float:
     )
 
 
-def _label_features(places: Sequence[Amount]) -> list[float]:
-    clues = [amount.clues for amount in places]
-    others = (Concept.SUBTOTAL, Concept.TAX, Concept.EXCLUDING)
-    totals = [clue.get(Concept.TOTAL, 0) for clue in clues]
-    return [
-        *(max(clue.get(concept, 0) for clue in clues) for concept in _CONCEPTS),
-        max(
-            total * (not any(clue.get(other, 0) > _SURE for other in others))
-            for total, clue in zip(totals, clues, strict=True)
-        ),
-        *(
-            max(total * clue.get(concept, 0) for total, clue in zip(totals, clues, strict=True))
-            for concept in (Concept.GRAND, Concept.DUE)
-        ),
-        sum(not clue for clue in clues),
-        sum(total > _SURE for total in totals),
-        _label_score(places),
-    ]
-
-
-def _place_features(
-    candidates: Candidates, places: Sequence[Amount], order: Mapping[int, int]
+def _value_features(
+    candidates: Candidates, places: Sequence[Amount], texts: Sequence[str], order: Mapping[int, int]
 ) -> list[float]:
-    """Features of all places of a value, and of the one with the best label. order: of amounts, by id."""
+    """Features of a value's labels, of all its places, and of the one with the best label.
+
+    texts: before each place. order: of amounts, by id.
+    """
+    clues = [amount.clues for amount in places]
+    totals = [clue.get(Concept.TOTAL, 0) for clue in clues]
+    of_parts = (Concept.SUBTOTAL, Concept.TAX, Concept.EXCLUDING)
+    is_part = [any(clue.get(concept, 0) > _SURE for concept in of_parts) for clue in clues]
     count = max(1, len(order))
     positions = [order[id(amount)] / count for amount in places]
     best = max(places, key=lambda amount: _label_score([amount]))
     sheet = candidates.layout.sheet(best.segment)
     return [
+        *(max(clue.get(concept, 0) for clue in clues) for concept in _CONCEPTS),
+        max(total * (not part) for total, part in zip(totals, is_part, strict=True)),
+        max(total * clue.get(Concept.GRAND, 0) for total, clue in zip(totals, clues, strict=True)),
+        max(total * clue.get(Concept.DUE, 0) for total, clue in zip(totals, clues, strict=True)),
+        sum(not clue for clue in clues),
+        sum(total > _SURE for total in totals),
+        _label_score(places),
+        all("%" in text for text in texts),
         len(places),
         min(positions),
         max(positions),

@@ -138,7 +138,18 @@ def answers(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> dic
         for field in FIELDS
     }
     by_path[PATHS["total"]] = _answer_total(candidates, ruled, model)
-    by_path[PATHS["date"]] = _answer_date(candidates, ruled)
+    rule = ruled.get(PATHS["date"])
+    if rule is not None and isinstance(rule.value, date):  # learning found no better date than the rules'
+        values = [candidate.value for candidate in candidates.dates]
+        features = confidence_features(
+            [rule.probability],
+            recognition=_recognition(candidates, rule.spans),
+            quality=_quality(candidates, rule.spans),
+            length=len(set(values)),
+            corrected=values.count(rule.value) > 1,
+            agrees=sum(map(str.isdecimal, rule.spans[0].text)) >= _DATE_DIGITS,
+        )
+        by_path[PATHS["date"]] = Answer(rule.value, rule.spans, features)
     return {path: answer for path, answer in by_path.items() if answer is not None}
 
 
@@ -203,23 +214,6 @@ def _answer_total(candidates: Candidates, ruled: Findings, model: ReceiptModel) 
         agrees=rule is not None and rule.value == value,
     )
     return Answer(value if best.value >= 0 else best.value, best.spans, features)
-
-
-def _answer_date(candidates: Candidates, ruled: Findings) -> Answer | None:
-    """The rules' date: learning found no better one."""
-    rule = ruled.get(PATHS["date"])
-    if rule is None or not isinstance(rule.value, date):
-        return None
-    values = [candidate.value for candidate in candidates.dates]
-    features = confidence_features(
-        [rule.probability],
-        recognition=_recognition(candidates, rule.spans),
-        quality=_quality(candidates, rule.spans),
-        length=len(set(values)),
-        corrected=values.count(rule.value) > 1,
-        agrees=sum(map(str.isdecimal, rule.spans[0].text)) >= _DATE_DIGITS,
-    )
-    return Answer(rule.value, rule.spans, features)
 
 
 def _recognition(candidates: Candidates, places: Sequence[Span]) -> float:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.model.document import Page, letters_and_digits
+from docmill.model.document import letters_and_digits
 from docmill.understanding.constraints.address_features import (
     FIRM_WORDS,
     HOUSE,
@@ -128,7 +128,7 @@ class Head:
     """The first segments of a document's first page. features: a row of `FEATURES` for each.
 
     text: the letters and digits of all segments of the page, one a line. joined: of each segment whether it
-    and the next are parts of one line of text, set apart by wide spaces.
+    and the next are parts of one line of text, set apart by wide spaces; none with a label, date or amount.
     """
 
     segments: Sequence[Segment]
@@ -163,7 +163,8 @@ def head(candidates: Candidates) -> Head:
     segments = sheet.segments[:LONGEST]
     page_text = "\n".join(letters_and_digits(segment.text) for segment in sheet.segments)
     features = np.zeros((len(segments), len(FEATURES)), np.float32)
-    features[:, : len(_PLACE_FEATURES)] = _place_features(segments, sheet, page_text)
+    if segments:
+        features[:, : len(_PLACE_FEATURES)] = _place_features(segments, sheet, page_text)
     for row, segment in enumerate(segments):
         labels = candidates.labels(segment)
         concepts = {concept for label in labels for concept in label.meanings}
@@ -176,45 +177,42 @@ def head(candidates: Candidates) -> Head:
             *(bool(group & concepts) for group in _CONCEPT_GROUPS),
         ]
         features[row, -len(TEXT_FEATURES) :] = text_features(segment.text)
-    return Head(segments, features, page_text, _joined(segments, features, sheet.page))
-
-
-def _joined(segments: Sequence[Segment], features: NDArray[np.float32], page: Page) -> NDArray[np.bool_]:
-    """Mask of the segments joined to the next of their line; none with a label, date, amount or number."""
-    stands_alone: list[bool] = [bool(row.any()) for row in features[:, _NEVER_JOINED]]
     joined = np.zeros(len(segments), np.bool_)
+    stands_alone: list[bool] = [bool(row.any()) for row in features[:, _NEVER_JOINED]]
     for at, (segment, following) in enumerate(pairwise(segments)):
-        if segment.line != following.line or stands_alone[at] or stands_alone[at + 1]:
-            continue
-        small, large = sorted((segment.height, following.height))
-        gap = (following.box.x0 - segment.box.x1) * page.width_pt
-        joined[at] = small >= _SAME_SIZE * large and gap <= _JOINED_GAP * large * page.height_pt
-    return joined
+        if segment.line == following.line and not stands_alone[at] and not stands_alone[at + 1]:
+            small, large = sorted((segment.height, following.height))
+            gap = (following.box.x0 - segment.box.x1) * sheet.page.width_pt
+            joined[at] = small >= _SAME_SIZE * large and gap <= _JOINED_GAP * large * sheet.page.height_pt
+    return Head(segments, features, page_text, joined)
 
 
 def _place_features(segments: Sequence[Segment], sheet: Sheet, page_text: str) -> NDArray[np.float32]:
-    rows = np.zeros((len(segments), len(_PLACE_FEATURES)), np.float32)
-    if not segments:
-        return rows
-    boxes = sheet.boxes[: len(segments)]
+    """A row of `_PLACE_FEATURES` for each segment."""
+    boxes, unit = sheet.boxes[: len(segments)], sheet.text_height
     left, right = boxes[:, 0].min(), boxes[:, 2].max()
     width = max(right - left, 1e-6)
     centre = ((boxes[:, 0] + boxes[:, 2]) / 2 - left) / width
     lines = np.array([segment.line for segment in segments])
-    gaps = (boxes[1:, 1] - boxes[:-1, 3]) / sheet.text_height
+    gaps = (boxes[1:, 1] - boxes[:-1, 3]) / unit
     is_beside = np.diff(lines) == 0
     keys = [letters_and_digits(segment.text) for segment in segments]
-    rows[:, 0] = np.arange(len(segments))
-    rows[:, 1] = rows[:, 0] / len(segments)
-    rows[:, 2] = lines
-    rows[:, 3], rows[:, 4] = centre, np.abs(centre - 0.5)
-    rows[:, 5] = (boxes[:, 0] - left) / width
-    rows[:, 6] = (boxes[:, 2] - boxes[:, 0]) / width
-    rows[:, 7] = (boxes[:, 3] - boxes[:, 1]) / sheet.text_height
-    rows[:, 8] = (boxes[:, 1] - boxes[:, 1].min()) / sheet.text_height
-    rows[:, 9] = [segment.confidence for segment in segments]
-    rows[1:, 10], rows[0, 10] = gaps, -9
-    rows[:-1, 11], rows[-1, 11] = gaps, -9
-    rows[1:, 12], rows[:-1, 13] = is_beside, is_beside
-    rows[:, 14] = [page_text.count(key) - 1 if len(key) >= _SHORTEST_REPEATED else 0 for key in keys]
-    return rows
+    index = np.arange(len(segments), dtype=np.float32)
+    columns = (
+        index,
+        index / len(segments),
+        lines,
+        centre,
+        np.abs(centre - 0.5),
+        (boxes[:, 0] - left) / width,
+        (boxes[:, 2] - boxes[:, 0]) / width,
+        (boxes[:, 3] - boxes[:, 1]) / unit,
+        (boxes[:, 1] - boxes[:, 1].min()) / unit,
+        [segment.confidence for segment in segments],
+        np.append(-9, gaps),
+        np.append(gaps, -9),
+        np.append(0, is_beside),
+        np.append(is_beside, 0),
+        [page_text.count(key) - 1 if len(key) >= _SHORTEST_REPEATED else 0 for key in keys],
+    )
+    return np.column_stack(columns).astype(np.float32)
