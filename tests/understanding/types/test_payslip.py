@@ -232,6 +232,17 @@ def test_a_name_without_a_label_is_shown_to_a_person(typeset: Typeset) -> None:
     assert {"critical_missing", "confidence"} & set(failed(document, extraction))
 
 
+def test_a_postcode_beside_an_empty_field_is_no_number_of_an_employee(typeset: Typeset) -> None:
+    page = PAYSLIP.format(**ENGLISH).replace(
+        "Employee No.: E-0417", "Employee No.                  25210 Doubs"
+    )
+
+    extraction = understand(typeset(page)).extraction
+
+    assert extraction.document_type == "payslip"
+    assert "employee_number" not in extraction.evidence
+
+
 @pytest.mark.parametrize(
     "page",
     [

@@ -29,11 +29,20 @@ def labelled_findings(candidates: Candidates, kind: DocumentType) -> dict[str, F
 
 
 def _labelled(field: Scored, labels: Collection[tuple[str, ...]]) -> Scored:
-    """The candidates that a label names and that do not begin with another."""
+    """The candidates that a label names and that do not begin with another.
+
+    A code at some distance from its label stands alone: beside an empty field may be somebody's postcode.
+    """
     kept = [
         index
         for index, candidate in enumerate(field.candidates)
-        if field.labels[index] > 0 and not _begins_with_label(str(candidate.value), labels)
+        if field.labels[index] > 0
+        and not _begins_with_label(str(candidate.value), labels)
+        and (
+            field.meaning.form != "code"
+            or candidate.around.before
+            or candidate.stop >= len(candidate.segment.text.rstrip())
+        )
     ]
     candidates = [field.candidates[index] for index in kept]
     return replace(field, candidates=candidates, labels=field.labels[kept], scores=field.scores[kept])
