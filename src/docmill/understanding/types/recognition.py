@@ -1,7 +1,7 @@
 """Recognition of the types that the shipped classifier was not trained on, by the words of their files."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from rapidfuzz import fuzz
@@ -24,6 +24,8 @@ _AS_LARGE = 0.95
 _ALIKE = 90
 """Likeness of two words of which one is misread, of 100."""
 _SHORTEST_MISREAD = 7
+_SHORTEST_WORD = 3
+"""Letters of the first word of a title."""
 _SEARCHED = 20_000
 """Characters of a document in which words are looked for that settle a doubtful title."""
 _LEAST, _EACH, _MOST = 0.75, 0.04, 0.98
@@ -36,6 +38,12 @@ class Recognition(NamedTuple):
     document_type: DocumentType
     confidence: float
     doubt: str = ""
+
+
+class _Phrase(NamedTuple):
+    text: str
+    words: tuple[str, ...]
+    is_doubtful: bool
 
 
 class _Title(NamedTuple):
@@ -103,12 +111,20 @@ def _titles(name: DocumentType, layout: Layout) -> Iterator[_Title]:
     large = _LARGE * layout.sheets[0].text_height
     for segment in _headings(layout):
         words = _words(segment.text)
-        for phrase, spelt, is_doubtful in _title_phrases(name):
-            if _begins(words, spelt):
-                share = sum(map(len, spelt)) / sum(map(len, words))
-                if share >= _MOST_OF_IT or (segment.height >= large and len(words) <= _LONGEST):
-                    yield _Title(segment, phrase, is_doubtful)
-                    break
+        title = _title_at_start(name, words)
+        if title is not None:
+            phrase, spelt, is_doubtful = title
+            share = sum(map(len, spelt)) / sum(map(len, words))
+            if share >= _MOST_OF_IT or (segment.height >= large and len(words) <= _LONGEST):
+                yield _Title(segment, phrase, is_doubtful)
+
+
+def _title_at_start(name: DocumentType, words: Sequence[str]) -> _Phrase | None:
+    """The longest title that the words begin with."""
+    if not words or len(words[0]) < _SHORTEST_WORD:
+        return None
+    beginnings = _beginning_with(name, words[0])
+    return next((phrase for phrase in beginnings if _begins(words, phrase.words)), None)
 
 
 def _headings(layout: Layout) -> Iterator[Segment]:
@@ -117,11 +133,10 @@ def _headings(layout: Layout) -> Iterator[Segment]:
 
 def _is_outdone(name: DocumentType, layout: Layout, title: Segment) -> bool:
     """True if a larger heading is nothing but the title of a trained type."""
-    phrases = [spelt for _, spelt, _ in _title_phrases(name)]
     return any(
         _AS_LARGE * one.height > title.height
         and is_title(one.text)
-        and not any(_begins(_words(one.text), spelt) for spelt in phrases)
+        and _title_at_start(name, _words(one.text)) is None
         for one in _headings(layout)
     )
 
@@ -137,14 +152,19 @@ def _labelled_fields(name: DocumentType, definition: TypeDefinition, layout: Lay
     }
 
 
+@lru_cache(maxsize=20_000)
+def _beginning_with(name: DocumentType, word: str) -> Sequence[_Phrase]:
+    """The titles whose first word this is, perhaps misread; the longest first."""
+    return [phrase for phrase in _title_phrases(name) if _is_same(word, phrase.words[0])]
+
+
 @cache
-def _title_phrases(name: DocumentType) -> Sequence[tuple[str, tuple[str, ...], bool]]:
-    """The titles with their words, and whether they are doubtful; the longest first."""
+def _title_phrases(name: DocumentType) -> Sequence[_Phrase]:
     words = DEFINITIONS[name].words
     sure = {phrase: False for phrases in words.titles.values() for phrase in phrases}
     doubtful = {phrase: True for titles in words.doubtful.values() for phrase in titles}
-    phrases = [(phrase, _words(phrase), is_doubtful) for phrase, is_doubtful in (doubtful | sure).items()]
-    return sorted(phrases, key=lambda found: -len(found[1]))
+    phrases = [_Phrase(text, _words(text), is_doubtful) for text, is_doubtful in (doubtful | sure).items()]
+    return sorted(phrases, key=lambda phrase: -len(phrase.words))
 
 
 @cache
