@@ -92,14 +92,24 @@ def _places(polygon: Message, dimension: Message) -> list[tuple[float, float]]:
 
 def _in_sent_picture(corners: NDArray[np.float64], page: Message, drawn: PageImage) -> NDArray[np.float64]:
     """Corners in the picture that we sent: Document AI straightens pictures before it reads them."""
-    matrix = np.eye(3)
-    for transform in page.transforms:
-        matrix = _matrix(transform) @ matrix
     if not page.transforms:
         if not (page.dimension.width > 0 and page.dimension.height > 0):
             raise BadModelOutputError("Document AI answered with a page without size")
         scale = (drawn.width_px / page.dimension.width, drawn.height_px / page.dimension.height)
         return corners * np.array(scale)
+    matrix = np.eye(3)
+    for transform in page.transforms:  # affine or projective, as OpenCV keeps it
+        kind = _KINDS.get(transform.type_)
+        rows, columns = transform.rows, transform.cols
+        if kind is None or (rows, columns) not in {(2, 3), (3, 3)}:
+            raise BadModelOutputError("Document AI tells in no known form how it turned the page")
+        is_whole = len(transform.data) % kind().nbytes == 0
+        values = np.frombuffer(transform.data, kind) if is_whole else np.zeros(0)
+        if values.size != rows * columns or not np.isfinite(values).all():
+            raise BadModelOutputError("Document AI does not tell how it turned the page")
+        step = np.eye(3)
+        step[:rows] = values.reshape(rows, columns)
+        matrix = step @ matrix
     try:
         back = np.linalg.inv(matrix)
     except np.linalg.LinAlgError as error:
@@ -109,23 +119,7 @@ def _in_sent_picture(corners: NDArray[np.float64], page: Message, drawn: PageIma
 
 
 _KINDS: Mapping[int, type[np.floating[Any]]] = {5: np.float32, 6: np.float64}
-"""OpenCV's numbers for the kinds of a matrix's members."""
-
-
-def _matrix(transform: Message) -> NDArray[np.float64]:
-    """An affine or projective matrix as OpenCV keeps it, made 3 x 3."""
-    kind = _KINDS.get(transform.type_)
-    rows, columns = transform.rows, transform.cols
-    if kind is None or (rows, columns) not in {(2, 3), (3, 3)}:
-        raise BadModelOutputError("Document AI tells in no known form how it turned the page")
-    values = np.frombuffer(transform.data, kind) if len(transform.data) % kind().nbytes == 0 else np.zeros(0)
-    if values.size != rows * columns or not np.isfinite(values).all():
-        raise BadModelOutputError("Document AI does not tell how it turned the page")
-    matrix = np.eye(3)
-    matrix[:rows] = values.reshape(rows, columns)
-    return matrix
-
-
+"""OpenCV's numbers for the types of a matrix's members."""
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 MAX_BYTES = 20_000_000
 """Document AI takes 40 MB at once, of which the request's own form takes some."""

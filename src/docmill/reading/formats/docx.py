@@ -58,8 +58,18 @@ class _Reader:
         self._package = package
         self._main = package.main_part("word/document.xml")
         self._relations = package.relations(self._main)
-        self._heading_levels = _heading_levels(self._related("styles"))
-        self._numbering = Numbering(self._related("numbering"), self._related("styles"))
+        styles = self._related("styles")
+        self._numbering = Numbering(self._related("numbering"), styles)
+        # Heading levels by style: by its name, which is English in every Word, or its outline.
+        self._heading_levels: dict[str, int] = {}
+        for style in children(styles):
+            name = (value(style, "name") or "").lower()
+            outline = value(style, "pPr", "outlineLvl")
+            level = TITLES.get(name) or _span(name.removeprefix("heading "), 0)
+            if not level and outline in OUTLINE_LEVELS:
+                level = OUTLINE_LEVELS.index(outline) + 1
+            if level:
+                self._heading_levels[attribute(style, "styleId") or ""] = level
         self._notes: list[tuple[str, str]] = []
         self._album = Album()
 
@@ -228,17 +238,3 @@ def _span(text: str | None, default: int) -> int:
 
 def _is_on(element: Element | None) -> bool:
     return element is not None and (attribute(element, "val") or "") not in OFF
-
-
-def _heading_levels(styles: Element | None) -> dict[str, int]:
-    """Style id to heading level: by the style's name, which is English in every Word, or its outline."""
-    levels: dict[str, int] = {}
-    for style in children(styles):
-        name = (value(style, "name") or "").lower()
-        outline = value(style, "pPr", "outlineLvl")
-        level = TITLES.get(name) or _span(name.removeprefix("heading "), 0)
-        if not level and outline in OUTLINE_LEVELS:
-            level = OUTLINE_LEVELS.index(outline) + 1
-        if level:
-            levels[attribute(style, "styleId") or ""] = level
-    return levels

@@ -55,8 +55,17 @@ class TesseractEngine:
         self, languages: Sequence[str] = (), *, tesseract: Path | None = None, limit_s: float = _LIMIT_S
     ) -> None:
         self._program = tesseract or program()
-        self._models = _models(languages, installed_models(self._program))
         self._limit_s = limit_s
+        installed = installed_models(self._program)
+        if languages:
+            self._models = [CODES.get(language, language) for language in languages]
+            if missing := [model for model in self._models if model not in installed]:
+                packages = " ".join(f"tesseract-ocr-{model.replace('_', '-')}" for model in missing)
+                raise MisconfiguredError(f"Tesseract lacks languages; run: apt-get install {packages}")
+        else:
+            self._models = [model for model in USUAL if model in installed] or installed[:1]
+            if not self._models:
+                raise MisconfiguredError("Tesseract has no languages; run: apt-get install tesseract-ocr-eng")
 
     def recognise(self, pixels: NDArray[np.uint8]) -> RecognisedLines:
         """See `Engine.recognise`. Raises TimeLimitError, CrashedError, BadModelOutputError."""
@@ -67,19 +76,6 @@ class TesseractEngine:
         pgm = b"P5 %d %d 255\n" % (width, height) + grey.astype(np.uint8).tobytes()
         table = _output(command, pgm, limit_s=self._limit_s)
         return parse_table(table.decode(errors="replace"))
-
-
-def _models(languages: Sequence[str], installed: Sequence[str]) -> list[str]:
-    if not languages:
-        usual = [model for model in USUAL if model in installed] or list(installed[:1])
-        if not usual:
-            raise MisconfiguredError("Tesseract has no languages; run: apt-get install tesseract-ocr-eng")
-        return usual
-    wanted = [CODES.get(language, language) for language in languages]
-    if missing := [model for model in wanted if model not in installed]:
-        packages = " ".join(f"tesseract-ocr-{model.replace('_', '-')}" for model in missing)
-        raise MisconfiguredError(f"Tesseract lacks languages; run: apt-get install {packages}")
-    return wanted
 
 
 def _output(command: Sequence[Path | str], given: bytes = b"", *, limit_s: float) -> bytes:

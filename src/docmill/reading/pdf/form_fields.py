@@ -156,9 +156,17 @@ def _number(annotation: Annotation, key: bytes) -> float:
 
 def lines_of(field: FormField) -> list[list[PlacedWord]]:
     """The words of a field line by line, near the places where a viewer shows them."""
-    if field.cells > 0:
-        return [line] if (line := _comb(field)) else []
     x0, y0, x1, y1 = field.box
+    if field.cells > 0:  # each letter in its cell; empty cells part words
+        cell = (x1 - x0) / max(field.cells, len(field.value))
+        edges = [x0 + cell * number for number in range(len(field.value) + 1)]
+        spaces = [index for index, letter in enumerate(field.value) if letter.isspace()]
+        words = [
+            (field.value[before + 1 : blank], (edges[before + 1], y0, edges[blank], y1))
+            for before, blank in pairwise([-1, *spaces, len(field.value)])
+            if blank - before > 1
+        ]
+        return [words] if words else []
     size = field.font_size or min(USUAL_PT, max(SMALLEST_PT, (y1 - y0) / LEADING))
     texts = field.value.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if field.multiline and len(texts) * size * LEADING < y1 - y0:
@@ -187,16 +195,3 @@ def _place_words(text: str, box: Rectangle, size: float, alignment: int) -> list
         words.append((word, (x0 + letter * at, y0, x0 + letter * (at + len(word)), y1)))
         at += len(word)
     return words
-
-
-def _comb(field: FormField) -> list[PlacedWord]:
-    """Each letter in its cell; cells left empty part words."""
-    x0, y0, x1, y1 = field.box
-    cell = (x1 - x0) / max(field.cells, len(field.value))
-    edges = [x0 + cell * number for number in range(len(field.value) + 1)]
-    blanks = [-1, *(index for index, letter in enumerate(field.value) if letter.isspace()), len(field.value)]
-    return [
-        (field.value[before + 1 : blank], (edges[before + 1], y0, edges[blank], y1))
-        for before, blank in pairwise(blanks)
-        if blank - before > 1
-    ]

@@ -165,16 +165,17 @@ def logical(text: str) -> str:
     """Turn Hebrew in visual order into logical order."""
     if len(BACKWARDS.findall(text)) <= len(FORWARDS.findall(text)):
         return text
-    return "".join(_turned(line) for line in text.splitlines(keepends=True))
-
-
-def _turned(line: str) -> str:
-    """The line read from its other end, except for numbers and words in Latin letters."""
-    content = line.rstrip("\r\n")
-    if not re.search(f"[{LETTERS}]", content):
-        return line
-    turned = content[::-1].translate(MIRRORED)
-    return LEFT_TO_RIGHT.sub(lambda match: match[0][::-1], turned) + line[len(content) :]
+    lines: list[str] = []
+    for line in text.splitlines(keepends=True):
+        content = line.rstrip("\r\n")
+        if re.search(f"[{LETTERS}]", content):
+            # Read from its other end, except for numbers and words in Latin letters.
+            turned = content[::-1].translate(MIRRORED)
+            ending = line[len(content) :]
+            lines.append(LEFT_TO_RIGHT.sub(lambda match: match[0][::-1], turned) + ending)
+        else:
+            lines.append(line)
+    return "".join(lines)
 
 
 def guess(data: bytes) -> str:

@@ -38,7 +38,8 @@ def dominant_language(texts: Sequence[str]) -> str | None:
     votes: Counter[str] = Counter()
     for text in texts:
         # Without numbers, codes, signs, and repeated words.
-        words = " ".join(filter(_is_word, dict.fromkeys(text.split())))
+        letters = {word: sum(map(str.isalpha, word)) for word in text.split() if word.isprintable()}
+        words = " ".join(word for word, count in letters.items() if count > 1 and 2 * count >= len(word))
         size = len(words.encode())
         if size < FEWEST_BYTES:
             continue
@@ -52,8 +53,3 @@ def dominant_language(texts: Sequence[str]) -> str | None:
         if language is not None:
             votes[language] += size
     return votes.most_common(1)[0][0] if votes else None
-
-
-def _is_word(word: str) -> bool:
-    letters = sum(character.isalpha() for character in word)
-    return letters > 1 and 2 * letters >= len(word) and word.isprintable()
