@@ -151,3 +151,27 @@ def test_a_misread_account_is_known_by_the_bic_behind_it(typeset: Typeset) -> No
 
     assert known.payment.iban == "DE75123456780000001234"
     assert unknown.payment.iban is None
+
+
+FAKTURA = """
+Młyn Zielony sp. z o.o.
+ul. Polna 3
+00-950 Warszawa
+NIP: 526-104-08-28
+
+Faktura nr 17/2026                          Data wystawienia: 05.03.2026
+
+Nabywca: Piekarnia Kłos sp. z o.o.
+ul. Leśna 8
+30-001 Kraków
+NIP: 676-000-17-70                          Tel.: 676 000 17 87
+
+Razem do zapłaty                            123,00 zł
+"""
+
+
+def test_vat_numbers_of_a_language_whose_papers_lack_the_prefix_are_taken_with_it(typeset: Typeset) -> None:
+    invoice = read(typeset(FAKTURA))
+
+    assert invoice.seller.vat_id == "PL5261040828"
+    assert invoice.buyer.vat_id == "PL6760001770"

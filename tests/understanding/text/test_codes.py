@@ -5,6 +5,7 @@ from docmill.understanding.text.codes import (
     find_ibans,
     find_identifiers,
     find_vat_ids,
+    find_vat_numbers,
     is_bic,
     is_iban,
     is_vat_id,
@@ -61,3 +62,22 @@ def test_identifiers_are_words_with_digits() -> None:
     found = [code.value for code in find_identifiers("Invoice No. RE-2026/104, page 1, " + "9" * 40)]
 
     assert found == ["RE-2026/104", "1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "country", "values"),
+    [
+        ("NIP: 526-104-08-28, REGON", "PL", ["PL5261040828"]),
+        ("NIF 501 964 843", "PT", ["PT501964843"]),
+        ("CVR-nr. 13585628", "DK", ["DK13585628"]),
+        ("P. IVA 00743110157", "IT", ["IT00743110157"]),
+        ("NIF B58378431", "ES", ["ESB58378431"]),
+        ("NIP: 526-104-08-29", "PL", []),
+        ("PL5261040828", "PL", []),
+        ("CVR-nr. 13585628-1", "DK", []),
+    ],
+)
+def test_a_vat_number_without_its_prefix_is_known_by_its_check_digits(
+    text: str, country: str, values: list[str]
+) -> None:
+    assert [code.value for code in find_vat_numbers(text, country)] == values

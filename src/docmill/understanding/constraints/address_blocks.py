@@ -69,7 +69,7 @@ class Block:
 
     @property
     def top(self) -> float:
-        """Where it begins, as a fraction of the page."""
+        """Its upper edge, as a fraction of the page."""
         return self.name.segment.box.y0
 
     @property
@@ -130,7 +130,7 @@ class _BlockReader:
         return features
 
     def labelled(self) -> Iterator[Block]:
-        """What follows a label such as `Bill to`: on its line, or below it, perhaps as a form."""
+        """Blocks behind a label such as `Bill to`: on its line, or below it, perhaps as a form."""
         lines_of_forms: set[int] = set()
         for segment in self._labelled:
             label = self._party_labels[segment.index]

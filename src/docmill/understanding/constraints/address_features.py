@@ -154,7 +154,7 @@ def has_postcode(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def legal_form_end(text: str) -> int:
-    """Where the last legal form in `text` ends; 0 if there is none. Not at the very beginning."""
+    """The end of the last legal form in `text`; 0 if there is none. Not at the very beginning."""
     words = tokens(text)
     texts = token_texts(text)
     for start in range(len(words) - 1, 0, -1):

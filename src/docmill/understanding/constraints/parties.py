@@ -170,7 +170,7 @@ class _PartyScorer:
         return name.box.y0 <= segment.box.y0 < bottom + _CONTACT_LINES * self._height
 
     def score(self, block: Block, role: Role) -> float:
-        """How far a block is the seller or the buyer."""
+        """The score of a block as the seller or the buyer."""
         by_label = _LABEL_SCORES[role][block.label] * max(block.quality, 0.5)
         if (role == "buyer") == self.buyer_writes:
             return by_label + self._writer_score(block)
@@ -251,7 +251,7 @@ def _party(
 def _vat_ids(
     candidates: Candidates, seller: Block | None, buyer: Block | None, *, writer: str
 ) -> Iterator[tuple[str, Finding]]:
-    """Whose VAT identifier is whose: the writer's, unless it stands below the buyer's name or says so.
+    """VAT identifiers of both: the writer's, unless one stands below the buyer's name or says so.
 
     Not that of a place which goods go to or come from.
     """
@@ -288,7 +288,7 @@ def _strength(vat_id: Candidate[str], *concepts: Concept) -> float:
 
 
 def _trimmed(text: str) -> tuple[int, int]:
-    """Where the name in a line begins and ends: without greetings and registration numbers."""
+    """Start and end of the name in a line, without greetings and registration numbers."""
     start = match.end() if (match := _HEAD_NOISE.match(text)) else 0
     legal = legal_form_end(text)
     tail = text[legal:]

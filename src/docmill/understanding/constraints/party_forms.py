@@ -23,7 +23,7 @@ _FLUSH = 0.1
 
 
 class Form(NamedTuple):
-    """What is written below a party's heading. pairs: whether labels with values stand there."""
+    """The values below a party's heading. pairs: labels with values stand there."""
 
     name: Span | None
     address: tuple[Span, ...]

@@ -100,7 +100,7 @@ def _labelled(candidates: Candidates, *, is_till: bool) -> Iterator[_Means]:
 
 
 def _label_end(text: str, *, is_till: bool) -> int | None:
-    """Where the label of means ends that a text begins with; a misspelt one may be `payment methods`.
+    """The end of the label of means that a text begins with; a misspelt one may be `payment methods`.
 
     Words such as `payment` are a label alone, before a colon, and on receipts, which have no sentences.
     """
@@ -147,7 +147,7 @@ def _stated(candidates: Candidates) -> Iterator[_Means]:
 
 
 def _tendered(candidates: Candidates, total: Finding | None) -> list[_Means]:
-    """What was handed over at a till: lines such as `CASH 50.00`, without other words.
+    """The means handed over at a till: lines such as `CASH 50.00`, without other words.
 
     Less than the total is a part of it, whose rest was paid in another way.
     """

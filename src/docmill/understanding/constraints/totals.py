@@ -93,7 +93,7 @@ def totals(
 
 
 def _due(ranking: "_AmountRanking", gross: Finding | None) -> Iterator[Scored]:
-    """What may be left to pay: no more than the total."""
+    """Amounts that may be left to pay: no more than the total."""
     limit = abs(Decimal(str(gross.value))) + CASH_ROUNDING if gross else None
     for amount, score in ranking.best("amount_due"):
         if score > 0 and (limit is None or abs(amount.value) <= limit):
@@ -101,7 +101,7 @@ def _due(ranking: "_AmountRanking", gross: Finding | None) -> Iterator[Scored]:
 
 
 def _agreement(amounts: Sequence[Amount | None], rates: set[Decimal], slack: Decimal) -> float:
-    """What net, tax and gross say of each other."""
+    """The score of net, tax and gross together."""
     net, tax, gross = (None if amount is None else amount.value for amount in amounts)
     score = 0.0
     if net is not None and tax is not None and gross is not None:
@@ -137,13 +137,13 @@ def balances(candidates: Candidates) -> dict[str, Finding]:
 
 
 def balance_options(candidates: Candidates, field: str) -> list[Finding]:
-    """What may be the balance `field`, the best first."""
+    """Candidates for the balance `field`, the best first."""
     ranking = _AmountRanking(candidates.amounts).best(field)
     return [finding_of(amount, 0.5) for amount, _ in ranking]
 
 
 def tip(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
-    """What was given on top, on a receipt."""
+    """The tip on a receipt."""
     finding = best(_AmountRanking(candidates.amounts).best("tip")[:1], null=0)
     if finding is not None:
         yield "tip", finding

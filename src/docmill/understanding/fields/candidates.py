@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -23,6 +23,7 @@ from docmill.understanding.text.codes import (
     find_ibans,
     find_identifiers,
     find_vat_ids,
+    find_vat_numbers,
 )
 from docmill.understanding.text.dates import RANGE_LINK, WrittenDate, find_dates, find_times
 from docmill.understanding.text.folding import fold
@@ -57,6 +58,7 @@ YES = frozenset(word for language in LANGUAGES for word in language.fields.yes)
 NO = frozenset(word for language in LANGUAGES for word in language.fields.no)
 
 _LONGEST_CODE = 24
+_VAT_COUNTRIES = {language.code: language.vat for language in LANGUAGES}
 _PLAIN_LANGUAGES = frozenset(language.code for language in LANGUAGES if not language.accents)
 _WORD_WITH_DIGIT = re.compile(r"[^\W_](?:[^\W_]|[\-_/.](?=[^\W_]))*")
 _FILE_ENDING = re.compile(r"\.[a-z]{2,3}$")
@@ -343,8 +345,13 @@ class Candidates:
 
     @cached_property
     def vat_ids(self) -> list[Candidate[str]]:
-        """VAT identifiers whose checksum holds."""
-        return self._found("vat id", find_vat_ids)
+        """VAT identifiers whose checksum holds; without the country's prefix only those with their label."""
+        codes = self._found("vat id", find_vat_ids)
+        country = _VAT_COUNTRIES.get(self.conventions.language or "")
+        if country:
+            numbers = self._found("vat id", partial(find_vat_numbers, country=country))
+            codes += [number for number in numbers if _strongest_clue(number) is Concept.VAT_NUMBER]
+        return codes
 
     @cached_property
     def doubtful_vat_ids(self) -> list[Candidate[str]]:
@@ -425,6 +432,11 @@ class Candidates:
         """A candidate at these characters of a segment."""
         context = ValueContext(self.contexts, segment, start)
         return Candidate(form, value, (Span(segment, start, stop),), context, plain=plain)
+
+
+def _strongest_clue(candidate: Candidate[str]) -> Concept | None:
+    clues = candidate.clues
+    return max(clues, key=clues.__getitem__, default=None)
 
 
 def _overlaps(start: int, stop: int, others: Sequence[WrittenDate | WrittenAmount | Term]) -> bool:

@@ -20,6 +20,7 @@ _VAT_FORM = re.compile(
     r"ATU\d{8}|BE[01]\d{9}|CZ\d{8,10}|DE\d{9}|DK\d{8}|EL\d{9}|ES[A-Z0-9]\d{7}[A-Z0-9]|FI\d{8}|FR[A-Z0-9]{2}\d{9}"
     r"|GB\d{9}(?:\d{3})?|HU\d{8}|IT\d{11}|LU\d{8}|NL\d{9}B\d{2}|PL\d{10}|PT\d{9}|RO\d{2,10}|SE\d{12}|SK\d{10}"
 )
+_VAT_NUMBER = re.compile(r"(?<![^\s:])[A-Z]?\d(?:[ .\-]?\d){6,11}[A-Z]?(?![^\s,;|)]|[ .\-]?\d)")
 _IDENTIFIER = re.compile(r"(?<![^\s:])\d{3,4}(?: \d{3,4})+$|[^\W_](?:[^\W_]|[\-/._#](?=[^\W_]))*")
 _MISREAD = str.maketrans("OQIlSB", "001158")
 _SHORTEST_IBAN = 15
@@ -81,6 +82,14 @@ def find_vat_ids(text: str) -> Iterator[Code]:
     """European VAT identifiers, Swiss UIDs included; valid where the country's checksum holds."""
     for match in _VAT.finditer(text):
         yield from islice((code for code in _vat_readings(match) if code.valid), 1)
+
+
+def find_vat_numbers(text: str, country: str) -> Iterator[Code]:
+    """VAT identifiers of a country that are printed without its prefix, which the result has."""
+    for match in _VAT_NUMBER.finditer(text):
+        compact = country + re.sub(r"[\s.\-]", "", match[0])
+        if is_vat_id(compact):
+            yield Code(compact, match.start(), match.end(), valid=True)
 
 
 def find_doubtful_vat_ids(text: str) -> Iterator[Code]:

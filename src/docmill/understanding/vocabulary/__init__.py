@@ -1,4 +1,4 @@
-"""What labels, titles and addresses look like: one table of data per language, `en.toml` and so on."""
+"""Words of labels, titles and addresses: one table of data per language, `en.toml` and so on."""
 
 from docmill.understanding.vocabulary.concepts import Column, Concept
 from docmill.understanding.vocabulary.languages import CODES, LANGUAGES, NUMBER_WORDS, Language

@@ -1,4 +1,4 @@
-"""What a label can mean, in any language."""
+"""Meanings of labels and of the headings of tables, in any language."""
 
 from enum import StrEnum, auto
 
@@ -89,7 +89,7 @@ DATE_CONCEPTS = frozenset(
 
 
 class Column(StrEnum):
-    """What the heading of a table's column can mean, in any language."""
+    """The meaning of a column of a table."""
 
     POSITION = auto()
     ARTICLE = auto()

@@ -91,11 +91,11 @@ class FieldWords(_Table):
 class Terms(_Table):
     """Words that say when to pay. Stems, but for days, month_end, settled and until.
 
-    days: words for days. net: words before a number of days that say that they are days to pay. between:
-    words between two terms. payment: words of paying. other: words of discounts, arrears and other
-    terms than those of payment. discount: those of `other` that speak of discounts. month_end: that the
-    end of the month is meant. settled: that nothing is left to pay. until: what stands before the last
-    day.
+    days: words for days. net: words before a number of days that say that they are days to pay.
+    between: words between two terms. payment: words of paying. other: words of discounts, arrears and
+    other terms than those of payment. discount: those of `other` that speak of discounts. month_end:
+    that the end of the month is meant. settled: that nothing is left to pay. until: what stands before
+    the last day.
     """
 
     days: Words
@@ -137,7 +137,8 @@ class Language(_Table):
 
     code: ISO 639-1. name: in English. decimal_comma: numbers have a comma before the decimals. accents:
     it is written with accents. compounds: words are written together, so that a title may be the end of
-    a longer word. common: words that run through any text of this language. small: labels that are
+    a longer word. vat: the country whose prefix is left out of VAT identifiers in this language; empty
+    if none. common: words that run through any text of this language. small: labels that are
     prepositions and articles elsewhere: in a sentence they must stand right before a value. numbers:
     words for `number`. glued: short ones that may be written together with a label. heads: words of
     labels that end longer ones, which mean the same. other_heads: ends of words that mean something
@@ -160,6 +161,7 @@ class Language(_Table):
     decimal_comma: StrictBool
     accents: StrictBool
     compounds: StrictBool
+    vat: str
     common: Words
     small: Words
     numbers: Words
@@ -203,7 +205,7 @@ def parse_language(text: str, file: str) -> Language:
     except tomllib.TOMLDecodeError as error:
         raise MisconfiguredError(f"{file}: {error}") from error
     except ValidationError as error:
-        problems = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
+        problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
         raise MisconfiguredError(f"{file}: {'; '.join(problems)}") from error
 
 
