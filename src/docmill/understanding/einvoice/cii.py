@@ -6,6 +6,7 @@ from docmill.understanding.einvoice.terms import (
     Section,
     SyntaxBinding,
     amount,
+    charge_group,
     day,
     text,
 )
@@ -78,22 +79,6 @@ _LINE = (
 )
 _CHARGES = "SpecifiedTradeAllowanceCharge[ChargeIndicator/Indicator={}]"
 _ALLOWANCE, _CHARGE = _CHARGES.format("false"), _CHARGES.format("true")
-
-
-def _charge_group(path: str, number: str, terms: tuple[str, str, str]) -> BusinessGroup:
-    """Allowances or charges of the document: amount, VAT category and rate."""
-    charged, category, rate = terms
-    return BusinessGroup(
-        number,
-        path,
-        (
-            amount(charged, "ActualAmount"),
-            text(category, "CategoryTradeTax/CategoryCode"),
-            amount(rate, f"CategoryTradeTax/{_RATE}"),
-        ),
-    )
-
-
 _HEADER = (
     text("BT-24", f"{_CONTEXT}/GuidelineSpecifiedDocumentContextParameter/ID"),
     text("BT-1", f"{_DOCUMENT}/ID"),
@@ -117,9 +102,10 @@ _PARTIES = (
     Section((f"{_AGREEMENT}/SellerTradeParty",), _SELLER),
     Section((f"{_AGREEMENT}/BuyerTradeParty",), _BUYER),
 )
+_CHARGE_PATHS = ("ActualAmount", "CategoryTradeTax/CategoryCode", f"CategoryTradeTax/{_RATE}")
 _DOCUMENT_CHARGES = (
-    _charge_group(f"{_SETTLEMENT}/{_ALLOWANCE}", "BG-20", ("BT-92", "BT-95", "BT-96")),
-    _charge_group(f"{_SETTLEMENT}/{_CHARGE}", "BG-21", ("BT-99", "BT-102", "BT-103")),
+    charge_group("BG-20", f"{_SETTLEMENT}/{_ALLOWANCE}", ("BT-92", "BT-95", "BT-96"), _CHARGE_PATHS),
+    charge_group("BG-21", f"{_SETTLEMENT}/{_CHARGE}", ("BT-99", "BT-102", "BT-103"), _CHARGE_PATHS),
 )
 _LINES = f"{_DEAL}/IncludedSupplyChainTradeLineItem"
 
@@ -156,14 +142,11 @@ INVOICE = SyntaxBinding(
     sections=_PARTIES,
     groups=(
         *_DOCUMENT_CHARGES,
-        BusinessGroup(
+        charge_group(
             "logistics",
             f"{_SETTLEMENT}/SpecifiedLogisticsServiceCharge",
-            (
-                amount("BT-99", "AppliedAmount"),
-                text("BT-102", "AppliedTradeTax/CategoryCode"),
-                amount("BT-103", f"AppliedTradeTax/{_RATE}"),
-            ),
+            ("BT-99", "BT-102", "BT-103"),
+            ("AppliedAmount", "AppliedTradeTax/CategoryCode", f"AppliedTradeTax/{_RATE}"),
         ),
         BusinessGroup(
             "BG-23",

@@ -61,6 +61,15 @@ class BusinessGroup:
     groups: tuple["BusinessGroup", ...] = ()
 
 
+def charge_group(
+    number: str, path: str, terms: tuple[str, str, str], paths: tuple[str, str, str]
+) -> BusinessGroup:
+    """Allowances or charges of the document: the terms of amount, VAT category and rate, and their paths."""
+    (charged, category, rate), (charged_path, category_path, rate_path) = terms, paths
+    members = amount(charged, charged_path), text(category, category_path), amount(rate, rate_path)
+    return BusinessGroup(number, path, members)
+
+
 @dataclass(frozen=True, slots=True)
 class SyntaxBinding:
     """The places of all terms in a syntax. The order counts: paths may ask for terms before them."""

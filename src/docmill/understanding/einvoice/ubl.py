@@ -6,6 +6,7 @@ from docmill.understanding.einvoice.terms import (
     Section,
     SyntaxBinding,
     amount,
+    charge_group,
     day,
     text,
 )
@@ -72,24 +73,14 @@ _PAYMENT = (
     text("BT-84", f"{_ACCOUNT}/ID"),
     text("BT-86", f"{_ACCOUNT}/FinancialInstitutionBranch/ID"),
 )
-
-
-def _charge_group(number: str, indicator: str, terms: tuple[str, str, str]) -> BusinessGroup:
-    charged, category, rate = terms
-    return BusinessGroup(
-        number,
-        f"AllowanceCharge[ChargeIndicator={indicator}]",
-        (
-            amount(charged, "Amount"),
-            text(category, "TaxCategory/ID"),
-            amount(rate, "TaxCategory/Percent"),
-        ),
-    )
-
-
+_CHARGE_PATHS = ("Amount", "TaxCategory/ID", "TaxCategory/Percent")
 _CHARGES = (
-    _charge_group("BG-20", "false", ("BT-92", "BT-95", "BT-96")),
-    _charge_group("BG-21", "true", ("BT-99", "BT-102", "BT-103")),
+    charge_group(
+        "BG-20", "AllowanceCharge[ChargeIndicator=false]", ("BT-92", "BT-95", "BT-96"), _CHARGE_PATHS
+    ),
+    charge_group(
+        "BG-21", "AllowanceCharge[ChargeIndicator=true]", ("BT-99", "BT-102", "BT-103"), _CHARGE_PATHS
+    ),
 )
 _LINE_CHARGES = (
     BusinessGroup("BG-27", "AllowanceCharge[ChargeIndicator=false]", (amount("BT-136", "Amount"),)),
