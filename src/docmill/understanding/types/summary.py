@@ -1,7 +1,7 @@
-"""Title, summary, day and tags of a document whose type is known."""
+"""Title, summary, date and tags of a document whose type is known."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 
@@ -12,152 +12,55 @@ from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.address_features import is_name
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.findings import Finding
-from docmill.understanding.page.layout import Layout, Segment
+from docmill.understanding.fields.findings import Finding, Findings
+from docmill.understanding.page.layout import Layout
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.types.tags import LONGEST, chosen, one_line, said
 
 MAILS = frozenset({"message/rfc822", "application/vnd.ms-outlook", "application/ms-tnef"})
 DAYS = ("issue_date", "payment_date", "period_end", "delivery_date")
-"""The dates of which one is that of the document, the first that is there."""
+"""The fields with the document's date; the first that has a value counts."""
 LONGEST_TITLE = 120
 _PATH = re.compile(r"\{([\w.]+)\}")
 _SUBJECT, _DATE = "Subject:", "Date:"
 _HEADS = ("From:", "To:", "Cc:", "Bcc:", _DATE, _SUBJECT)
-"""How the lines begin that reading sets above the text of a mail."""
+"""The beginnings of the lines that reading sets above the text of a mail."""
 _WITHOUT_EVIDENCE = 1.0
-"""A value without evidence was computed, or is said by who sent the document."""
+"""Confidence of a value without evidence: it was computed, or is said by who sent the document."""
 _TOP = 0.4
 _LARGE = 1.35
-"""Print this many times as high as the page's usual text is a title."""
+"""A heading is so many times as high as the page's usual text."""
 _ALIKE = 0.8
-"""How high the lines of one title are, compared with its highest."""
-_LETTERS = 4
+"""Height of the lines of one heading, as a share of the highest."""
+_FEWEST_LETTERS = 4
 _SURE_OF_NAME = 0.2
-"""A name less likely than that says less than none."""
+"""Least confidence of a name in a title."""
 _TITLE_LINES = 3
-_HEAD = 12
-"""So many stretches at the top of a document say what it is about."""
+_HEAD_SEGMENTS = 12
+"""Segments at the top of a document in which tags are looked for."""
 
 
-def title_of(
-    document: Document, layout: Layout, kind: DocumentType, found: Mapping[str, Finding]
-) -> str | None:
-    """As `named`; what is of no type is called by its subject or heading."""
-    if kind == "other":
-        return one_line(subject(document) or heading(layout) or "", LONGEST_TITLE)
-    return named(kind, found)
-
-
-def named(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
-    """Type, number and counterparty."""
-    parts = [name_of(kind)]
-    if "number" in found:
-        parts[0] += f" {found['number'].value}"
-    party = counterparty(kind, found)
-    if party is not None:
-        parts.append(party)
-    return one_line(", ".join(parts), LONGEST_TITLE)
-
-
-def name_of(kind: DocumentType) -> str:
-    """The type as it is called in titles, summaries and tags."""
-    return DEFINITIONS[kind].title or DEFINITIONS[kind].label
-
-
-def counterparty(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
-    """The name that documents of the type are filed under; None where what was found is no name."""
-    party = found.get(DEFINITIONS[kind].counterparty)
-    if party is None or party.probability < _SURE_OF_NAME or not is_name(str(party.value)):
-        return None
-    return str(party.value)
-
-
-def subject(document: Document) -> str | None:
-    """What the writer of a mail says that it is about."""
-    return _line(document, _SUBJECT)
-
-
-def _line(document: Document, head: str) -> str | None:
-    """What stands behind `head` above the text of a mail."""
-    if document.media_type not in MAILS:
-        return None
-    text = document.pages[0].text.lstrip()
-    lines = text.splitlines() if text.startswith(_HEADS) else []
-    found = next((line for line in lines if line.startswith(head)), "")
-    return re.sub(r"\s+", " ", found.removeprefix(head)).strip() or None
-
-
-def heading(layout: Layout) -> str | None:
-    """The large print at the top of the first page; None where none is larger than the rest."""
-    sheet = layout.sheets[0]
-    top = [one for one in sheet.segments if one.middle < _TOP and _letters(one.text) >= _LETTERS]
-    height = max((one.height for one in top), default=0.0)
-    if height < _LARGE * sheet.text_height:
-        return None
-    first = next(one for one in top if one.height >= _ALIKE * height)
-    return " ".join(one.text for one in _lines_of(first, top))
-
-
-def _lines_of(first: Segment, top: Sequence[Segment]) -> Iterator[Segment]:
-    """A title's lines: the first of large print and those like it that follow at once."""
-    yield first
-    last = first
-    for one in top[top.index(first) + 1 :][: _TITLE_LINES - 1]:
-        if one.height < _ALIKE * first.height or one.box.y0 - last.box.y1 > first.height:
-            return
-        yield one
-        last = one
-
-
-def summary_of(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
-    """One sentence from what was found, or None if nothing was."""
-    facts = {path: str(finding.value) for path, finding in found.items()}
-    parts: list[str] = []
-    for template in DEFINITIONS[kind].summary:
-        first = _PATH.findall(template)[0]
-        if first in facts and (not first.endswith(".name") or is_name(facts[first])):
-            part = _PATH.sub(lambda path: facts.get(path[1], ""), template)
-            parts.append(re.sub(r" +", " ", part).strip())
-    return " ".join([name_of(kind), *parts]).rstrip(".") + "." if parts else None
-
-
-def day_of(candidates: Candidates, kind: DocumentType, found: Mapping[str, Finding]) -> date | None:
-    """When it was made out; of what is of no type, the one date at its head."""
-    for path in DAYS:
-        finding = found.get(path)
-        if finding is not None and isinstance(finding.value, date):
-            return finding.value
-    if kind != "other":
-        return None
-    sent = find_dates(_line(candidates.layout.document, _DATE) or "")
-    if sent:
-        return sent[0].value(day_first=candidates.conventions.day_first)
-    head = {
-        one.value for one in candidates.dates if one.segment.page_index == 0 and one.segment.middle < _TOP
-    }
-    return head.pop() if len(head) == 1 else None
-
-
-def tags_of(
-    document: Document,
-    layout: Layout,
-    kind: DocumentType,
-    found: Mapping[str, Finding],
-    *,
-    day: date | None,
-    tags_in_use: Sequence[str],
-) -> tuple[str, ...]:
-    """Those in use that its head speaks of, then counterparty, type and year."""
-    party = counterparty(kind, found)
-    texts = [one.text for one in layout.segments[:_HEAD]]
-    texts += [text for text in (party, subject(document)) if text]
-    own = [party, None if kind == "other" else name_of(kind), str(day.year) if day else None]
-    return chosen([*said(texts, tags_in_use), *own], tags_in_use)
-
-
-def _letters(text: str) -> int:
-    return sum(map(str.isalpha, text))
+def describe_as_type(
+    candidates: Candidates, document_type: DocumentType, findings: Findings, tags_in_use: Sequence[str]
+) -> Classification:
+    """Title, summary, date and tags of a document by what was found on its pages."""
+    document, layout = candidates.layout.document, candidates.layout
+    subject = _mail_line(document, _SUBJECT)
+    is_other = document_type == "other"
+    day = _date_of(findings) or (_date_at_head(candidates) if is_other else None)
+    party = _counterparty(document_type, findings)
+    texts = [segment.text for segment in layout.segments[:_HEAD_SEGMENTS]]
+    texts += [text for text in (party, subject) if text]
+    type_name = None if is_other else name_of(document_type)
+    tags = [*said(texts, tags_in_use), party, type_name, str(day.year) if day else None]
+    title = one_line(subject or _heading(layout) or "", LONGEST_TITLE)
+    return Classification(
+        document_type=document_type,
+        title=title if is_other else _title(document_type, findings),
+        summary=_summary(document_type, findings),
+        document_date=day,
+        tags=chosen(tags, tags_in_use),
+    )
 
 
 def describe(
@@ -166,47 +69,117 @@ def describe(
     extraction: Extraction,
     tags_in_use: Sequence[str] = (),
 ) -> Classification:
-    """Title, summary, day and tags that say what the fields say in the end; the type stays.
+    """The classification with title, summary, date and tags by the final fields.
 
-    What a language model called the document stays, and what its own XML calls it.
+    What a language model or the document's own XML calls the document stays. So do the words of a type whose
+    title names somebody whom no field names, and of a schema of the user's own, which has other fields.
     """
-    kind = known_type(extraction.document_type)
-    told = classification.title is not None and classification.usage.model is None
-    if kind != classification.document_type or not told or document.embedded:
+    document_type = known_type(extraction.document_type)
+    fields = REGISTRY[document_type].fields
+    is_described = classification.title is not None and classification.usage.model is None
+    if (
+        document_type != classification.document_type
+        or not is_described
+        or document.embedded
+        or not isinstance(extraction.data, fields)
+        or DEFINITIONS[document_type].counterparty.partition(".")[0] not in fields.model_fields
+    ):
         return classification
-    fields = REGISTRY[kind].fields
-    if not isinstance(extraction.data, fields):
-        return classification  # a schema of the user's own has other fields
-    if DEFINITIONS[kind].counterparty.partition(".")[0] not in fields.model_fields:
-        return classification  # its title names somebody whom no field names
-    found = {
-        path: Finding(value, (), _confidence(extraction, path))
+    confidences = {path: evidence.confidence for path, evidence in extraction.evidence.items()}
+    findings = {
+        path: Finding(value, (), confidences.get(path, _WITHOUT_EVIDENCE))
         for path, value in leaves(extraction.data)
         if isinstance(value, str | date | Decimal)
     }
-    party = counterparty(kind, found)
-    days = [one.value for path in DAYS if (one := found.get(path)) and isinstance(one.value, date)]
+    tags, party = classification.tags, _counterparty(document_type, findings)
+    party_before = one_line((classification.title or "").partition(", ")[2], LONGEST)
+    if party is not None and party_before in tags:
+        tags = chosen([party if tag == party_before else tag for tag in tags], tags_in_use)
     return classification.model_copy(
         update={
-            "title": named(kind, found),
-            "summary": summary_of(kind, found),
-            "document_date": days[0] if days else classification.document_date,
-            "tags": _with_party(classification, party, tags_in_use),
+            "title": _title(document_type, findings),
+            "summary": _summary(document_type, findings),
+            "document_date": _date_of(findings) or classification.document_date,
+            "tags": tags,
         }
     )
 
 
-def _confidence(extraction: Extraction, path: str) -> float:
-    proof = extraction.evidence.get(path)
-    return _WITHOUT_EVIDENCE if proof is None else proof.confidence
+def name_of(document_type: DocumentType) -> str:
+    """The type as it is called in titles, summaries and tags."""
+    return DEFINITIONS[document_type].title or DEFINITIONS[document_type].label
 
 
-def _with_party(
-    classification: Classification, party: str | None, tags_in_use: Sequence[str]
-) -> tuple[str, ...]:
-    """The tags, with this party in the place of the one in the title."""
-    before = one_line((classification.title or "").partition(", ")[2], LONGEST)
-    others = [tag for tag in classification.tags if tag != before]
-    if party is None or len(others) == len(classification.tags):
-        return classification.tags
-    return chosen([party if tag == before else tag for tag in classification.tags], tags_in_use)
+def _title(document_type: DocumentType, findings: Findings) -> str | None:
+    """Type, number and counterparty."""
+    number = f" {findings['number'].value}" if "number" in findings else ""
+    parts = [name_of(document_type) + number, _counterparty(document_type, findings)]
+    return one_line(", ".join(filter(None, parts)), LONGEST_TITLE)
+
+
+def _counterparty(document_type: DocumentType, findings: Findings) -> str | None:
+    """The name that documents of the type are filed under; None where what was found is no name."""
+    party = findings.get(DEFINITIONS[document_type].counterparty)
+    if party is None or party.probability < _SURE_OF_NAME or not is_name(str(party.value)):
+        return None
+    return str(party.value)
+
+
+def _summary(document_type: DocumentType, findings: Findings) -> str | None:
+    """One sentence by the templates of the type; None if nothing was found for it."""
+    texts: Mapping[str, str] = {path: str(finding.value) for path, finding in findings.items()}
+    parts: list[str] = []
+    for template in DEFINITIONS[document_type].summary:
+        first = _PATH.findall(template)[0]
+        if first in texts and (not first.endswith(".name") or is_name(texts[first])):
+            part = _PATH.sub(lambda path: texts.get(path[1], ""), template)
+            parts.append(re.sub(r" +", " ", part).strip())
+    return " ".join([name_of(document_type), *parts]).rstrip(".") + "." if parts else None
+
+
+def _date_of(findings: Findings) -> date | None:
+    days = (findings[path].value for path in DAYS if path in findings)
+    return next((day for day in days if isinstance(day, date)), None)
+
+
+def _date_at_head(candidates: Candidates) -> date | None:
+    """The day a mail was sent, or the only date at the top of the first page."""
+    sent = find_dates(_mail_line(candidates.layout.document, _DATE) or "")
+    if sent:
+        return sent[0].value(day_first=candidates.conventions.day_first)
+    days = {
+        found.value
+        for found in candidates.dates
+        if found.segment.page_index == 0 and found.segment.middle < _TOP
+    }
+    return days.pop() if len(days) == 1 else None
+
+
+def _mail_line(document: Document, head: str) -> str | None:
+    """The text behind `head` in the lines above the text of a mail."""
+    if document.media_type not in MAILS:
+        return None
+    text = document.pages[0].text.lstrip()
+    lines = text.splitlines() if text.startswith(_HEADS) else []
+    line = next((line for line in lines if line.startswith(head)), "")
+    return re.sub(r"\s+", " ", line.removeprefix(head)).strip() or None
+
+
+def _heading(layout: Layout) -> str | None:
+    """The large print at the top of the first page; None where none is larger than the rest."""
+    sheet = layout.sheets[0]
+    top = [
+        segment
+        for segment in sheet.segments
+        if segment.middle < _TOP and sum(map(str.isalpha, segment.text)) >= _FEWEST_LETTERS
+    ]
+    height = max((segment.height for segment in top), default=0.0)
+    if height < _LARGE * sheet.text_height:
+        return None
+    start = next(index for index, segment in enumerate(top) if segment.height >= _ALIKE * height)
+    lines = [top[start]]
+    for segment in top[start + 1 : start + _TITLE_LINES]:  # the lines of large print that follow at once
+        if segment.height < _ALIKE * lines[0].height or segment.box.y0 - lines[-1].box.y1 > lines[0].height:
+            break
+        lines.append(segment)
+    return " ".join(segment.text for segment in lines)
