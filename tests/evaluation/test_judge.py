@@ -21,7 +21,7 @@ def test_a_value_is_missing_wrong_or_too_much() -> None:
         {"number": None, "seller": {"name": "B", "vat_id": "DE1"}},
     )
 
-    assert [(cell.field, cell.true, cell.said, cell.is_right) for cell in cells] == [
+    assert [(cell.field, cell.true, cell.read, cell.is_right) for cell in cells] == [
         ("number", "1", None, False),
         ("seller.name", "A", "B", False),
         ("seller.vat_id", None, "DE1", False),
@@ -51,7 +51,7 @@ def test_items_are_paired_so_that_most_is_right() -> None:
 def test_items_with_nothing_in_common_are_missing_and_too_many() -> None:
     cells = _judged({"lines": [{"description": "Nuts"}]}, {"lines": [{"description": "Glue"}]})
 
-    assert [(cell.true, cell.said) for cell in cells] == [("Nuts", None), (None, "Glue")]
+    assert [(cell.true, cell.read) for cell in cells] == [("Nuts", None), (None, "Glue")]
 
 
 def test_an_object_or_list_that_is_not_there_was_read_in_vain() -> None:
@@ -62,7 +62,7 @@ def test_an_object_or_list_that_is_not_there_was_read_in_vain() -> None:
         {"seller": {"name": "A"}, "lines": [{"description": "x", "more": [1]}], "tags": ["t"]},
     )
 
-    assert [(cell.path, cell.said) for cell in cells] == [
+    assert [(cell.path, cell.read) for cell in cells] == [
         ("seller.name", "A"),
         ("lines[0].description", "x"),
         ("tags[0]", "t"),

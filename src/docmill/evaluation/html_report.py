@@ -117,7 +117,7 @@ def _document(document: JudgedDocument, pictures: Pictures) -> str:
         proof: Mapping[str, Any] = document.evidence.get(cell.path or "", {})
         facts = [
             ("truth", "true", "not on the page" if cell.true is None else cell.true),
-            ("read", "said", "nothing" if cell.said is None else cell.said),
+            ("read", "said", "nothing" if cell.read is None else cell.read),
         ]
         if proof.get("text"):
             place = f" (page {proof['page']}, {proof['confidence']:.0%} sure)"

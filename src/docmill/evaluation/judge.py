@@ -24,7 +24,7 @@ class JudgedValue:
 
     field: str
     true: str | None
-    said: str | None
+    read: str | None
     path: str | None = None
     tiers: tuple[Tier, ...] = ()
 
@@ -46,12 +46,12 @@ class Judge:
     labelled: frozenset[str]
     month_first: bool = False
 
-    def cells(self, true: Mapping[str, Any], said: Mapping[str, Any]) -> list[JudgedValue]:
+    def cells(self, true: Mapping[str, Any], read: Mapping[str, Any]) -> list[JudgedValue]:
         """All values that the document's truth names, and those read where it says that there is none.
 
         true: nested as the schema. Fields that the truth does not name are not judged.
         """
-        return list(self._judge_value(true, said, "", ""))
+        return list(self._judge_value(true, read, "", ""))
 
     def _judge_value(self, true: object, read: object, field: str, path: str) -> Iterator[JudgedValue]:
         if isinstance(true, Mapping):

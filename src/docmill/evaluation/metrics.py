@@ -43,7 +43,7 @@ class JudgedDocument:
     cells: Sequence[JudgedValue]
     evidence: Mapping[str, Any]
     true_type: str | None = None
-    said_type: str | None = None
+    read_type: str | None = None
     error: str | None = None
     is_labelled: bool = True
 
@@ -110,7 +110,7 @@ def wilson(share: float, count: int) -> tuple[float, float]:
 def count_values(documents: Sequence[JudgedDocument], tier: Tier = HEADLINE) -> tuple[Floats, Floats, Floats]:
     """The numbers of correct, of wrong or surplus, and of wrong or missing values of each document."""
     correct = np.array([sum(tier in cell.tiers for cell in row.cells) for row in documents], np.float64)
-    read = np.array([sum(cell.said is not None for cell in row.cells) for row in documents], np.float64)
+    read = np.array([sum(cell.read is not None for cell in row.cells) for row in documents], np.float64)
     true = np.array([sum(cell.true is not None for cell in row.cells) for row in documents], np.float64)
     return correct, read - correct, true - correct
 
@@ -138,7 +138,7 @@ def _score_field(documents: Sequence[JudgedDocument], field: str, weights: Float
         "right": int(correct.sum()),
         "accuracy": share(correct.sum(), true.sum()),
         "interval": ratio(correct, true, weights),
-        "missing": sum(cell.said is None for row in rows for cell in row),
+        "missing": sum(cell.read is None for row in rows for cell in row),
         "surplus": sum(cell.true is None for row in rows for cell in row),
     }
 
@@ -149,7 +149,7 @@ def _score_lists(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
     for cell in (cell for document in documents for cell in document.cells if "[]" in cell.field):
         count = counts.setdefault(cell.field.partition("[]")[0], [0, 0, 0])
         count[0] += cell.is_right
-        count[1] += cell.said is not None
+        count[1] += cell.read is not None
         count[2] += cell.true is not None
     return {
         name: {
@@ -173,7 +173,7 @@ def score_types(documents: Sequence[JudgedDocument]) -> dict[str, Any] | None:
     confusion: by true type, the number of documents classified as each type.
     """
     pairs = Counter(
-        (document.true_type, document.said_type or NOT_READ)
+        (document.true_type, document.read_type or NOT_READ)
         for document in documents
         if document.true_type is not None
     )

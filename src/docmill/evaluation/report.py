@@ -44,7 +44,7 @@ def judge_document(
         cells=judge.cells(truth.data, {} if has_failed else (record.get("data") or {})),
         evidence=record.get("evidence") or {},
         true_type=truth.document_type,
-        said_type=None if has_failed else record.get("document_type"),
+        read_type=None if has_failed else record.get("document_type"),
         error=error.get("code"),
         is_labelled=bool(truth.data),
     )
@@ -66,13 +66,13 @@ def build_report(documents: Sequence[JudgedDocument], *, with_types: bool = True
                 "status": document.status,
                 "error": document.error,
                 "true_type": document.true_type,
-                "said_type": document.said_type,
+                "said_type": document.read_type,
                 "right": document.is_right,
                 "values": [
                     {
                         "field": cell.field,
                         "true": cell.true,
-                        "said": cell.said,
+                        "said": cell.read,
                         "path": cell.path,
                         "tiers": list(cell.tiers),
                     }
@@ -101,7 +101,7 @@ def read_report(path: Path) -> list[JudgedDocument]:
                 ],
                 evidence={},
                 true_type=row["true_type"],
-                said_type=row["said_type"],
+                read_type=row["said_type"],
                 error=row["error"],
             )
             for row in content["documents"]

@@ -171,7 +171,7 @@ async def draw_errors(
             proof: Mapping[str, Any] = document.evidence.get(cell.path or "", {})
             if cell.path and proof.get("box"):
                 places[document.source, cell.path] = (proof["page"], Box(*proof["box"]))
-        if any(cell.said is None for cell in errors):
+        if any(cell.read is None for cell in errors):
             places[document.source, ""] = None
     async with reading_pool(jobs) as pool:
         clipper, renderer = LocalClipper(pool, reading), LocalRenderer(pool, reading)
