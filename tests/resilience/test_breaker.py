@@ -121,7 +121,7 @@ async def test_a_provider_that_asks_to_be_left_alone_for_years_is_tried_again_th
     absurd: float, breaker: Breaker, clock: Clock
 ) -> None:
     for _ in range(3):
-        breaker.ended(breaker.admit(), RateLimitedError("slow down", retry_after_s=absurd))
+        breaker.note_end(breaker.admit(), RateLimitedError("slow down", retry_after_s=absurd))
 
     clock.now += LONGEST_DELAY_S
 
@@ -153,9 +153,9 @@ async def test_what_was_asked_before_it_opened_proves_nothing(breaker: Breaker) 
     before = breaker.admit()
     await fail(breaker, ServerError("down"), times=3)
 
-    breaker.ended(before, None)
-    breaker.ended(before, ServerError("down"))
-    breaker.abandoned(before)
+    breaker.note_end(before, None)
+    breaker.note_end(before, ServerError("down"))
+    breaker.note_abandoned(before)
 
     assert breaker.state == "open"
     assert before == Ticket(0)

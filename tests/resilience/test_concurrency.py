@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from docmill.errors import NetworkError
-from docmill.resilience.concurrency import end, keep_doing, see_through
+from docmill.resilience.concurrency import cancel_and_wait, keep_doing, see_through
 
 
 class Work:
@@ -33,7 +33,7 @@ async def test_an_outage_is_waited_out_and_told_once_at_each_end(caplog: pytest.
     task = asyncio.create_task(keep_doing(work, what="the work"))
 
     await asyncio.wait_for(work.again.wait(), 10)
-    await end([task])
+    await cancel_and_wait([task])
 
     assert [record.message for record in caplog.records] == ["does not work now", "works again"]
     assert caplog.records[0].exc_info is None
@@ -46,7 +46,7 @@ async def test_a_fault_of_ours_is_logged_with_its_place_and_does_not_end_it(
     task = asyncio.create_task(keep_doing(work, what="the work"))
 
     await asyncio.wait_for(work.done.wait(), 10)
-    await end([task])
+    await cancel_and_wait([task])
 
     assert "ZeroDivisionError" in caplog.text
 

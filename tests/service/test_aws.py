@@ -10,7 +10,7 @@ import pytest
 
 from docmill.errors import DocmillError, MisconfiguredError, NetworkError, ServerError, UnauthorizedError
 from docmill.service.app import Service, open_service
-from docmill.service.aws.client import Operations, Session, opened
+from docmill.service.aws.client import Operations, Session, open_operations
 from docmill.service.aws.resources import queue_pair
 from docmill.service.config.settings import Aws, Buckets, Queues, Settings
 from docmill.service.ports import Message
@@ -91,7 +91,7 @@ async def test_after_an_outage_everything_goes_on_by_itself(
 @pytest.fixture
 async def sqs(settings: Settings, aws_session: Session) -> AsyncIterator[Operations]:
     aws = settings.aws
-    async with opened(aws_session, "sqs", region=aws.region, endpoint=aws.endpoint) as sqs:
+    async with open_operations(aws_session, "sqs", region=aws.region, endpoint=aws.endpoint) as sqs:
         yield sqs
 
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from docmill.errors import NetworkError
-from docmill.resilience.concurrency import end
+from docmill.resilience.concurrency import cancel_and_wait
 from docmill.service.app import Service
 from docmill.service.intake.accept import Accepted
 from docmill.service.observe.metrics import Metrics
@@ -485,7 +485,7 @@ class TestTurns:
         await asyncio.wait_for(repaired.wait(), 20)
 
         assert not sweeping.done()
-        await end([sweeping])
+        await cancel_and_wait([sweeping])
 
 
 class TestAClockThatIsPutRight:

@@ -64,13 +64,13 @@ def test_a_lack_of_memory_comes_through() -> None:
 def test_a_room_gets_its_own_records_back() -> None:
     opened = OpenedFile("text/plain", 0, [])
 
-    assert replies.loads(dumps(opened), replies.room_of(tasks.open_original)) == opened
+    assert replies.loads(dumps(opened), replies.package_of(tasks.open_original)) == opened
 
 
 @pytest.mark.parametrize("function", [len, sandbox.in_force, pooled.PooledUnderstanding])
 def test_the_records_of_other_rooms_are_refused(function: object) -> None:
     with pytest.raises(ValueError, match="reply"):
-        replies.loads(dumps(OpenedFile("text/plain", 0, [])), replies.room_of(function))
+        replies.loads(dumps(OpenedFile("text/plain", 0, [])), replies.package_of(function))
 
 
 def test_no_room_gets_objects_that_act_when_they_are_made() -> None:

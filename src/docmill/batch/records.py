@@ -158,7 +158,7 @@ class EarlierRecord(NamedTuple):
     parts: tuple[str, ...] = ()
 
 
-class _Latest(NamedTuple):
+class _RecordIndex(NamedTuple):
     """Index of a record file: for each source, its last record and the line on which that stands.
 
     records, torn: how many lines are records, and how many were not written to their end. end: of the last
@@ -276,7 +276,7 @@ class RecordFile:
                     f"cannot write {str(self._path)!r}: {error.strerror}; run the same command again"
                 ) from error
 
-    def _latest(self, keep: Callable[[Record], bool]) -> _Latest:
+    def _latest(self, keep: Callable[[Record], bool]) -> _RecordIndex:
         """Index of the file. keep: whether a record is taken into it; all others are counted only."""
         known: dict[str, EarlierRecord] = {}
         lines: dict[str, int] = {}
@@ -294,9 +294,9 @@ class RecordFile:
                     record["content_hash"], record["status"], _part_sources(record)
                 )
                 lines[record["source"]] = number
-        return _Latest(known, lines, records, torn, end, is_torn_within)
+        return _RecordIndex(known, lines, records, torn, end, is_torn_within)
 
-    def _drop_all_but(self, kept: Collection[str], latest: _Latest) -> None:
+    def _drop_all_but(self, kept: Collection[str], latest: _RecordIndex) -> None:
         """Leave nothing in the file but the last records of these documents. Raises OSError."""
         assert self._file is not None
         if len(kept) == latest.records and not latest.is_torn_within:

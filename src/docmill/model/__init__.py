@@ -1,1 +1,0 @@
-"""Documents and results: frozen data that every room shares. Imports errors only."""

@@ -1,1 +1,0 @@
-"""Time limits, circuit breakers and spending limits for calls that can fail or cost money."""

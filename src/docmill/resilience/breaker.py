@@ -80,7 +80,7 @@ class Breaker:
         return "half-open" if self._probing or self._clock() >= self._open_until else "open"
 
     def admit(self) -> Ticket:
-        """Leave for one call, whose end is told to `ended` or `abandoned`.
+        """Leave for one call, whose end is told to `note_end` or `note_abandoned`.
 
         Raises an error of the class that opened the breaker, with `attempted` false, while it is open.
         """
@@ -91,7 +91,7 @@ class Breaker:
         self._probing = True
         return Ticket(self._epoch, is_probe=True)
 
-    def ended(self, ticket: Ticket, error: DocmillError | None) -> None:
+    def note_end(self, ticket: Ticket, error: DocmillError | None) -> None:
         """Count the end of a call; None is success."""
         if ticket.epoch != self._epoch:
             return
@@ -113,7 +113,7 @@ class Breaker:
             self._probing = False
             self._epoch += 1
 
-    def abandoned(self, ticket: Ticket) -> None:
+    def note_abandoned(self, ticket: Ticket) -> None:
         """The call was cancelled, which tells nothing; another may go in its place."""
         if ticket.epoch == self._epoch and ticket.is_probe:
             self._probing = False
@@ -146,11 +146,11 @@ async def guarded(breaker: Breaker, *, limit_s: float | None = None) -> AsyncGen
                 raise
             raise TimeLimitError(f"{breaker.provider!r} did not answer within {limit_s:g} s") from error
     except DocmillError as error:
-        breaker.ended(ticket, error)
+        breaker.note_end(ticket, error)
         if ticket.is_probe and isinstance(error, DOWN):
             raise breaker.refusal(error) from error  # it asked for all; the failure is not its own
         raise
     except BaseException:
-        breaker.abandoned(ticket)
+        breaker.note_abandoned(ticket)
         raise
-    breaker.ended(ticket, None)
+    breaker.note_end(ticket, None)

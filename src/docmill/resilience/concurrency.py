@@ -56,7 +56,7 @@ async def keep_doing(work: Callable[[], Awaitable[None]], *, what: str) -> None:
 async def see_through(work: Coroutine[Any, Any, None]) -> None:
     """Do `work` to its end even when this task is cancelled, and only then be cancelled."""
     task = asyncio.create_task(work)
-    cancelled = await ended(task)
+    cancelled = await wait_until_ended(task)
     if cancelled and not task.cancelled():
         task.exception()  # seen, so that asyncio does not report it as forgotten
     if cancelled:
@@ -64,7 +64,7 @@ async def see_through(work: Coroutine[Any, Any, None]) -> None:
     task.result()
 
 
-async def ended(task: asyncio.Task[Any]) -> bool:
+async def wait_until_ended(task: asyncio.Task[Any]) -> bool:
     """Wait until `task` has ended, even if cancelled meanwhile; True if that happened."""
     cancelled = False
     while not task.done():
@@ -75,7 +75,7 @@ async def ended(task: asyncio.Task[Any]) -> bool:
     return cancelled
 
 
-async def end(tasks: Collection[asyncio.Task[Any]], *, again_s: float = 5.0) -> None:
+async def cancel_and_wait(tasks: Collection[asyncio.Task[Any]], *, again_s: float = 5.0) -> None:
     """Cancel `tasks` and wait until they have cleaned up. What came of them is no longer of interest.
 
     again_s: cancel once more after so long. `asyncio.wait_for` of Python 3.11 loses a cancellation that comes

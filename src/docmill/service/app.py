@@ -9,7 +9,7 @@ from functools import partial
 from uuid import UUID
 
 from docmill.errors import MisconfiguredError
-from docmill.resilience.concurrency import end, keep_doing
+from docmill.resilience.concurrency import cancel_and_wait, keep_doing
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.config.settings import Settings
 from docmill.service.dead_letters import DeadLetters
@@ -108,7 +108,7 @@ async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
     await asyncio.to_thread(server.start)
     stack.push_async_callback(asyncio.to_thread, server.stop)
     watching = asyncio.create_task(keep_doing(partial(_watch, server), what="embedded database"))
-    stack.push_async_callback(end, [watching])
+    stack.push_async_callback(cancel_and_wait, [watching])
     return server.url()
 
 

@@ -70,11 +70,11 @@ class DeadLetters:
 
     async def find(self, chosen: Selection, *, tenant_id: UUID) -> list[UUID]:
         """The letters that are meant, of those that are there."""
-        found: list[UUID] = []
+        letters: list[UUID] = []
         async for ids in self._batches(chosen, tenant_id):
             async with self._database.tenant(tenant_id) as conn:
-                found += await dead_letters.existing(conn, ids)
-        return found
+                letters += await dead_letters.existing(conn, ids)
+        return letters
 
     async def _batches(self, chosen: Selection, tenant_id: UUID) -> AsyncGenerator[Sequence[UUID]]:
         """The ids that are meant. Letters that come meanwhile are newer than all and not among them."""

@@ -15,7 +15,7 @@ from structlog.contextvars import bound_contextvars
 
 from docmill.errors import DocmillError
 from docmill.pipeline import Steps
-from docmill.resilience.concurrency import end
+from docmill.resilience.concurrency import cancel_and_wait
 from docmill.service.app import Service
 from docmill.service.observe.metrics import Metrics
 from docmill.service.ports import CorrectionMaker, Message
@@ -88,7 +88,7 @@ async def run_worker(
         try:
             await worker.run(stop, abort or asyncio.Event())
         finally:
-            await end([sweeping])
+            await cancel_and_wait([sweeping])
 
 
 class Worker:
@@ -139,15 +139,15 @@ class Worker:
             log.info("worker started")
             gc.freeze()  # what was loaded so far stays: to look through it again took a tenth of the time
             try:
-                async with self._records.kept(), self._claim_writer, asyncio.TaskGroup() as group:
+                async with self._records.keep_up_to_date(), self._claim_writer, asyncio.TaskGroup() as group:
                     polling = asyncio.create_task(self._poll_all(group))
                     try:
-                        await _first_of(polling, stop)
+                        await _wait_for_first(polling, stop)
                         log.info("worker stopping", extra={"running": len(self._isolation.jobs)})
-                        await _first_of(asyncio.create_task(end([polling])), abort)
+                        await _wait_for_first(asyncio.create_task(cancel_and_wait([polling])), abort)
                         await self._drain(abort)
                     except asyncio.CancelledError:  # a job of ours has broken the worker, or it is cancelled
-                        await end([polling])
+                        await cancel_and_wait([polling])
                         raise
                 if polling.done() and not polling.cancelled():
                     polling.result()  # a fault of ours ended it
@@ -214,10 +214,10 @@ class Worker:
                 {*self._isolation.jobs, aborting}, timeout=left_s, return_when=asyncio.FIRST_COMPLETED
             )
         aborting.cancel()
-        await end(list(self._isolation.jobs), again_s=LETTING_GO_S)
+        await cancel_and_wait(list(self._isolation.jobs), again_s=LETTING_GO_S)
 
 
-async def _first_of(task: asyncio.Task[None], event: asyncio.Event) -> None:
+async def _wait_for_first(task: asyncio.Task[None], event: asyncio.Event) -> None:
     """Return when `task` has ended or `event` is set; the task goes on."""
     waiting = asyncio.create_task(event.wait())
     try:

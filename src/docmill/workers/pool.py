@@ -18,7 +18,7 @@ from docmill.errors import CrashedError, DocmillError, TimeLimitError, TooLargeE
 from docmill.resilience.time_limits import waiting_for_a_turn
 from docmill.workers.child import LENGTH
 from docmill.workers.fair_semaphore import FairSemaphore
-from docmill.workers.replies import OutOfMemoryError, loads, room_of
+from docmill.workers.replies import OutOfMemoryError, loads, package_of
 from docmill.workers.scratch import SCRATCH, ScratchFolder, remove_abandoned
 
 MEMORY_BYTES = 1_200_000_000
@@ -105,7 +105,7 @@ class Pool:
             with room_in(SCRATCH):
                 request = pickle.dumps((function, await child.lend(args)), protocol=5)
             async with asyncio.timeout(limit_s):
-                reply = await child.ask(request, room_of(function))
+                reply = await child.ask(request, package_of(function))
             is_fit = await asyncio.to_thread(child.tidy)
         except BaseException as error:
             await child.kill()
@@ -197,14 +197,14 @@ class _Child:
             return arguments
         return await asyncio.to_thread(self._scratch.lend, arguments)
 
-    async def ask(self, request: bytes, room: str) -> Reply:
+    async def ask(self, request: bytes, package: str) -> Reply:
         """The reply to a request, after its log records have been passed on.
 
-        room: of the function, see `replies.loads`.
+        package: of the function, see `replies.loads`.
         Raises EOFError on death, TooLargeError if it writes too much.
         """
         self.tasks += 1
-        answering = asyncio.ensure_future(self._answer(request, room))
+        answering = asyncio.ensure_future(self._answer(request, package))
         try:
             while not (await asyncio.wait({answering}, timeout=_LOOKS_EVERY_S))[0]:
                 if await asyncio.to_thread(self._scratch.is_overfull):
@@ -213,7 +213,7 @@ class _Child:
         finally:
             answering.cancel()
 
-    async def _answer(self, request: bytes, room: str) -> Reply:
+    async def _answer(self, request: bytes, package: str) -> Reply:
         self._writer.write(LENGTH.pack(len(request)) + request)
         await self._writer.drain()
         while True:
@@ -222,7 +222,7 @@ class _Child:
                 raise EOFError("the reply is too long to be meant")
             content = await self._reader.readexactly(length)
             try:
-                kind, reply = loads(content, room)
+                kind, reply = loads(content, package)
             except ValueError as error:
                 raise EOFError("the reply makes no sense") from error
             if kind != "log":

@@ -43,16 +43,16 @@ class OutOfMemoryError(TooLargeError):
     """The task needed more than its process may allocate, or than what earlier tasks left of that."""
 
 
-def room_of(function: object) -> str:
+def package_of(function: object) -> str:
     """The package directly below `docmill` in which a function stands; empty for anybody else's."""
     parts = str(getattr(function, "__module__", "")).split(".")
     return ".".join(parts[:2]) if parts[0] == "docmill" and parts[2:] else ""
 
 
-def loads(content: bytes, room: str = "") -> Any:  # noqa: ANN401  whatever was answered
+def loads(content: bytes, package: str = "") -> Any:  # noqa: ANN401  whatever was answered
     """The reply. Raises ValueError if it makes no sense or could do harm.
 
-    room: the package of the function that was asked; its records may stand in the reply.
+    package: the package of the function that was asked; its records may stand in the reply.
     """
     at, end = 0, len(content)
     while at < end:
@@ -67,13 +67,13 @@ def loads(content: bytes, room: str = "") -> Any:  # noqa: ANN401  whatever was 
     if at != end:
         raise ValueError("a reply that ends too early")
     try:
-        return _Unpickler(io.BytesIO(content), room).load()
+        return _Unpickler(io.BytesIO(content), package).load()
     except _MALFORMED as error:
         raise ValueError(f"a reply that cannot be read: {type(error).__name__}") from error
 
 
 class _Unpickler(pickle.Unpickler):
-    """Builds the classes of the model, errors, and the named tuples and dataclasses of one room."""
+    """Builds the classes of the model, errors, and the named tuples and dataclasses of one package."""
 
     _FOR_ALL = ("docmill.model.", "docmill.errors")
     _NAMES = frozenset(
@@ -86,17 +86,17 @@ class _Unpickler(pickle.Unpickler):
         }
     )
 
-    def __init__(self, content: io.BytesIO, room: str) -> None:
+    def __init__(self, content: io.BytesIO, package: str) -> None:
         super().__init__(content)
-        self._room = room
+        self._package = package
 
     def find_class(self, module_name: str, global_name: str, /) -> type:
         """A class that a reply may hold. Raises UnpicklingError for every other name."""
         if (module_name, global_name) in self._NAMES:
             return super().find_class(module_name, global_name)
         is_for_all = module_name.startswith(self._FOR_ALL)
-        is_of_room = bool(self._room) and module_name.startswith(f"{self._room}.")
-        if (is_for_all or is_of_room) and "." not in global_name:
+        is_of_package = bool(self._package) and module_name.startswith(f"{self._package}.")
+        if (is_for_all or is_of_package) and "." not in global_name:
             reply_class: object = super().find_class(module_name, global_name)
             if isinstance(reply_class, type) and reply_class.__module__ == module_name:
                 # Named tuples and dataclasses do nothing when they are made.

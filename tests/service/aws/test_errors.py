@@ -14,7 +14,7 @@ from docmill.errors import (
     UnauthorizedError,
 )
 from docmill.service.aws import client
-from docmill.service.aws.client import AwsRefusedError, Operations, translated
+from docmill.service.aws.client import AwsRefusedError, Operations, translating_errors
 
 
 def answered(status: int, code: str = "Any") -> exceptions.ClientError:
@@ -49,7 +49,7 @@ CASES: list[tuple[Exception, type[DocmillError]]] = [
 
 @pytest.mark.parametrize(("theirs", "ours"), CASES, ids=[repr(theirs) for theirs, _ in CASES])
 def test_what_aws_reports_becomes_one_of_our_errors(theirs: Exception, ours: type[DocmillError]) -> None:
-    with pytest.raises(ours) as raised, translated("send_message"):
+    with pytest.raises(ours) as raised, translating_errors("send_message"):
         raise theirs
 
     assert raised.type is ours
@@ -57,12 +57,12 @@ def test_what_aws_reports_becomes_one_of_our_errors(theirs: Exception, ours: typ
 
 
 def test_a_call_that_breaks_the_rules_is_our_own_fault() -> None:
-    with pytest.raises(exceptions.ParamValidationError), translated("send_message"):
+    with pytest.raises(exceptions.ParamValidationError), translating_errors("send_message"):
         raise exceptions.ParamValidationError(report="wrong")
 
 
 def test_a_refusal_keeps_the_code_of_aws() -> None:
-    with pytest.raises(AwsRefusedError) as raised, translated("send_message"):
+    with pytest.raises(AwsRefusedError) as raised, translating_errors("send_message"):
         raise answered(400, "InvalidMessageContents")
 
     assert raised.value.refusal == "InvalidMessageContents"

@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 
 from docmill.errors import MisconfiguredError
-from docmill.service.aws.client import AwsRefusedError, Operations, Session, opened
+from docmill.service.aws.client import AwsRefusedError, Operations, Session, open_operations
 from docmill.service.aws.resources import MAX_RECEIVES, bucket, queue_pair
 from support.aws_emulators import Emulator
 
@@ -17,13 +17,13 @@ def region(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def sqs(emulator: Emulator, aws_session: Session, region: str) -> AsyncIterator[Operations]:
-    async with opened(aws_session, "sqs", region=region, endpoint=emulator.endpoint) as sqs:
+    async with open_operations(aws_session, "sqs", region=region, endpoint=emulator.endpoint) as sqs:
         yield sqs
 
 
 @pytest.fixture
 async def s3(emulator: Emulator, aws_session: Session, region: str) -> AsyncIterator[Operations]:
-    async with opened(aws_session, "s3", region=region, endpoint=emulator.endpoint) as s3:
+    async with open_operations(aws_session, "s3", region=region, endpoint=emulator.endpoint) as s3:
         yield s3
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from contracts.queue import MAX_RECEIVES, VISIBILITY_S, QueueContract
 from docmill.errors import NetworkError
-from docmill.service.aws.client import AwsRefusedError, Operations, Session, opened
+from docmill.service.aws.client import AwsRefusedError, Operations, Session, open_operations
 from docmill.service.aws.sqs import Channel, SqsQueue
 from docmill.service.ports import Queue
 from support.aws_emulators import Emulator
@@ -17,7 +17,7 @@ from support.aws_emulators import Emulator
 
 @pytest.fixture
 async def sqs(emulator: Emulator, aws_session: Session) -> AsyncIterator[Operations]:
-    async with opened(aws_session, "sqs", region="eu-central-1", endpoint=emulator.endpoint) as sqs:
+    async with open_operations(aws_session, "sqs", region="eu-central-1", endpoint=emulator.endpoint) as sqs:
         yield sqs
 
 

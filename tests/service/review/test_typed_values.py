@@ -4,11 +4,11 @@ import pytest
 from pydantic import JsonValue
 
 from docmill.schemas.outline import FieldOutline, Kind
-from docmill.service.review.typed_values import sent, typed
+from docmill.service.review.typed_values import parse_sent, parse_typed
 
 
 def _typed(kind: Kind, name: str, text: str) -> JsonValue:
-    return typed(FieldOutline(name, kind), text)
+    return parse_typed(FieldOutline(name, kind), text)
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ def test_what_is_not_is_refused_in_words(kind: Kind, name: str, text: str, sente
 def test_a_choice_is_one_of_those_that_there_are() -> None:
     color = FieldOutline("color", "text", choices=("Red", "Blue"))
 
-    assert typed(color, "red") == "Red"
+    assert parse_typed(color, "red") == "Red"
     with pytest.raises(ValueError, match="one of: Red, Blue"):
-        typed(color, "green")
+        parse_typed(color, "green")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_choice_is_one_of_those_that_there_are() -> None:
     ],
 )
 def test_programs_mean_what_they_say(kind: Kind, value: JsonValue, kept: JsonValue) -> None:
-    assert sent(FieldOutline("field", kind), value) == kept
+    assert parse_sent(FieldOutline("field", kind), value) == kept
 
 
 @pytest.mark.parametrize(
@@ -89,4 +89,4 @@ def test_programs_mean_what_they_say(kind: Kind, value: JsonValue, kept: JsonVal
 )
 def test_programs_are_told_of_wrong_kinds(kind: Kind, value: JsonValue) -> None:
     with pytest.raises(ValueError, match="sent as a string"):
-        sent(FieldOutline("field", kind), value)
+        parse_sent(FieldOutline("field", kind), value)

@@ -8,7 +8,7 @@ import pytest
 
 from contracts.blobs import BlobsContract
 from docmill.errors import MisconfiguredError, ServerError
-from docmill.service.aws.client import Operations, Session, StoreCredentials, opened
+from docmill.service.aws.client import Operations, Session, StoreCredentials, open_operations
 from docmill.service.aws.resources import bucket
 from docmill.service.storage.blobs import Blobs
 from support.aws_emulators import Emulator
@@ -19,7 +19,7 @@ PART = bytes(6 << 20)
 
 @pytest.fixture
 async def s3(emulator: Emulator, aws_session: Session) -> AsyncIterator[Operations]:
-    async with opened(aws_session, "s3", region=REGION, endpoint=emulator.endpoint) as s3:
+    async with open_operations(aws_session, "s3", region=REGION, endpoint=emulator.endpoint) as s3:
         yield s3
 
 

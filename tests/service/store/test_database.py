@@ -4,7 +4,7 @@ import pytest
 
 from docmill.errors import ServerError
 from docmill.service.store import database
-from docmill.service.store.database import Database, translated
+from docmill.service.store.database import Database, translating_errors
 
 
 async def test_a_statement_without_an_answer_ends_in_an_error(
@@ -49,5 +49,5 @@ async def until_gone(watching: Database, pid: int) -> None:
 async def test_a_server_that_became_a_standby_is_tried_again_later(database_url: str) -> None:
     async with Database(database_url) as standby, standby.connection() as conn:
         await conn.execute("SET default_transaction_read_only = on")
-        with pytest.raises(ServerError), translated():
+        with pytest.raises(ServerError), translating_errors():
             await conn.execute("DELETE FROM outbox")

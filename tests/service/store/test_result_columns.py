@@ -39,7 +39,7 @@ def test_newer_findings_replace_what_they_know_and_keep_the_rest() -> None:
 
     found = earlier.updated(paid).updated(StoredFindings(extraction_reason="asked again"))
 
-    assert found.known() == {
+    assert found.known_values() == {
         "page_count": 3,
         "text": "Total",
         "extraction_reason": "asked again",

@@ -85,7 +85,7 @@ class AwsRefusedError(MisconfiguredError):
 
 
 @contextmanager
-def translated(operation: str) -> Generator[None]:
+def translating_errors(operation: str) -> Generator[None]:
     """Translate errors of AWS into `docmill.errors`, but not those of a wrong call."""
     try:
         yield
@@ -153,13 +153,13 @@ class Operations:
         Raises NetworkError, ServerError, RateLimitedError, UnauthorizedError, or AwsRefusedError for what AWS
         will not do however often it is asked.
         """
-        with translated(operation):
+        with translating_errors(operation):
             async with asyncio.timeout(_CALL_S + waits_s):
                 return await getattr(self._client, operation)(**parameters)
 
 
 @asynccontextmanager
-async def opened(
+async def open_operations(
     session: Session, service: str, *, region: str, endpoint: str | None
 ) -> AsyncGenerator[Operations]:
     """A service's operations, for the length of the block. endpoint: of an emulator, instead of AWS."""
@@ -172,7 +172,7 @@ async def opened(
         s3={"addressing_style": "path"} if endpoint else None,
     )
     async with AsyncExitStack() as stack:
-        with translated(service):
+        with translating_errors(service):
             client = await stack.enter_async_context(
                 session.create_client(service, region_name=region, endpoint_url=endpoint, config=config)
             )

@@ -8,7 +8,13 @@ from http import HTTPStatus
 from typing import Any
 
 from docmill.errors import MisconfiguredError
-from docmill.service.aws.client import AwsRefusedError, Operations, StoreCredentials, new_session, opened
+from docmill.service.aws.client import (
+    AwsRefusedError,
+    Operations,
+    StoreCredentials,
+    new_session,
+    open_operations,
+)
 from docmill.service.aws.sqs import Channel, SqsQueue
 from docmill.service.config.settings import Settings
 from docmill.service.storage.blobs import Blobs
@@ -126,9 +132,9 @@ async def open_aws_resources(settings: Settings) -> AsyncGenerator[AwsResources]
     """
     aws, storage = settings.aws, settings.buckets.storage
     session = new_session()
-    async with opened(session, "s3", region=aws.region, endpoint=aws.endpoint) as s3:
+    async with open_operations(session, "s3", region=aws.region, endpoint=aws.endpoint) as s3:
         await bucket(s3, storage, region=aws.region, create=aws.create)
-    async with opened(session, "sqs", region=aws.region, endpoint=aws.endpoint) as sqs:
+    async with open_operations(session, "sqs", region=aws.region, endpoint=aws.endpoint) as sqs:
         pair = await queue_pair(sqs, settings.queues.ingestion, create=aws.create)
         queue = SqsQueue(
             Channel(sqs, pair.url),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from docmill.errors import DocmillError, ServerError, first_of
-from docmill.resilience.concurrency import ended, see_through
+from docmill.resilience.concurrency import see_through, wait_until_ended
 from docmill.service.aws.client import AwsRefusedError, Operations
 from docmill.service.ports import DeadMessage, Depth, Message
 
@@ -240,7 +240,7 @@ class SqsQueue:
         left_s = wait_s
         while True:
             polling = asyncio.create_task(self._poll(limit, min(math.ceil(left_s), LONGEST_WAIT_S)))
-            if await ended(polling):
+            if await wait_until_ended(polling):
                 with suppress(DocmillError):  # what cannot be given back comes back when its time is over
                     await see_through(self._give_back(polling.result()))
                 raise asyncio.CancelledError

@@ -1,1 +1,0 @@
-"""Settings of the service: files, environment, user schemas."""

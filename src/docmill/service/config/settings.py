@@ -28,7 +28,7 @@ from pydantic_settings import (
 from docmill.errors import MisconfiguredError
 from docmill.pipeline import AI_STEP_S, RULES_S, PartLimits, TimeLimits
 from docmill.service.config.sources import DEFAULT_FILE, PREFIX, variables
-from docmill.service.config.user_schemas import OwnSchema, OwnSchemas, checked
+from docmill.service.config.user_schemas import OwnSchema, OwnSchemas, check_schemas
 
 _PLACE = re.compile(r"at line \d+, column \d+")
 """The place of a TOML error in the parser's message, which quotes the line, too."""
@@ -326,7 +326,7 @@ class Settings(BaseSettings):
     queues: Queues = Queues()
     buckets: Buckets = Buckets()
     notifications: Notifications = Notifications()
-    schemas: Annotated[dict[str, OwnSchema], AfterValidator(checked)] = {}
+    schemas: Annotated[dict[str, OwnSchema], AfterValidator(check_schemas)] = {}
 
     @field_validator("database_url")
     @classmethod

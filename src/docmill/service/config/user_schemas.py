@@ -90,7 +90,7 @@ class OwnSchemas:
         }
 
 
-def checked(own: dict[str, OwnSchema]) -> dict[str, OwnSchema]:
+def check_schemas(own: dict[str, OwnSchema]) -> dict[str, OwnSchema]:
     """The schemas. Raises ValueError if two are for one document type, or one has the name of a type."""
     taken: dict[str, str] = {}
     for name, schema in own.items():

@@ -1,1 +1,0 @@
-"""Events for clients, wake-ups between processes, the outbox."""

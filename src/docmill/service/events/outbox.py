@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from docmill.resilience.concurrency import end, keep_doing
+from docmill.resilience.concurrency import cancel_and_wait, keep_doing
 from docmill.service.events.wakeups import Wakeups
 from docmill.service.ports import Queue
 from docmill.service.store import outbox
@@ -38,7 +38,7 @@ class Outbox:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await end(self._tasks)
+        await cancel_and_wait(self._tasks)
 
     async def send_in(self, conn: Conn, bodies: Sequence[str], *, delay_s: float = 0) -> None:
         """See `Sender.send_in`."""

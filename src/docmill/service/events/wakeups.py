@@ -11,7 +11,7 @@ from uuid import UUID
 import psycopg
 
 from docmill.errors import DocmillError
-from docmill.resilience.concurrency import end
+from docmill.resilience.concurrency import cancel_and_wait
 from docmill.service.store import events
 from docmill.service.store.database import Database, is_pooled
 from docmill.service.store.events import EventRow
@@ -48,7 +48,7 @@ class Wakeups:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await end(self._tasks, again_s=1)
+        await cancel_and_wait(self._tasks, again_s=1)
 
     def announce(self, topic: str) -> None:
         """Wake all who wait for `topic`, soon. Call it after the commit."""

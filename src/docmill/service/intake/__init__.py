@@ -1,1 +1,0 @@
-"""Uploads and received files, up to the commit that queues them."""

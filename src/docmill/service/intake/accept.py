@@ -134,11 +134,11 @@ class Intake:
         what `unlock` raises, with nothing stored.
         """
         async with (
-            self._arrived(chunks) as arrived,
-            self._placed(arrived, tenant_id, await unlock(arrived.key)) as copy_key,
+            self._received_file(chunks) as arrived,
+            self._stored_file(arrived, tenant_id, await unlock(arrived.key)) as copy_key,
             self._database.tenant(tenant_id) as conn,
         ):
-            document_id, is_new = await self._entered(conn, arrived, tenant_id, file_name)
+            document_id, is_new = await self._enter_document(conn, arrived, tenant_id, file_name)
             opened = copy_key is not None and await documents.set_readable(conn, document_id, copy_key)
             ingestion_id = None
             begins = force or opened or is_new
@@ -158,11 +158,11 @@ class Intake:
         """
         tenant_id = claim.tenant_id
         async with (
-            self._arrived(chunks) as arrived,
-            self._placed(arrived, tenant_id),
+            self._received_file(chunks) as arrived,
+            self._stored_file(arrived, tenant_id),
             self._database.tenant(tenant_id) as conn,
         ):
-            document_id, is_new = await self._entered(conn, arrived, tenant_id, part.name)
+            document_id, is_new = await self._enter_document(conn, arrived, tenant_id, part.name)
             if document_id == claim.document_id:
                 raise CorruptError("the file holds itself")
             if not await parts.still_held(conn, claim):
@@ -229,7 +229,7 @@ class Intake:
         return key
 
     @asynccontextmanager
-    async def _arrived(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator["_IncomingFile"]:
+    async def _received_file(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator["_IncomingFile"]:
         """A complete file under a key that nobody else knows. It is gone after the block."""
         incoming = f"incoming/{new_id()}"
         try:
@@ -244,7 +244,7 @@ class Intake:
                 log.warning("could not remove an incoming file", extra={"key": incoming, "code": error.code})
 
     @asynccontextmanager
-    async def _placed(
+    async def _stored_file(
         self, arrived: "_IncomingFile", tenant_id: UUID, copy: bytes | None = None
     ) -> AsyncGenerator[str | None]:
         """The file under the key that its document names, and its readable copy, whose key is returned.
@@ -268,7 +268,7 @@ class Intake:
         except (DocmillError, TimeoutError) as error:  # the sweeper removes it
             log.warning("could not remove a file", extra={"key": path, "reason": type(error).__name__})
 
-    async def _entered(
+    async def _enter_document(
         self, conn: Conn, arrived: "_IncomingFile", tenant_id: UUID, file_name: str
     ) -> tuple[UUID, bool]:
         """The document of this content, locked, and whether it is new.

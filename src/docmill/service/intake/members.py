@@ -50,7 +50,7 @@ class VaultMemberReceiver:
         async with self.database.tenant(self.claim.tenant_id) as conn:
             before = await store.taken_before(conn, self.claim.document_id, root.ingestion_id)
             others = await store.count_of_root(conn, root.ingestion_id) - len(before)
-        taken = [
+        stored = [
             await self._store_part(position, file, root, before=before.get(position))
             for position, file in enumerate(self.limits.admit(parts, taken=others), 1)
         ]
@@ -58,11 +58,11 @@ class VaultMemberReceiver:
         async with self.database.tenant(self.claim.tenant_id) as conn:
             if not await store.still_held(conn, self.claim):
                 raise ClaimLostError
-            for position, part in enumerate(taken, 1):
+            for position, part in enumerate(stored, 1):
                 if part.problem is not None:
                     await store.link(conn, self.claim, position, part, child_id=None, root=root)
-            await store.unlink_after(conn, self.claim, len(taken))
-        return taken
+            await store.unlink_after(conn, self.claim, len(stored))
+        return stored
 
     async def _root(self) -> Root:
         async with self.database.tenant(self.claim.tenant_id) as conn:

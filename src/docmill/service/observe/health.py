@@ -11,7 +11,7 @@ import psycopg
 from docmill.errors import DocmillError, ServerError
 from docmill.service.ports import Depth, Queue
 from docmill.service.storage.blobs import Blobs
-from docmill.service.store.database import translated
+from docmill.service.store.database import translating_errors
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class HealthChecks:
 
     async def _ask_database(self) -> None:
         # Not through the pool: one that is merely busy is no reason to call the database gone.
-        with translated():
+        with translating_errors():
             async with await psycopg.AsyncConnection.connect(
                 self._database_url, autocommit=True, application_name="docmill health"
             ) as conn:

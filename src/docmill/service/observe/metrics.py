@@ -14,7 +14,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from docmill.model.document import Usage
-from docmill.resilience.concurrency import end
+from docmill.resilience.concurrency import cancel_and_wait
 
 Outcome = Literal["completed", "needs_review", "failed", "retried", "lost", "released", "unsettled"]
 """The end of an attempt. `lost`: another worker took over; `released`: given back because this one stops;
@@ -162,7 +162,7 @@ class Metrics:
         try:
             yield
         finally:
-            await end([watching])
+            await cancel_and_wait([watching])
 
     async def _watch_loop(self) -> None:
         while True:

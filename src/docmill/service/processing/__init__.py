@@ -1,1 +1,0 @@
-"""Processing of claimed documents: leases, attempts, reports."""

@@ -15,7 +15,7 @@ import stamina
 
 from docmill.errors import DocmillError, ServerError
 from docmill.model.document import Usage
-from docmill.resilience.concurrency import Batches, end
+from docmill.resilience.concurrency import Batches, cancel_and_wait
 from docmill.service.protocol.claim_rules import Obstacle
 from docmill.service.store import claims, findings
 from docmill.service.store.claims import Claim
@@ -65,7 +65,7 @@ class ClaimWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._writing is not None:
-            await end([self._writing])
+            await cancel_and_wait([self._writing])
 
     def claim(self, ingestion_id: UUID, *, alone: bool = False) -> asyncio.Future[Claim | ClaimRefusal]:
         """The claim, or the reason for its refusal.

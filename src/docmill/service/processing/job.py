@@ -16,7 +16,7 @@ from structlog.contextvars import bind_contextvars
 from docmill.errors import CrashedError, DocmillError
 from docmill.model.result import Result
 from docmill.resilience.attempts import GiveUp, Retry, internal_error
-from docmill.resilience.concurrency import Batches, BrokenWorkerError, ended, see_through
+from docmill.resilience.concurrency import Batches, BrokenWorkerError, see_through, wait_until_ended
 from docmill.resilience.spending import Spending
 from docmill.service.config.settings import WorkerSettings
 from docmill.service.observe.metrics import Metrics, Outcome
@@ -35,7 +35,7 @@ from docmill.service.protocol.claim_rules import (
     settlement,
     turned_away,
 )
-from docmill.service.protocol.pause import WHOLE, Passage, Pauses
+from docmill.service.protocol.pause import WHOLE, Pauses
 from docmill.service.store.claims import Claim
 
 log = logging.getLogger(__name__)
@@ -166,9 +166,11 @@ class Jobs:
 
     async def handle(self, message: Message) -> None:
         """See a message through, in a task of its own. Cancelled, it gives everything back first."""
-        error = await _outcome(self._handle(message))
-        if isinstance(error, Exception):
-            log.warning("message left to be delivered again", extra={"reason": type(error).__name__})
+        try:
+            await self._handle(message)
+        except Exception as error:  # noqa: BLE001  it is logged where it is one of ours
+            reason = type(_outcome_of(error)).__name__
+            log.warning("message left to be delivered again", extra={"reason": reason})
             await self.give_back(message, delay_s=_AGAIN_S)
 
     async def give_back(self, message: Message, *, delay_s: float = 0) -> None:
@@ -320,28 +322,25 @@ class Jobs:
             try:
                 try:
                     with passage.under_way():
-                        outcome = await _outcome(self._attempt_in(passage, lease))
+                        passage.enter(WHOLE)
+                        report.result = await lease.hold_during(self._attempt(lease))
+                except Exception as error:  # noqa: BLE001  it is logged where it is one of ours
+                    report.error = _outcome_of(error)
                 finally:
                     report.usage = lease.spending.attempt
-                if isinstance(outcome, Exception):
-                    report.error = outcome
-                else:
-                    report.result = outcome
                 passage.leave(WHOLE, report.error)
                 report.outcome = await self._settle(
                     lease, report.error, pause_s=passage.pause_s(report.error)
                 )
             except (asyncio.CancelledError, BrokenWorkerError):
                 letting_go = asyncio.create_task(self._let_go(lease))
-                await ended(letting_go)  # in its own time, also if another broken job cancels this one
+                await wait_until_ended(
+                    letting_go
+                )  # in its own time, also if another broken job cancels this one
                 if letting_go.result():
                     report.outcome = "released"
                 raise
             self._announce()
-
-    async def _attempt_in(self, passage: Passage, lease: Lease) -> Result | None:
-        passage.enter(WHOLE)
-        return await lease.hold_during(self._attempt(lease))
 
     async def _settle(
         self, lease: Lease, error: DocmillError | ClaimLostError | None, *, pause_s: float | None
@@ -398,12 +397,9 @@ class Jobs:
         return [None] * len(messages)
 
 
-async def _outcome(work: Awaitable[Value]) -> Value | DocmillError | ClaimLostError:
-    """The result of `work`, or the error that ended it."""
-    try:
-        return await work
-    except (DocmillError, ClaimLostError) as error:
+def _outcome_of(error: Exception) -> DocmillError | ClaimLostError:
+    """The error that ended an attempt; a fault in docmill is logged and becomes an InternalError."""
+    if isinstance(error, (DocmillError, ClaimLostError)):
         return error
-    except Exception as error:
-        log.exception("a fault in docmill")
-        return internal_error(error)
+    log.error("a fault in docmill", exc_info=error)
+    return internal_error(error)

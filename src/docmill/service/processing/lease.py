@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from docmill.errors import DocmillError
-from docmill.resilience.concurrency import BrokenWorkerError, end
+from docmill.resilience.concurrency import BrokenWorkerError, cancel_and_wait
 from docmill.resilience.spending import Spending
 from docmill.service.ports import Message, Queue
 from docmill.service.processing.claim_writer import ClaimWriter
@@ -121,7 +121,7 @@ class _Heartbeats:
         """No more of them."""
         self._timer.cancel()
         if self._beating is not None:
-            await end([self._beating])
+            await cancel_and_wait([self._beating])
 
     def _start(self) -> None:
         self._beating = asyncio.create_task(self._beat())

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from docmill.errors import DocmillError
-from docmill.resilience.concurrency import end, keep_doing
+from docmill.resilience.concurrency import cancel_and_wait, keep_doing
 from docmill.service.protocol.pause import Cause
 from docmill.service.store import pauses
 from docmill.service.store.database import Database
@@ -42,13 +42,13 @@ class PauseRecords:
         self._changed.set()
 
     @asynccontextmanager
-    async def kept(self) -> AsyncGenerator[None]:
+    async def keep_up_to_date(self) -> AsyncGenerator[None]:
         """Keep the rows up to date during the block, and remove them after it."""
         writing = asyncio.create_task(keep_doing(self.write_next, what="records of pauses"))
         try:
             yield
         finally:
-            await end([writing])
+            await cancel_and_wait([writing])
             await self.remove()
 
     async def write_next(self) -> None:

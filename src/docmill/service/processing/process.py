@@ -108,7 +108,7 @@ class DocumentProcessor:
         journal = BlobJournal.of_claim(self.blobs, claim, self.writes)
         # Of this claim alone: an earlier one may have been lost here and not be over yet.
         async with folder_for(self.place, f"{claim.ingestion_id}-{claim.fence}") as folder:
-            journal.on_found = begin = Beginning(folder, lease.note_begun)
+            journal.on_found = begin = BegunMarker(folder, lease.note_begun)
             if not steps.reads_in_turns:
                 begin()
             with scheduled_for(claim.tenant_id, claim.document_id), with_turn_callback(begin):
@@ -142,15 +142,15 @@ class DocumentProcessor:
             log.warning("reviews are not weighed anew", extra={"code": error.code})
 
 
-class Beginning:
+class BegunMarker:
     """To be called when the work on a document begins, or goes on: before, no worker can have died of it.
 
-    folder: where that is noted, for who looks into the folder of a dead worker. tell: called once.
+    folder: where that is noted, for who looks into the folder of a dead worker. on_begun: called once.
     """
 
-    def __init__(self, folder: Path, tell: Callable[[], None]) -> None:
+    def __init__(self, folder: Path, on_begun: Callable[[], None]) -> None:
         self._folder = folder
-        self._tell = tell
+        self._on_begun = on_begun
         self._is_begun = False
 
     def __call__(self) -> None:
@@ -158,7 +158,7 @@ class Beginning:
         if not self._is_begun:
             self._is_begun = True
             note_begun(self._folder)
-            self._tell()
+            self._on_begun()
 
 
 class BlobReader:

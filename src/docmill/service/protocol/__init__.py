@@ -1,1 +1,0 @@
-"""Decisions about claims, retries and pauses: pure functions without input or output."""

@@ -75,7 +75,7 @@ class _Part:
         """Seconds to wait before asking to be admitted."""
         return max(self.probe_at - self.clock(), min(_PROBED_S, self.first_s))
 
-    def passed(self, document: UUID, began_at: float) -> None:
+    def note_success(self, document: UUID, began_at: float) -> None:
         """A call got through: it gave a result, or found fault with the document itself."""
         self.passed_from = max(self.passed_from, began_at)
         if self.cause is not None and self.probe == document:
@@ -83,7 +83,7 @@ class _Part:
             self.cause = self.probe = None
             self.resumed_at = self.clock()
 
-    def refused(self, document: UUID, error: SetupError, began_at: float, step: str | None) -> bool:
+    def note_refusal(self, document: UUID, error: SetupError, began_at: float, step: str | None) -> bool:
         """A call met a setup error; whether that begins or prolongs a pause.
 
         What began before the pause, or before the last one ended, proves nothing about how it is now.
@@ -181,24 +181,24 @@ class Pauses:
         error.step, error.part, error.attempted = part.cause.step, name, False
         raise error
 
-    def passed(self, name: str, document: UUID, began_at: float) -> None:
+    def note_success(self, name: str, document: UUID, began_at: float) -> None:
         """A document got through a part."""
         part = self._parts.get(name)
         if part is None:
             return
         was_paused = part.cause is not None
-        part.passed(document, began_at)
+        part.note_success(document, began_at)
         if was_paused and part.cause is None:
             self._on_change()
 
-    def refused(
+    def note_refusal(
         self, name: str, document: UUID, error: SetupError, *, began_at: float, step: str | None
     ) -> None:
         """A part has a setup error."""
         part = self._parts.setdefault(name, _Part(name, self._first_s, self.clock))
         self._note_waiting(document, name)
         error.is_own = part.is_own(document)
-        if not part.refused(document, error, began_at, step):
+        if not part.note_refusal(document, error, began_at, step):
             return
         log.critical(
             "a person must act: documents that need this part wait",
@@ -260,10 +260,10 @@ class Passage:
         since = self._began_at.get(part, self._pauses.clock()) if began_at is None else began_at
         match error:
             case None | DocumentError():
-                self._pauses.passed(part, self._document, since)
+                self._pauses.note_success(part, self._document, since)
             case SetupError(part=None):
                 error.part = part
-                self._pauses.refused(part, self._document, error, began_at=since, step=self._step)
+                self._pauses.note_refusal(part, self._document, error, began_at=since, step=self._step)
             case _:
                 pass  # says nothing of this part: another one's, or one that passes by itself
 

@@ -1,1 +1,0 @@
-"""Reviews of results by people, and corrections learned from them."""

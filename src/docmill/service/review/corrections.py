@@ -260,37 +260,34 @@ class CorrectionFinder:
             return None
 
     async def _layout(self, alike: _Alike, schema: Schema, tenant_id: UUID) -> LayoutWeights:
-        """The places of values in the layout of these documents; empty where they are read right anyway."""
+        """The places of values in the layout of these documents; empty where they are read right anyway.
+
+        Also empty if learning them failed; the next document tries again.
+        """
         if not learnable_paths(schema, [correction for _, correction in alike]):
             return LayoutWeights()
         key = (tenant_id, tuple(match.number for match, _ in alike))
         layout = self._layouts.get(key)
         if layout is None:
-            layout = await self._fit(alike, schema, tenant_id)
-            if layout is None:
+            ids = [match.document_id for match, _ in alike]
+            async with self._database.tenant(tenant_id) as conn:
+                rows = await reviews.reviewed(conn, schema.name, limit=len(ids), only=ids)
+            paths = {row.document_id: row.transcription_file_path for row in rows}
+            try:
+                documents = [
+                    (await self._blobs.get(paths[match.document_id]), correction)
+                    for match, correction in alike
+                    if match.document_id in paths
+                ]
+                layout = await self._maker.layout(schema, documents) if documents else LayoutWeights()
+            except DocmillError as error:
+                log.warning("no places are learned from documents", extra={"code": error.code})
                 return LayoutWeights()
             self._layouts[key] = layout
         self._layouts.move_to_end(key)
         while len(self._layouts) > _LAYOUTS:
             self._layouts.popitem(last=False)
         return layout
-
-    async def _fit(self, alike: _Alike, schema: Schema, tenant_id: UUID) -> LayoutWeights | None:
-        """The places; None if that failed, which the next document tries again."""
-        ids = [match.document_id for match, _ in alike]
-        async with self._database.tenant(tenant_id) as conn:
-            rows = await reviews.reviewed(conn, schema.name, limit=len(ids), only=ids)
-        paths = {row.document_id: row.transcription_file_path for row in rows}
-        try:
-            documents = [
-                (await self._blobs.get(paths[match.document_id]), correction)
-                for match, correction in alike
-                if match.document_id in paths
-            ]
-            return await self._maker.layout(schema, documents) if documents else LayoutWeights()
-        except DocmillError as error:
-            log.warning("no places are learned from documents", extra={"code": error.code})
-            return None
 
 
 @dataclass(frozen=True, slots=True)

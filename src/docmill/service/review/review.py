@@ -17,7 +17,7 @@ from docmill.model.result import Evidence, Extraction, Failure, Schema
 from docmill.ports import Gate
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
-from docmill.service.review.typed_values import sent, typed
+from docmill.service.review.typed_values import parse_sent, parse_typed
 from docmill.service.store.reviews import WHOLE, Action, CurrentReview, ReviewableResult, ReviewToStore
 from docmill.understanding.locate.evidence import located
 
@@ -191,7 +191,7 @@ class ReviewSession:
             return "confirm", before
         if review.action == "clear" or review.value in (None, ""):
             return ("clear", None) if before is not None else ("confirm", None)
-        value = typed(leaf, str(review.value)) if review.is_typed else sent(leaf, review.value)
+        value = parse_typed(leaf, str(review.value)) if review.is_typed else parse_sent(leaf, review.value)
         return ("correct", value) if value != before else ("confirm", before)
 
     def _has_room(self, path: str) -> bool:

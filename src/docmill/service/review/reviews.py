@@ -22,7 +22,7 @@ from docmill.service.store.reviews import CurrentReview, ReviewableResult, Revie
 log = logging.getLogger(__name__)
 
 ReviewMaker = Callable[[ReviewSession], list[ReviewToStore]]
-"""The reviews that a case gets."""
+"""Makes the reviews that a session is to store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +119,22 @@ class Reviews:
         """Judge a new result with the earlier reviews, if there are any."""
         async with self._database.tenant(tenant_id) as conn:
             result = await reviews.reviewable_result(conn, document_id)
-            said = result and await reviews.current(conn, document_id)
-            if said:
+            current = result and await reviews.current(conn, document_id)
+            if current:
                 await reviewed_documents.delete(conn, document_id)  # it was made from the old result
-        if result and said:
+        if result and current:
             try:
                 await self._change(document_id, lambda _: [], tenant_id, result.ingestion_id, DEFAULT_USER_ID)
             except ChangedError:  # a newer result is there, and is settled by whoever brought it
                 return
 
     async def _change(
-        self, document_id: UUID, said: ReviewMaker, tenant_id: UUID, ingestion_id: UUID, reviewed_by: UUID
+        self,
+        document_id: UUID,
+        make_reviews: ReviewMaker,
+        tenant_id: UUID,
+        ingestion_id: UUID,
+        reviewed_by: UUID,
     ) -> bool:
         async with self._database.tenant(tenant_id) as conn:
             result = await reviews.reviewable_result(conn, document_id)
@@ -140,22 +145,22 @@ class Reviews:
         async with self._database.tenant(tenant_id) as conn:
             if not await documents.lock(conn, document_id):
                 return False
-            session = await self._case(conn, document_id, document)
+            session = await self._open_session(conn, document_id, document)
             if session.result.ingestion_id != ingestion_id:
                 raise ChangedError(
                     "The document was processed again meanwhile. Look at its values as they are now."
                 )
-            taken = await off_loop(said, session, size=size)
-            if taken:
+            new_reviews = await off_loop(make_reviews, session, size=size)
+            if new_reviews:
                 await reviews.add(
                     conn,
                     tenant_id=tenant_id,
                     document_id=document_id,
                     ingestion_id=ingestion_id,
                     reviewed_by=reviewed_by,
-                    reviews=taken,
+                    reviews=new_reviews,
                 )
-                session = await self._case(conn, document_id, document)
+                session = await self._open_session(conn, document_id, document)
             failures, accepted = await off_loop(ReviewSession.judge, session, size=size)
             await reviews.settle(
                 conn,
@@ -166,7 +171,7 @@ class Reviews:
         self._feed.announce()
         return True
 
-    async def _case(self, conn: Conn, document_id: UUID, document: Document | None) -> ReviewSession:
+    async def _open_session(self, conn: Conn, document_id: UUID, document: Document | None) -> ReviewSession:
         result = await reviews.reviewable_result(conn, document_id)
         assert result is not None, "a result does not go while its document is locked"
         schema = self._schemas.get(result.document_type or "") or self._schemas["other"]

@@ -22,7 +22,7 @@ _GROUPED = re.compile(r"\d{1,3}[.,]\d{3}")
 _YES, _NO = frozenset({"yes", "true", "1"}), frozenset({"no", "false", "0"})
 
 
-def typed(outline: FieldOutline, text: str) -> JsonValue:
+def parse_typed(outline: FieldOutline, text: str) -> JsonValue:
     """Parse typed text as the value of a field. Raises ValueError with a sentence for the person."""
     text = text.strip()
     if len(text) > LONGEST:
@@ -37,7 +37,7 @@ def typed(outline: FieldOutline, text: str) -> JsonValue:
     return _PARSERS[outline.kind](text)
 
 
-def sent(outline: FieldOutline, value: JsonValue) -> JsonValue:
+def parse_sent(outline: FieldOutline, value: JsonValue) -> JsonValue:
     """Parse a value that a program sends: numbers with a point are taken as they are."""
     match outline.kind, value:
         case "decimal", (int() | float() | str()) if _PLAIN.fullmatch(str(value)):
@@ -47,7 +47,7 @@ def sent(outline: FieldOutline, value: JsonValue) -> JsonValue:
         case "boolean", bool():
             return value
         case _, str():
-            return typed(outline, value)
+            return parse_typed(outline, value)
         case _:
             raise ValueError("A value of this kind is sent as a string.")
 

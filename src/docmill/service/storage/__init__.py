@@ -1,1 +1,0 @@
-"""Files of the vault and the embedded PostgreSQL server."""

@@ -320,7 +320,7 @@ class EmbeddedPostgres:
         if not any(file.exists() for file in files):
             return
         deadline = time.monotonic() + _LEFTOVERS_S
-        while self._is_held() or any(self._works_here(process) for process in psutil.process_iter()):
+        while self._is_held() or any(map(self._works_here, psutil.process_iter())):
             if time.monotonic() > deadline:
                 return
             time.sleep(_POLL_S)

@@ -13,7 +13,7 @@ from docmill.model.document import Usage
 from docmill.resilience.spending import NOTHING
 from docmill.service.protocol.claim_rules import Obstacle
 from docmill.service.store import dead_letters, result_columns
-from docmill.service.store.database import Conn, dumped, storable
+from docmill.service.store.database import Conn, storable, to_jsonb
 from docmill.service.store.result_columns import StoredResult
 
 
@@ -266,7 +266,7 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, StoredResult]]) -> 
     again. The claims of the others are lost.
     """
     await lock_documents(conn, [claim.document_id for claim, _ in finished])
-    results = await dumped(
+    results = await to_jsonb(
         [
             key_of(claim)
             | result.result_columns()
@@ -278,7 +278,7 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, StoredResult]]) -> 
             for claim, result in finished
         ]
     )
-    texts = await dumped(
+    texts = await to_jsonb(
         [
             key_of(claim)
             | {"text": result.text, "page_count": result.page_count, "media_type": result.media_type}

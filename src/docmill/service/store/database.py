@@ -70,7 +70,7 @@ class Database:
         )
 
     async def __aenter__(self) -> Self:
-        with translated():
+        with translating_errors():
             await self._pool.open(wait=True)
         return self
 
@@ -115,7 +115,7 @@ class Database:
         task = asyncio.current_task()
         assert task is not None  # a coroutine runs in a task
         requests = task.cancelling()
-        with translated():
+        with translating_errors():
             async with self._pool.connection() as conn:
                 if task.cancelling() > requests:
                     raise asyncio.CancelledError
@@ -220,7 +220,7 @@ async def try_lock(conn: Conn, name: str) -> bool:
 
 
 @contextmanager
-def translated() -> Generator[None]:
+def translating_errors() -> Generator[None]:
     """Translate errors of the database into `docmill.errors`; a fault in our own SQL is not translated."""
     try:
         yield
@@ -248,13 +248,13 @@ def storable(text: Text) -> Text:
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
-async def dumped(rows: list[dict[str, Any]]) -> Jsonb:
+async def to_jsonb(rows: list[dict[str, Any]]) -> Jsonb:
     """`rows` as a jsonb parameter; values that JSON does not have (decimals) as text."""
     characters = sum(len(row.get("text") or "") for row in rows)
-    return await off_loop(_dumped, rows, size=characters / TEXT_CHARACTERS)
+    return await off_loop(_to_jsonb, rows, size=characters / TEXT_CHARACTERS)
 
 
-def _dumped(rows: list[dict[str, Any]]) -> Jsonb:
+def _to_jsonb(rows: list[dict[str, Any]]) -> Jsonb:
     try:
         data = to_json(rows)
     except PydanticSerializationError:  # a half of a character

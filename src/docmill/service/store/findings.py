@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from docmill.service.store import result_columns
 from docmill.service.store.claims import Claim, key_of, lock_documents
-from docmill.service.store.database import Conn, dumped
+from docmill.service.store.database import Conn, to_jsonb
 from docmill.service.store.result_columns import StoredFindings
 
 
@@ -15,7 +15,7 @@ async def store(conn: Conn, entries: Sequence[tuple[Claim, StoredFindings]]) -> 
     as a whole. Triggers copy classification and values, which is no change by a person.
     """
     await lock_documents(conn, [claim.document_id for claim, _ in entries])
-    rows = await dumped([key_of(claim) | findings.known() for claim, findings in entries])
+    rows = await to_jsonb([key_of(claim) | findings.known_values() for claim, findings in entries])
     await conn.execute(
         f"""
         WITH known AS (

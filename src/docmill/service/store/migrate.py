@@ -7,7 +7,7 @@ import psycopg
 from psycopg.errors import UndefinedTable
 
 from docmill.errors import MisconfiguredError
-from docmill.service.store.database import translated
+from docmill.service.store.database import translating_errors
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +21,7 @@ def migrate(database_url: str) -> None:
     it cannot be reached or is too busy to be changed now.
     """
     newest = max(path.stem[1:5] for path in _VERSIONS.glob("r*.py"))
-    with translated(), psycopg.connect(database_url, autocommit=True) as conn:
+    with translating_errors(), psycopg.connect(database_url, autocommit=True) as conn:
         try:
             row = conn.execute("SELECT version_num FROM alembic_version").fetchone()
         except UndefinedTable:

@@ -105,9 +105,9 @@ class StoredFindings(ResultColumns):
 
     def updated(self, newer: "StoredFindings") -> "StoredFindings":
         """These findings with all that `newer` knows."""
-        return StoredFindings(**(vars(self) | newer.known()))
+        return StoredFindings(**(vars(self) | newer.known_values()))
 
-    def known(self) -> dict[str, Any]:
+    def known_values(self) -> dict[str, Any]:
         """The values by column, without unknown ones."""
         return {name: value for name, value in vars(self).items() if value is not None}
 

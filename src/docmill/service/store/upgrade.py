@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from docmill.errors import MisconfiguredError
-from docmill.service.store.database import translated
+from docmill.service.store.database import translating_errors
 
 _LOCK = 0x646F636D696C6C  # "docmill"
 
@@ -33,7 +33,7 @@ def upgrade(database_url: str, revision: str = "head") -> None:
         poolclass=NullPool,
     )
     # A lock of the transaction: one of the session would stay behind in a pooler's connection for ever.
-    with translated(), psycopg.connect(database_url) as guard:
+    with translating_errors(), psycopg.connect(database_url) as guard:
         guard.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         with _unwrapped(), engine.connect() as connection:
             config.attributes["connection"] = connection
