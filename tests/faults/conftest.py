@@ -22,7 +22,7 @@ from faults.processes import Mother, WorkerProcess
 from faults.roles import AllIsWell, Come, Finished, Heir, Inherited, Put, Settled, StartWorker
 from faults.steps import obedient_steps
 from support.aws_emulators import CREDENTIALS, Emulator
-from support.scripted_steps import Observer
+from support.scripted_steps import Observer, once
 
 # What a worker's life is measured in; no test waits for anything but the end of a lease.
 WORKER: dict[str, Any] = {
@@ -130,7 +130,7 @@ def put(service: Service, accepted: list[Accepted]) -> Put:
 
     async def put(paper: bytes) -> Accepted:
         one = await service.intake.accept(
-            _once(paper), tenant_id=service.default_tenant_id, file_name="paper.pdf"
+            once(paper), tenant_id=service.default_tenant_id, file_name="paper.pdf"
         )
         accepted.append(one)
         return one
@@ -142,10 +142,6 @@ def put(service: Service, accepted: list[Accepted]) -> Put:
 def accepted() -> list[Accepted]:
     """What `put` has uploaded."""
     return []
-
-
-async def _once(data: bytes) -> AsyncIterator[bytes]:
-    yield data
 
 
 @pytest.fixture

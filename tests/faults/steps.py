@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from docmill.errors import CorruptError, ServerError
+from docmill.errors import CorruptError
 from docmill.model.document import Document, Page, Part, Usage, Words
 from docmill.model.result import Classification, Evidence, Extraction, Schema, Verdict
 from docmill.pipeline import Steps
@@ -25,12 +25,7 @@ from docmill.schemas.types import Invoice
 from docmill.understanding.router import GateRouter
 from docmill.workers.pool import Pool
 from faults.control import stop_at
-
-
-class AtOnceError(ServerError):
-    """A transient error that is tried again without a wait."""
-
-    delays_s = (0.0,)
+from support.scripted_steps import AtOnceError
 
 
 def paper(name: str, **orders: Any) -> bytes:  # noqa: ANN401  whatever JSON takes

@@ -1,7 +1,9 @@
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
+from uuid import UUID
 
+import psycopg
 import pytest
 
 from docmill.model.document import Document
@@ -11,9 +13,10 @@ from docmill.service.aws.client import Session, new_session
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import Accepted
 from docmill.service.ports import CorrectionMaker
+from docmill.service.store.database import new_id
 from docmill.service.worker import run_worker
 from support.aws_emulators import Emulator
-from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload, once
 
 
 @pytest.fixture
@@ -63,14 +66,10 @@ def upload(service: Service) -> Upload:
         data: bytes = b"%PDF-1.7", *, file_name: str = "bill.pdf", force: bool = False
     ) -> Accepted:
         return await service.intake.accept(
-            _once(data), tenant_id=service.default_tenant_id, file_name=file_name, force=force
+            once(data), tenant_id=service.default_tenant_id, file_name=file_name, force=force
         )
 
     return accept
-
-
-async def _once(data: bytes) -> AsyncIterator[bytes]:
-    yield data
 
 
 @pytest.fixture
@@ -96,3 +95,12 @@ def loaded_session() -> Session:
 def aws_session(loaded_session: Session, aws_credentials: None) -> Session:
     del aws_credentials
     return loaded_session
+
+
+@pytest.fixture
+async def stranger(database_url: str) -> UUID:
+    """Another tenant of the same installation."""
+    tenant_id = new_id()
+    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as owner:
+        await owner.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Stranger')", [tenant_id])
+    return tenant_id

@@ -35,14 +35,6 @@ async def failed(script: ScriptedSteps, upload: Upload, working: RunWorker, obse
     return accepted
 
 
-@pytest.fixture
-async def stranger(database_url: str) -> UUID:
-    tenant_id = new_id()
-    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as owner:
-        await owner.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Stranger')", [tenant_id])
-    return tenant_id
-
-
 async def redrive(service: Service, chosen: Selection = ALL, tenant_id: UUID | None = None) -> RedriveResult:
     return await service.dead_letters.redrive(chosen, tenant_id=tenant_id or service.default_tenant_id)
 

@@ -9,7 +9,6 @@ import pytest
 from docmill.errors import (
     CorruptError,
     MisconfiguredError,
-    ServerError,
     SetupError,
     UnsupportedFileTypeError,
 )
@@ -21,13 +20,7 @@ from docmill.service.protocol.pause import paused_part
 from docmill.service.worker import run_worker
 from docmill.testing.queue import MemoryQueue
 from docmill.workers.fair_semaphore import FairSemaphore
-from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
-
-
-class AtOnceError(ServerError):
-    """A transient error that is tried again without a wait."""
-
-    delays_s = (0.0,)
+from support.scripted_steps import AtOnceError, Observer, RunWorker, ScriptedSteps, Upload
 
 
 def failing(error: Exception, *, times: int = 1_000) -> Callable[[Original], Awaitable[None]]:

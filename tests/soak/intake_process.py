@@ -5,11 +5,11 @@ import json
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator
 
 from docmill.errors import DocmillError
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
+from support.scripted_steps import once
 
 
 async def take_uploads(settings: Settings) -> None:
@@ -27,16 +27,12 @@ async def _take(service: Service, asked: dict[str, str]) -> None:
     ingestion_id: str | None = None
     try:
         accepted = await service.intake.accept(
-            _once(asked["paper"].encode()), tenant_id=service.default_tenant_id, file_name="paper.pdf"
+            once(asked["paper"].encode()), tenant_id=service.default_tenant_id, file_name="paper.pdf"
         )
         ingestion_id = str(accepted.ingestion_id)
     except DocmillError:
         pass
     os.write(1, f"{json.dumps({'name': asked['name'], 'ingestion_id': ingestion_id})}\n".encode())
-
-
-async def _once(data: bytes) -> AsyncIterator[bytes]:
-    yield data
 
 
 if __name__ == "__main__":

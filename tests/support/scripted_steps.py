@@ -1,12 +1,12 @@
 """A pipeline whose steps do what a test tells them, and what a person sees of it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from docmill.errors import TransientError
+from docmill.errors import ServerError, TransientError
 from docmill.model.document import Document, Usage
 from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, Verdict
 from docmill.model.steps_taken import StepTaken
@@ -28,6 +28,18 @@ Upload = Callable[..., Awaitable[Accepted]]
 
 NO_RESULT = StoredResult(media_type="application/pdf", classification={}, pipeline_fingerprint="")
 """What a document is completed with when only that it is completed matters."""
+
+
+class AtOnceError(ServerError):
+    """A transient error that is tried again without a wait."""
+
+    delays_s = (0.0,)
+
+
+async def once(data: bytes) -> AsyncIterator[bytes]:
+    """A file that arrives in one piece."""
+    yield data
+
 
 PAID = Usage(input_tokens=10, output_tokens=5, model="scripted", cost=Decimal("0.001"))
 INVOICE = Classification(document_type="invoice", title="Invoice 7", summary="One hour", confidence=0.9)

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from docmill.service.config.settings import Settings
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import claims
 from docmill.service.store.database import new_id
+from support.scripted_steps import once
 
 DOCMILL = Path(sys.executable).with_name("docmill")
 
@@ -44,7 +45,7 @@ async def _fill(folder: Path) -> None:
             ("b.pdf", EncryptedError("it has a password")),
         ]:
             accepted = await service.intake.accept(
-                _once(name.encode()), tenant_id=service.default_tenant_id, file_name=name
+                once(name.encode()), tenant_id=service.default_tenant_id, file_name=name
             )
             error.step = "transcribe"
             async with service.database.tenant(service.default_tenant_id) as conn:
@@ -52,10 +53,6 @@ async def _fill(folder: Path) -> None:
                     conn, [accepted.ingestion_id or new_id()], worker_id="w", lease_s=300, max_attempts=3
                 )
                 await claims.fail(conn, claim, error)
-
-
-async def _once(data: bytes) -> AsyncIterator[bytes]:
-    yield data
 
 
 @pytest.fixture

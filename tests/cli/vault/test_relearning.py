@@ -1,7 +1,6 @@
 """`docmill learn --reviewed`, on a vault whose documents people reviewed."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from docmill.service.config.settings import Settings
 from docmill.service.review.review import FieldReview
 from docmill.service.store.database import new_id
 from docmill.understanding.user_schemas.schema_model import loads
+from support.scripted_steps import once
 
 RUNNER = CliRunner()
 CONFIG = """
@@ -53,14 +53,10 @@ def ticket(house: int, number: int) -> Document:
     return Document(f"{number:064}", "text/plain", [page])
 
 
-async def _once(data: bytes) -> AsyncIterator[bytes]:
-    yield data
-
-
 async def _reviewed(settings: Settings, house: int, number: int) -> None:
     async with open_service(settings) as service:
         tenant_id = service.default_tenant_id
-        accepted = await service.intake.accept(_once(b"%d" % number), tenant_id=tenant_id, file_name="a.txt")
+        accepted = await service.intake.accept(once(b"%d" % number), tenant_id=tenant_id, file_name="a.txt")
         path = f"transcriptions/{new_id()}"
         await service.blobs.put_once(path, codec.dumps(ticket(house, number)))
         async with service.database.tenant(tenant_id) as conn:

@@ -12,11 +12,7 @@ from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store import documents
 from docmill.service.store.database import Conn
-from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
-
-
-async def once(data: bytes) -> AsyncIterator[bytes]:
-    yield data
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload, once
 
 
 async def test_an_upload_becomes_a_document_in_progress(service: Service) -> None:

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from docmill.errors import CorruptError, EncryptedError, ServerError
+from docmill.errors import CorruptError, EncryptedError
 from docmill.model.document import Document, Part
 from docmill.pipeline import PartLimits, Steps
 from docmill.ports import Original, PartFile, Ref
@@ -26,16 +26,12 @@ from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.parts import PartRow, WholeRow
 from docmill.service.worker import run_worker
 from support.nested_documents import Content, NestedDocuments
-from support.scripted_steps import RunWorker, Upload
+from support.scripted_steps import AtOnceError, RunWorker, Upload
 
 Put = Callable[..., Awaitable[Accepted]]
 
 
 MAIL: Content = {"": "body", "b.pdf": "b", "c.pdf": "c"}
-
-
-class AtOnceError(ServerError):
-    delays_s = (0.0,)
 
 
 @pytest.fixture

@@ -39,17 +39,11 @@ from docmill.understanding.gate import RuleGate
 from docmill.web.app import create_app
 from support.llm_server import serving, spoken
 from support.nested_documents import NestedDocuments
-from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
+from support.scripted_steps import AtOnceError, Observer, RunWorker, ScriptedSteps, Upload
 
 UPLOADS = "/api/v1/documents"
 STEPS = ["read", "transcribe", "classify", "extract", "export"]
 CALLER = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-
-
-class AtOnceError(ServerError):
-    """A transient error that is tried again without a wait."""
-
-    delays_s = (0.0,)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """What a tenant's reviewed documents teach: to that tenant alone, and at once."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -26,6 +26,7 @@ from docmill.understanding.pooled import PooledCorrectionMaker
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.workers.pool import Pool
 from support.learning_steps import typed_page
+from support.scripted_steps import once
 
 RECEIPT = REGISTRY["receipt"]
 
@@ -73,18 +74,6 @@ def finder(service: Service, maker: Maker) -> CorrectionFinder:
 
 
 @pytest.fixture
-async def stranger(database_url: str) -> UUID:
-    tenant_id = new_id()
-    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as owner:
-        await owner.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Stranger')", [tenant_id])
-    return tenant_id
-
-
-async def _once(data: bytes) -> AsyncIterator[bytes]:
-    yield data
-
-
-@pytest.fixture
 def reviewed(service: Service) -> Reviewed:
     """Stores a receipt of which a person says the seller's name; its id."""
 
@@ -93,7 +82,7 @@ def reviewed(service: Service) -> Reviewed:
     ) -> UUID:
         whose = tenant_id or service.default_tenant_id
         accepted = await service.intake.accept(
-            _once(f"{number}".encode()), tenant_id=whose, file_name=f"{number}.txt"
+            once(f"{number}".encode()), tenant_id=whose, file_name=f"{number}.txt"
         )
         path = f"transcriptions/{new_id()}"
         await service.blobs.put_once(path, dumps(receipt(number)))

@@ -73,15 +73,6 @@ async def test_functions_with_anothers_rights_are_the_dispatchers_and_not_for_al
         assert await cur.fetchall() == [("docmill_dispatch", False)]
 
 
-@pytest.fixture
-async def stranger(database_url: str) -> UUID:
-    """Another tenant of the same installation."""
-    tenant_id = new_id()
-    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as owner:
-        await owner.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Stranger')", [tenant_id])
-    return tenant_id
-
-
 async def test_a_stranger_sees_nothing(service: Service, upload: Upload, stranger: UUID) -> None:
     accepted = await upload()
 
