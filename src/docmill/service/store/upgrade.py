@@ -1,7 +1,5 @@
 """Applying revisions with Alembic."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -35,17 +33,12 @@ def upgrade(database_url: str, revision: str = "head") -> None:
     # A lock of the transaction: one of the session would stay behind in a pooler's connection for ever.
     with translating_errors(), psycopg.connect(database_url) as guard:
         guard.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-        with _unwrapped(), engine.connect() as connection:
-            config.attributes["connection"] = connection
-            command.upgrade(config, revision)
-
-
-@contextmanager
-def _unwrapped() -> Generator[None]:
-    """Raise the wrapped errors instead of SQLAlchemy's."""
-    try:
-        yield
-    except DBAPIError as error:
-        if isinstance(error.orig, InsufficientPrivilege):
-            raise MisconfiguredError(f"the database user may not change the schema: {error.orig}") from error
-        raise error.orig or error from error
+        try:
+            with engine.connect() as connection:
+                config.attributes["connection"] = connection
+                command.upgrade(config, revision)
+        except DBAPIError as error:  # PostgreSQL's own error is raised instead of SQLAlchemy's
+            if isinstance(error.orig, InsufficientPrivilege):
+                message = f"the database user may not change the schema: {error.orig}"
+                raise MisconfiguredError(message) from error
+            raise error.orig or error from error
