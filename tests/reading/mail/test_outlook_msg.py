@@ -7,7 +7,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
-from docmill.reading import containers
+from docmill.reading.files import containers
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import FigureBlock, typeset
 from docmill.reading.mail import eml, mapi, outlook_msg

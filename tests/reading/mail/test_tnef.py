@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from docmill.errors import CorruptError
-from docmill.reading import containers
-from docmill.reading.files import file_types
+from docmill.reading.files import containers, file_types
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import typeset
 from docmill.reading.mail import mapi, tnef

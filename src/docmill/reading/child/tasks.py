@@ -15,9 +15,8 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.model.document import Embedded, Page, Part, Words
-from docmill.reading import containers
-from docmill.reading.containers import Member, MemberBatch
-from docmill.reading.files import file_types, passwords
+from docmill.reading.files import containers, file_types, passwords
+from docmill.reading.files.containers import Member, MemberBatch
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import READERS, Read
 from docmill.reading.images import image_file

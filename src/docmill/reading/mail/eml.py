@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
-from docmill.reading.containers import Member
+from docmill.reading.files.containers import Member
 from docmill.reading.files.file_types import MAIL_IN_BOX
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from urllib.parse import quote
 
 from docmill.errors import CorruptError
-from docmill.reading.containers import Member, with_clean_names
+from docmill.reading.files.containers import Member, with_clean_names
 from docmill.reading.formats import html, rtf
 from docmill.reading.formats.pictures import Album
 from docmill.reading.layout.typeset import Block, Paragraph, beside_text

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import olefile
 
 from docmill.errors import CorruptError, EncryptedError
-from docmill.reading.containers import Member
+from docmill.reading.files.containers import Member
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block
 from docmill.reading.mail import eml, mapi

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from docmill.errors import CorruptError
-from docmill.reading.containers import Member
+from docmill.reading.files.containers import Member
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block
 from docmill.reading.mail import mapi

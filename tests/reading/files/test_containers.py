@@ -8,9 +8,16 @@ from pathlib import Path
 import pytest
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
-from docmill.reading import containers
-from docmill.reading.containers import DAMAGED, EMPTY, ENCRYPTED, LINK, TOO_MUCH, UNKNOWN_PACKING, MemberBatch
-from docmill.reading.files import file_types
+from docmill.reading.files import containers, file_types
+from docmill.reading.files.containers import (
+    DAMAGED,
+    EMPTY,
+    ENCRYPTED,
+    LINK,
+    TOO_MUCH,
+    UNKNOWN_PACKING,
+    MemberBatch,
+)
 from docmill.reading.files.options import ReadingOptions
 
 OPTIONS = ReadingOptions()
