@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from docmill.schemas.document_types import DEFINITIONS
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.folding import token_texts
@@ -68,7 +69,12 @@ def _language_weights() -> dict[str, dict[str, float]]:
     """For each word its languages with their weights; a word of several languages says little of each."""
     languages: dict[str, set[str]] = {}
     for language in LANGUAGES:
-        phrases = (*language.labels.values(), *language.titles.values())
+        of_types = (
+            by_language.get(language.code, ())
+            for definition in DEFINITIONS.values()
+            for by_language in (definition.words.titles, *definition.words.labels.values())
+        )
+        phrases = (*language.labels.values(), *language.titles.values(), *of_types)
         words = {word for several in phrases for phrase in several for word in token_texts(phrase)}
         for word in words | set(language.common):
             if len(word) >= _SHORTEST_TELLING_WORD:
