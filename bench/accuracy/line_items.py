@@ -102,8 +102,8 @@ def items_of(data: Any, name: str) -> list[Item]:
 
 
 def is_printed(document: Document, item: Item) -> bool:
-    text = letters_and_digits(document.text)
-    return letters_and_digits(str(item.get("description", "")))[:12] in text
+    text = letters_and_digits(document.text)  # a name may go over lines beside other columns
+    return all(letters_and_digits(word) in text for word in str(item.get("description", "")).split())
 
 
 def table_rows(items: Sequence[Item], *, german: bool) -> list[list[str]]:

@@ -26,7 +26,7 @@ from docmill.schemas.outline import outline
 from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.corrections.fit import fit_layouts, fit_model, make_example
 from docmill.understanding.fields.analysis_cache import candidates_of
-from docmill.understanding.user_schemas.extractor import extract_user_schema, meanings_of, untaught
+from docmill.understanding.user_schemas.extractor import extract_user_schema, meanings_of, score_fields
 from docmill.understanding.user_schemas.schema_model import Example, SchemaModel
 
 FIELDS = {
@@ -87,7 +87,7 @@ def measure_untrained(
 
 
 def make_case(document: Document, schema: Schema, truth: Mapping[str, Any], score: Any) -> Case:
-    fields = untaught(candidates_of(document), meanings_of(outline(schema)))
+    fields = score_fields(candidates_of(document), meanings_of(outline(schema)))
     example = make_example(document, schema, truth)
     good: dict[str, NDArray[np.bool_]] = {}
     for path, field in fields.items():

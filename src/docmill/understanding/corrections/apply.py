@@ -28,7 +28,7 @@ from docmill.understanding.fields.features import layout_words
 from docmill.understanding.fields.findings import evidence_of
 from docmill.understanding.locate.searched_pages import Occurrence, SearchedPages
 from docmill.understanding.locate.values import MISREAD_LETTERS, find_text
-from docmill.understanding.user_schemas.extractor import findings, meanings_of, written
+from docmill.understanding.user_schemas.extractor import find_values, meanings_of, value_for_kind
 from docmill.understanding.user_schemas.schema_model import SAME_LAYOUT, SchemaModel, layout_likeness
 
 CONFIRMED = 0.995
@@ -103,8 +103,8 @@ def _with_learned_places(
     before = dict(leaves(read.data))
     better: dict[str, ValueWithEvidence | None] = {}
     model = SchemaModel(schema.name, layouts=(layout,))
-    for path, finding in findings(candidates, meanings, model).items():
-        value, proof = written(finding, meanings[path]), evidence_of(finding, candidates.layout)
+    for path, finding in find_values(candidates, meanings, model).items():
+        value, proof = value_for_kind(finding, meanings[path]), evidence_of(finding, candidates.layout)
         read_proof = read.evidence.get(path)
         is_as_sure = read_proof is not None and read_proof.confidence >= proof.confidence
         if value is not None and not (is_as_sure and is_same_value(value, before.get(path))):

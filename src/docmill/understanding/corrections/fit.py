@@ -21,7 +21,7 @@ from docmill.understanding.fields.features import best_features, layout_words
 from docmill.understanding.page.conventions import Conventions
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import find_amounts
-from docmill.understanding.user_schemas.extractor import meanings_of, untaught
+from docmill.understanding.user_schemas.extractor import meanings_of, score_fields
 from docmill.understanding.user_schemas.schema_model import (
     SAME_LAYOUT,
     Example,
@@ -67,7 +67,7 @@ def make_example(
     if paths is not None:
         meanings = {path: meaning for path, meaning in meanings.items() if path in paths}
     fields: dict[str, FieldExample] = {}
-    for path, field in untaught(candidates, meanings).items():
+    for path, field in score_fields(candidates, meanings).items():
         features = best_features(field, len(document.pages))
         chosen: list[int] = features.indices.tolist()
         keys = [field.candidates[index].key for index in chosen]

@@ -139,12 +139,7 @@ def _form_scores(meaning: FieldMeaning, candidates: Sequence[AnyCandidate]) -> N
                 for candidate in candidates
             ]
         case "code" | "name" | "text":
-            scores = [
-                _code_score(candidate) + _CODE_AS_TEXT * (meaning.form == "text")
-                if candidate.form == "code"
-                else _name_score(meaning, candidate)
-                for candidate in candidates
-            ]
+            scores = [_text_score(meaning, candidate) for candidate in candidates]
         case _:
             return np.zeros(len(candidates))
     return np.array(scores, np.float64)
@@ -170,12 +165,11 @@ def _money_scores(candidates: Sequence[AnyCandidate], *, is_total: bool) -> list
     return scores
 
 
-def _code_score(candidate: AnyCandidate) -> float:
-    score = 0.5 if len(str(candidate.key)) >= _LONG_CODE else -0.5
-    return score - 4 * candidate.plain + 0.6 * _is_upper(candidate) - 1.0 * ("/" in candidate.text)
-
-
-def _name_score(meaning: FieldMeaning, name: AnyCandidate) -> float:
+def _text_score(meaning: FieldMeaning, name: AnyCandidate) -> float:
+    if name.form == "code":
+        score = 0.5 if len(str(name.key)) >= _LONG_CODE else -0.5
+        score += -4 * name.plain + 0.6 * _is_upper(name) - 1.0 * ("/" in name.text)
+        return score + _CODE_AS_TEXT * (meaning.form == "text")
     text, previous, following = name.text, name.previous, name.following
     last_word = tokens(text)[-1].text
     of_forms = max(map(_share_of_form_words, name.spans))

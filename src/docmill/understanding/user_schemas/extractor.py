@@ -1,4 +1,4 @@
-"""Fields of any schema, offline: typed candidates, scored by the words around them and the field's own."""
+"""Fields of a user's schema, offline: typed candidates, scored by the words around them and of the field."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ STEP = StepTaken(
 
 
 def extract_user_schema(document: Document, schema: Schema, model: SchemaModel | None = None) -> Extraction:
-    """The fields of a schema of the user's own, offline. model: what was learned of it."""
+    """The fields of a user's schema, offline. model: its learned weights."""
     if not document.pages:
         return Extraction(
             document_type=schema.name, data=filled(schema.fields, {}), evidence={}, steps=(STEP,)
@@ -38,12 +38,13 @@ def extract_user_schema(document: Document, schema: Schema, model: SchemaModel |
     data: dict[str, Any] = {}
     evidence: dict[str, Evidence] = {}
     for path, finding in (
-        *findings(candidates, meanings, model).items(),
+        *find_values(candidates, meanings, model).items(),
         *list_findings(candidates, meanings),
     ):
-        meaning = meanings[re.sub(r"\[\d+\]", "[]", path)]
-        set_value(data, path.replace("[]", "[0]"), written(finding, meaning))
-        evidence[path.replace("[]", "[0]")] = evidence_of(finding, candidates.layout)
+        value = value_for_kind(finding, meanings[re.sub(r"\[\d+\]", "[]", path)])
+        if value is not None:
+            set_value(data, path.replace("[]", "[0]"), value)
+            evidence[path.replace("[]", "[0]")] = evidence_of(finding, candidates.layout)
     return Extraction(
         document_type=schema.name,
         data=filled(schema.fields, data),
@@ -57,17 +58,17 @@ def meanings_of(fields: Sequence[FieldOutline]) -> dict[str, FieldMeaning]:
     return {field.path: meaning_of(field) for field in fields}
 
 
-def findings(
+def find_values(
     candidates: Candidates, meanings: Mapping[str, FieldMeaning], model: SchemaModel | None = None
 ) -> dict[str, Finding]:
     """One value for each field that is no member of a list of objects."""
-    fields = untaught(candidates, meanings)
+    fields = score_fields(candidates, meanings)
     if model is not None:
         fields = model.rescored(fields, candidates.layout.document)
     return choose_values(fields, find_periods([field.meaning for field in fields.values()]))
 
 
-def untaught(candidates: Candidates, meanings: Mapping[str, FieldMeaning]) -> dict[str, Scored]:
+def score_fields(candidates: Candidates, meanings: Mapping[str, FieldMeaning]) -> dict[str, Scored]:
     """The candidates of each field that is no member of a list, with the scores of periods joined."""
     single = {path: meaning for path, meaning in meanings.items() if "[]." not in path}
     fields = {path: _scored_field(candidates, meaning) for path, meaning in single.items()}
@@ -83,7 +84,7 @@ def _scored_field(candidates: Candidates, meaning: FieldMeaning) -> Scored:
     return score_candidates(meaning, candidates)
 
 
-def written(finding: Finding, meaning: FieldMeaning) -> object:
+def value_for_kind(finding: Finding, meaning: FieldMeaning) -> object:
     """The value as the field's kind has it."""
     value = finding.value
     as_read = " ".join(span.text for span in finding.spans)

@@ -12,7 +12,7 @@ from docmill.understanding.fields.choosing import choose_values, find_periods
 from docmill.understanding.fields.findings import Finding
 from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, spelling_of
 from docmill.understanding.fields.scoring import Scored
-from docmill.understanding.user_schemas.extractor import untaught
+from docmill.understanding.user_schemas.extractor import score_fields
 
 
 def labelled_findings(candidates: Candidates, kind: DocumentType) -> dict[str, Finding]:
@@ -20,7 +20,7 @@ def labelled_findings(candidates: Candidates, kind: DocumentType) -> dict[str, F
     meanings = _meanings(kind)
     if not meanings:
         return {}
-    scored = untaught(candidates, meanings)
+    scored = score_fields(candidates, meanings)
     labels = {alias for meaning in meanings.values() for alias in meaning.aliases}
     fields = {
         path: _labelled(field, labels) if field.meaning.aliases else field for path, field in scored.items()
