@@ -26,7 +26,7 @@ LEGAL_FORMS = sorted(
 _FORMS_BY_WORD = {
     first: [form for form in LEGAL_FORMS if form[0] == first] for first in {form[0] for form in LEGAL_FORMS}
 }
-"""By their first word, the longest first."""
+"""Legal forms by their first word, the longest first."""
 _COMMON = frozenset(word for language in LANGUAGES for word in language.common)
 _REGIONS = frozenset(tuple(region.split()) for region in REGIONS)
 _LONGEST_REGION = max(map(len, _REGIONS))
@@ -73,7 +73,7 @@ _MOST_OF_IT = 0.75
 _INITIALS = 4
 _SENTENCE_WORDS = 4
 _LONGEST_CAPITAL_FORM = 3
-"""Forms of so many letters, such as SA or AG, are written in capitals; `co` and `ek` in prose are none."""
+"""Legal forms up to this length, such as SA or AG, count in capitals only: `co` and `ek` occur in prose."""
 _HOUSE_NUMBER = re.compile(r"\d{1,5}[a-z]?")
 _SUFFIXES = alternatives(word for words in _ADDRESSES for word in words.suffixes)
 _HOUSE_FIRST = re.compile(rf"^\W*\d{{1,5}}\s?[a-z]?(?:\s?(?:{_SUFFIXES}))?[\s,]+(?=[^\W\d_])")
@@ -81,38 +81,42 @@ _HOUSE_FIRST = re.compile(rf"^\W*\d{{1,5}}\s?[a-z]?(?:\s?(?:{_SUFFIXES}))?[\s,]+
 
 @dataclass(frozen=True, slots=True)
 class LineFeatures:
-    """Features of one segment. address: how many signs of an address it shows, weighed.
+    """Features of one segment, from which names and addresses are told.
 
-    legal: where a legal form ends, 0 if there is none. label: share of it that labels of other things take.
+    address_score: weighted sum of the street words and the house number. legal_form_end: the index at which
+    its legal form ends, such as `GmbH`; 0 without one. has_firm_word: a word of many business names stands
+    in it, such as `Hotel`. has_contact: a telephone number, a mail or a web address does. label_share: the
+    fraction of its characters in labels of other fields, such as `Invoice date`. has_value: it holds a date
+    or an amount.
     """
 
     segment: Segment
-    address: float
-    postcode: bool
-    region: bool
-    legal: int
-    firm: bool
-    contact: bool
-    label: float
-    registration: bool
-    value: bool
-    letters: int
+    address_score: float
+    has_postcode: bool
+    has_region: bool
+    legal_form_end: int
+    has_firm_word: bool
+    has_contact: bool
+    label_share: float
+    is_registration_number: bool
+    has_value: bool
+    letter_count: int
 
     @property
     def ends_address(self) -> bool:
-        """A postcode and town; `4120 Main Street` is not, though it looks like one."""
-        house_number = re.match(r"\W*\d+\s", self.segment.text) is not None and self.address >= _STREET
-        return self.postcode and not house_number
+        """True if it has a postcode and a town. `4120 Main Street` has not, though it looks so."""
+        house_number = re.match(r"\W*\d+\s", self.segment.text) is not None and self.address_score >= _STREET
+        return self.has_postcode and not house_number
 
     @property
-    def name_like(self) -> bool:
-        """It could be the name of somebody."""
-        if self.legal and not self.value:
+    def may_be_name(self) -> bool:
+        """True if it may be the name of a person or business."""
+        if self.legal_form_end and not self.has_value:
             return True
         return (
-            self.letters >= 3  # noqa: PLR2004 - fewer are initials or noise
-            and self.letters > 0.5 * len(self.segment.text.replace(" ", ""))
-            and not (self.contact or self.registration or self.value)
+            self.letter_count >= 3  # noqa: PLR2004 - fewer are initials or noise
+            and self.letter_count > 0.5 * len(self.segment.text.replace(" ", ""))
+            and not (self.has_contact or self.is_registration_number or self.has_value)
         )
 
 
@@ -134,21 +138,21 @@ def line_features(candidates: Candidates, segment: Segment) -> LineFeatures:
     amounts = find_amounts(text, misread=False)
     return LineFeatures(
         segment=segment,
-        address=_STREET * min(streets, 2) + 0.9 * (HOUSE.search(folded) is not None),
-        postcode=has_postcode(text),
-        region=not _REGIONS.isdisjoint(runs),
-        legal=legal_form_end(text),
-        firm=not FIRM_WORDS.isdisjoint(words),
-        contact=PHONE.search(folded) is not None or NET.search(folded) is not None,
-        label=sum(label.stop - label.start for label in labels) / max(1, len(text)),
-        registration=REGISTRATION.match(folded) is not None,
-        value=bool(find_dates(text)) or any(amount.has_cents or amount.currency for amount in amounts),
-        letters=sum(map(str.isalpha, text)),
+        address_score=_STREET * min(streets, 2) + 0.9 * (HOUSE.search(folded) is not None),
+        has_postcode=has_postcode(text),
+        has_region=not _REGIONS.isdisjoint(runs),
+        legal_form_end=legal_form_end(text),
+        has_firm_word=not FIRM_WORDS.isdisjoint(words),
+        has_contact=PHONE.search(folded) is not None or NET.search(folded) is not None,
+        label_share=sum(label.stop - label.start for label in labels) / max(1, len(text)),
+        is_registration_number=REGISTRATION.match(folded) is not None,
+        has_value=bool(find_dates(text)) or any(amount.has_cents or amount.currency for amount in amounts),
+        letter_count=sum(map(str.isalpha, text)),
     )
 
 
 def has_postcode(text: str) -> bool:
-    """True if something in it has the form of a postcode."""
+    """True if the text contains a postcode."""
     return POSTCODE.search(fold(text)) is not None
 
 
@@ -169,9 +173,9 @@ def legal_form_end(text: str) -> int:
 
 
 def is_name(text: str) -> bool:
-    """True if somebody may be called that. A legal form leaves no doubt.
+    """True if the text may be the name of a person or business; a legal form is enough.
 
-    Not streets, labels, sentences, titles of papers and what ends a bracket that it does not begin.
+    False for streets, labels, sentences, document titles and text that closes a bracket it did not open.
     """
     if legal_form_end(text):
         return True
@@ -188,7 +192,7 @@ def is_name(text: str) -> bool:
 
 
 def _is_street(folded: str, words: tuple[str, ...]) -> bool:
-    """True for a house number with a word of streets: `1 rue de la Banque`, `Hauptstr. 12`."""
+    """True for a street word with a house number: `1 rue de la Banque`, `Hauptstr. 12`."""
     streets = [word in STREET_WORDS or word.endswith(STREET_ENDS) for word in words]
     if _HOUSE_FIRST.match(folded) is not None and any(streets[1:]):
         return True
@@ -199,7 +203,7 @@ def _is_street(folded: str, words: tuple[str, ...]) -> bool:
 
 
 def _is_label(text: str) -> bool:
-    """True if labels of other things take most of it, or it is a register's name: `Reg. Merc. de Madrid`."""
+    """True if labels of other fields make up most of it, or it names a register: `Reg. Merc. de Madrid`."""
     labels = [label for label in LABELS.find(text) if _NOT_NAMED.intersection(label.meanings)]
     if labels and Concept.REGISTRATION_NUMBER in labels[0].meanings and labels[0].start <= 1:
         first = text[labels[0].start : labels[0].stop]

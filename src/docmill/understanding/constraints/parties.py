@@ -8,7 +8,7 @@ from rapidfuzz import fuzz
 
 from docmill.model.document import letters_and_digits
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
-from docmill.understanding.constraints.address_blocks import Block, blocks
+from docmill.understanding.constraints.address_blocks import Block, find_blocks
 from docmill.understanding.constraints.address_features import (
     LineFeatures,
     is_name,
@@ -47,7 +47,7 @@ _LABEL_SCORES: dict[Role, dict[Concept | None, float]] = {
 }
 """An advertiser is the customer, whoever buys the air time for it."""
 _DOUBTFUL = 0.4
-"""How far an identifier is believed whose checksum does not hold; the gate shows it to a person."""
+"""Probability of an identifier with a wrong checksum; the gate has a person check it."""
 _SAME_NAME = 88
 _NO_PARTY = 1.2
 _BOTTOM = 0.85
@@ -56,21 +56,21 @@ _NEAR_DOMAIN = 82
 _SHORTEST_DOMAIN = 4
 _LONELY = 1.5
 _LARGE = 1.3
-"""Print this many times as high as the page's usual text is large."""
+"""A name is large print from this height on, in heights of the page's usual text."""
 _CLEARLY = 0.3
-"""By so much must a label say more of one party than of the other."""
+"""Least difference of the labels' strengths that decides between the two parties."""
 _ADDRESSED = {
     False: (Concept.BUYER, Concept.ADVERTISER, Concept.SHIP_TO),
     True: (Concept.SELLER, Concept.SHIP_FROM),
 }
-"""The labels of those who do not write the paper, by whether the buyer writes it."""
+"""Labels of the parties that the document is sent to. Key: whether the buyer is its writer."""
 _FLUSH = 0.02
 _CONTACT_LINES = 7
-"""So many lines, with the gaps between them, below an address may say how to reach its owner."""
+"""Contacts stand at most this many lines below an address."""
 _NEAR_NAME = 0.12
-"""How far below a party's name, in pages, an identifier is still its own."""
+"""Largest distance below a party's name, in page heights, at which an identifier belongs to it."""
 _MOST_BLOCKS = 8
-"""Blocks of each role that are tried together."""
+"""Blocks per role of which all pairs are tried."""
 _HEAD_LINES = 20
 _NAME_LINES = 14
 _LONGEST_ADDRESS = 8
@@ -93,11 +93,11 @@ _HEAD_NOISE = re.compile(rf"^(?:{_GREETINGS}|\W)+\s*", re.IGNORECASE)
 def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
     """Names, addresses and VAT identifiers of seller and buyer.
 
-    A block that a label names is a party; of the others only those whose first line can be a name.
+    Blocks without a label are considered only if their first line may be a name.
     """
     named = [
         block
-        for block in blocks(candidates)
+        for block in find_blocks(candidates)
         if sum(map(str.isalpha, block.name.text)) > 1
         and (block.label is not None or is_name(block.name.text))
     ]
@@ -129,7 +129,7 @@ def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Fi
 
 
 def _same(block: Block, other: Block) -> bool:
-    """True if two blocks are of one party: by name, or since the name of one is a line of the other."""
+    """True if two blocks are of one party: their names match, or the name of one is a line of the other."""
     if block.name.segment.index in other.segments or other.name.segment.index in block.segments:
         return True
     return fuzz.ratio(_key(block), _key(other)) >= _SAME_NAME
@@ -162,7 +162,7 @@ class _PartyScorer:
         }
 
     def _is_contact(self, segment: Segment, block: Block) -> bool:
-        """True if a mail or web address is that of a party: it stands flush below its name and address."""
+        """True if a mail or web address belongs to a block: it stands flush below its name and address."""
         name = block.name.segment
         if segment.page_index != name.page_index or abs(segment.box.x0 - name.box.x0) > _FLUSH:
             return False
@@ -171,16 +171,19 @@ class _PartyScorer:
 
     def score(self, block: Block, role: Role) -> float:
         """The score of a block as the seller or the buyer."""
-        by_label = _LABEL_SCORES[role][block.label] * max(block.quality, 0.5)
+        by_label = _LABEL_SCORES[role][block.label] * max(block.label_quality, 0.5)
         if (role == "buyer") == self.buyer_writes:
             return by_label + self._writer_score(block)
         return by_label + self._addressed_score(block, self._blocks if role == "buyer" else ())
 
     def _writer_score(self, block: Block) -> float:
-        """Signs of the paper's owner: letterhead, sender line, footer, domain."""
+        """Score of the signs of the document's writer: letterhead, sender line, footer, domain."""
         size = block.name.segment.height / self._height
         score = (
-            2.0 * block.sender + 0.8 * block.legal + 0.4 * block.firm + 0.9 * (block.contact or block.taxed)
+            2.0 * block.is_sender_line
+            + 0.8 * block.has_legal_form
+            + 0.4 * block.has_firm_word
+            + 0.9 * (block.has_contact or block.has_tax_id)
         )
         score += (
             0.9 * (1 - block.top)
@@ -191,16 +194,16 @@ class _PartyScorer:
         return score + 2.0 * self._owns_domain(block) - self._noise(block)
 
     def _addressed_score(self, block: Block, others: Sequence[Block]) -> float:
-        """Signs of who the paper is sent to: a plain address in the upper part, below a sender line."""
+        """Score of the signs of the addressee: a plain address in the upper part, below a sender line."""
         score = (
             1.4 * bool(block.address)
-            + 0.3 * block.legal
+            + 0.3 * block.has_legal_form
             + 0.8 * (block.top < _TOP)
             - 1.2 * (block.top > _BOTTOM)
         )
-        score -= 2.5 * block.sender + 1.0 * block.contact + 2.0 * self._owns_domain(block)
+        score -= 2.5 * block.is_sender_line + 1.0 * block.has_contact + 2.0 * self._owns_domain(block)
         below_sender = any(
-            other.sender
+            other.is_sender_line
             and 0 < block.top - other.top < 8 * self._height
             and abs(block.name.segment.box.x0 - other.name.segment.box.x0) < 0.05  # noqa: PLR2004 - a window of an envelope
             for other in others
@@ -211,7 +214,7 @@ class _PartyScorer:
     def _noise(self, block: Block) -> float:
         words = block.name.text.split()
         digits = sum(map(str.isdecimal, block.name.text))
-        alone = len(words) == 1 and not block.label and not block.legal and not block.address
+        alone = len(words) == 1 and not block.label and not block.has_legal_form and not block.address
         return 0.25 * max(0, len(words) - 6) + 0.3 * digits + 1.0 * alone
 
     def _owns_domain(self, block: Block) -> bool:
@@ -232,15 +235,18 @@ def _party(
     start, stop = _trimmed(chosen.name.text)
     name = Span(chosen.name.segment, chosen.name.start + start, chosen.name.start + stop)
     yield f"{role}.name", Finding(cleaned(name.text, plain=candidates.plain), (name,), share)
-    if role == "buyer" and chosen.number is not None:
-        yield "customer_number", Finding(chosen.number.text.strip(), (chosen.number,), share)
+    if role == "buyer" and chosen.customer_number is not None:
+        yield (
+            "customer_number",
+            Finding(chosen.customer_number.text.strip(), (chosen.customer_number,), share),
+        )
     spans = chosen.address
     if not spans:
         spans = next((block.address for block, _ in scored if block.address and _same(block, chosen)), ())
     # A department or a person may stand before the street.
     for index, span in enumerate(spans):
         line = line_features(candidates, span.segment)
-        if line.address > 0 or line.postcode:
+        if line.address_score > 0 or line.has_postcode:
             spans = spans[index:]
             break
     if spans:
@@ -251,7 +257,7 @@ def _party(
 def _vat_ids(
     candidates: Candidates, seller: Block | None, buyer: Block | None, *, writer: str
 ) -> Iterator[tuple[str, Finding]]:
-    """VAT identifiers of both: the writer's, unless one stands below the buyer's name or says so.
+    """VAT identifiers of both parties: an identifier is that of the party named near it, else the writer's.
 
     Not that of a place which goods go to or come from.
     """
@@ -267,7 +273,7 @@ def _vat_ids(
 
 
 def _owner(vat_id: Candidate[str], seller: Block | None, buyer: Block | None) -> str | None:
-    """The role whose label or name stands with it; None if neither does."""
+    """The role whose label or name stands near the identifier; None without one."""
     buyers = _strength(vat_id, Concept.BUYER, Concept.CUSTOMER_NUMBER)
     sellers = _strength(vat_id, Concept.SELLER)
     if abs(buyers - sellers) > _CLEARLY:
@@ -316,21 +322,27 @@ def _shop_name(head: Sequence[LineFeatures], *, plain: bool) -> Finding | None:
     options: list[tuple[float, tuple[Span, ...], str]] = []
     for index, line in enumerate(head[:_NAME_LINES]):
         text = line.segment.text
-        if not line.name_like or is_title(text):
+        if not line.may_be_name or is_title(text):
             continue
-        score = 3.0 - 0.35 * index + 3.2 * bool(line.legal) + 0.6 * line.firm - 4.0 * line.label
-        if not line.legal:
-            score -= 1.6 * line.address + 2.0 * (line.postcode or line.region)
-        score -= 1.5 * (line.letters < 5)  # noqa: PLR2004 - too short for most names
+        score = (
+            3.0
+            - 0.35 * index
+            + 3.2 * bool(line.legal_form_end)
+            + 0.6 * line.has_firm_word
+            - 4.0 * line.label_share
+        )
+        if not line.legal_form_end:
+            score -= 1.6 * line.address_score + 2.0 * (line.has_postcode or line.has_region)
+        score -= 1.5 * (line.letter_count < 5)  # noqa: PLR2004 - too short for most names
         score -= 1.0 * (line.segment.confidence < 0.75)  # noqa: PLR2004 - logos are often misread
         score -= 1.5 * text.islower()
         span = Span(line.segment, *_trimmed(text))
         options.append((score, (span,), span.text))
         above = head[index - 1] if index else None
-        if above is None or not line.legal or above.legal or not above.name_like:
+        if above is None or not line.legal_form_end or above.legal_form_end or not above.may_be_name:
             continue
         # The name began on the line above if this one is little more than a legal form.
-        short = len(text[: line.legal].replace(" ", "")) <= _SHORT_NAME
+        short = len(text[: line.legal_form_end].replace(" ", "")) <= _SHORT_NAME
         if short or above.segment.text.rstrip().endswith(("&", "-", ",")):
             first = Span(above.segment, _trimmed(above.segment.text)[0], len(above.segment.text))
             options.append((score + 0.6, (first, span), f"{first.text} {span.text}"))
@@ -342,16 +354,23 @@ def _shop_name(head: Sequence[LineFeatures], *, plain: bool) -> Finding | None:
 
 
 def _shop_address(candidates: Candidates, head: Sequence[LineFeatures]) -> Finding | None:
-    """The run of lines with the most signs of an address."""
+    """Find the run of lines with the most signs of an address."""
     scores: list[float] = []
     follows_comma = False
     for index, line in enumerate(head):
         text = line.segment.text.rstrip()
-        score = (-0.5 if line.name_like else -0.9) + line.address + 1.5 * line.postcode + 1.3 * line.region
-        score -= 4.0 * (line.value or line.registration) + 3.0 * (line.contact and not line.address)
-        score -= 4.0 * line.label + 2.5 * bool(line.legal)
+        score = (
+            (-0.5 if line.may_be_name else -0.9)
+            + line.address_score
+            + 1.5 * line.has_postcode
+            + 1.3 * line.has_region
+        )
+        score -= 4.0 * (line.has_value or line.is_registration_number) + 3.0 * (
+            line.has_contact and not line.address_score
+        )
+        score -= 4.0 * line.label_share + 2.5 * bool(line.legal_form_end)
         score += 0.5 * text.endswith(",") + 0.3 * ("," in text[:-1]) + 0.9 * follows_comma
-        score -= 2 * (not line.letters and not line.postcode)
+        score -= 2 * (not line.letter_count and not line.has_postcode)
         scores.append(score - 0.05 * index)
         follows_comma = text.endswith(",")
     runs = [

@@ -1,4 +1,4 @@
-"""Parties in forms: a heading such as `Seller`, and below it lines such as `Name: ...`, `Address: ...`."""
+"""Parties in forms: a heading such as `Seller` with lines such as `Name: ...` and `Address: ...` below it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,65 +10,70 @@ from docmill.understanding.page.layout import Segment, Sheet, Span
 from docmill.understanding.text.folding import token_texts
 from docmill.understanding.vocabulary import NUMBER_WORDS, Concept
 
-_PAIR = re.compile(r"^\W*((?:[^\s:]+\s+){0,4}[^\s:]*[^\W\d_][^\s:]*)\s?:(?!//)\s*")
+_LABEL = re.compile(r"^\W*((?:[^\s:]+\s+){0,4}[^\s:]*[^\W\d_][^\s:]*)\s?:(?!//)\s*")
 """A label of at most five words and a colon."""
-_NEXT_PAIR = re.compile(r"(?:\s+[-\u2013/|]|[,;])\s+[^\W\d_][^:]{1,30}:")
+_NEXT_LABEL = re.compile(r"(?:\s+[-\u2013/|]|[,;])\s+[^\W\d_][^:]{1,30}:")
+"""A further label on the same line, as in `ID: 4711 - GLN: 98765`."""
 _MOST_LINES = 10
 _GAP = 3.0
-"""Text heights between two lines of one form."""
+"""Largest gap between two lines of a form, in text heights."""
 _INDENT = 0.04
-"""How far left of its heading, in page widths, a form may begin."""
-_BESIDE = 0.02
-_FLUSH = 0.1
+"""Largest distance, in page widths, by which a form may begin left of its heading."""
+_COLUMN_TOLERANCE = 0.02
+"""Left edges that differ less, in page widths, are of one column."""
+_HEADING_COLUMN = 0.1
+"""A line that begins less than this right of the heading, in page widths, is in the form's first column."""
 
 
 class Form(NamedTuple):
-    """The values below a party's heading. pairs: labels with values stand there."""
+    """The values below a party's heading. has_labels: whether any of its lines has a label."""
 
     name: Span | None
     address: tuple[Span, ...]
-    number: Span | None
-    pairs: bool
+    customer_number: Span | None
+    has_labels: bool
 
 
 def is_pair(text: str) -> bool:
     """True if a text is a label with a colon, alone or before its value."""
-    return _PAIR.match(text) is not None
+    return _LABEL.match(text) is not None
 
 
 def is_salutation(text: str) -> bool:
-    """True if a line stands before a name and is not of it, such as `Herrn`."""
+    """True if a line is only a form of address, such as `Herrn`, and the name follows."""
     return len(SALUTATIONS.find(text)) == 1 and _is_only(SALUTATIONS, text)
 
 
 def is_name_label(text: str) -> bool:
-    """True if a text says that a name follows, and not whose."""
+    """True if a text is a label for any party's name, such as `Name`."""
     return _is_only(NAMES, text)
 
 
 def _is_only(phrases: Phrases[str], text: str) -> bool:
-    """True if a text is one of the phrases and nothing behind it."""
+    """True if a text is one of the phrases and nothing else."""
     first = next(iter(phrases.find(text)), None)
     return first is not None and first.start == 0 and not any(map(str.isalnum, text[first.stop :]))
 
 
 def read_form(candidates: Candidates, sheet: Sheet, heading: Segment, others: Sequence[Segment]) -> Form:
-    """The form below a heading. others: the headings of other parties, where it ends."""
+    """Read the form below a heading. others: the headings of other parties, at which it ends."""
     name: Span | None = None
     number: Span | None = None
     address: list[Span] = []
     in_address = False
-    pairs = list(_pairs(sheet, heading, others))
-    for label, value in pairs:
+    lines = list(_read_lines(sheet, heading, others))
+    for label, value in lines:
         if value is None:
             continue
         if not label:
-            # A line goes on with an address where it begins where that begins.
-            in_address = in_address and abs(value.segment.box.x0 - address[0].segment.box.x0) < _BESIDE
-            is_flush = value.segment.box.x0 - heading.box.x0 < _FLUSH
+            # A line without a label continues an address if their left edges match.
+            in_address = (
+                in_address and abs(value.segment.box.x0 - address[0].segment.box.x0) < _COLUMN_TOLERANCE
+            )
+            is_first_column = value.segment.box.x0 - heading.box.x0 < _HEADING_COLUMN
             if in_address:
                 address.append(value)
-            elif name is None and is_flush and not is_salutation(value.text):
+            elif name is None and is_first_column and not is_salutation(value.text):
                 name = value
             continue
         meanings = {
@@ -83,26 +88,27 @@ def read_form(candidates: Candidates, sheet: Sheet, heading: Segment, others: Se
         elif number is None and (
             Concept.CUSTOMER_NUMBER in meanings or (words and NUMBER_WORDS.issuperset(words))
         ):
-            # Without the next label and its value, as in `ID: 4711 - GLN: 98765`.
-            match = _NEXT_PAIR.search(value.text)
+            # The value ends before a further label on the same line.
+            match = _NEXT_LABEL.search(value.text)
             number = value._replace(stop=value.start + match.start()) if match else value
-    return Form(name, tuple(address), number, any(label for label, _ in pairs))
+    return Form(name, tuple(address), number, any(label for label, _ in lines))
 
 
-def _pairs(sheet: Sheet, heading: Segment, others: Sequence[Segment]) -> Iterator[tuple[str, Span | None]]:
-    """The lines below a heading up to the next or a gap: the label, empty if there is none, and the rest.
+def _read_lines(
+    sheet: Sheet, heading: Segment, others: Sequence[Segment]
+) -> Iterator[tuple[str, Span | None]]:
+    """Yield the label and the value of each line below a heading, up to the next heading or a gap.
 
-    They begin below the heading or go on with a value; others are of another column.
+    The label is empty if the line has none. Lines that begin neither below the heading nor in the column of
+    the values are of another part of the page.
     """
     bottom = heading.middle + heading.height / 2
-    beside = [
-        other.box.x0 for other in others if other.line == heading.line and other.box.x0 > heading.box.x1
-    ]
-    right = min(beside, default=1.0)
+    edges = [other.box.x0 for other in others if other.line == heading.line and other.box.x0 > heading.box.x1]
+    right = min(edges, default=1.0)
     stop = min((other.middle for other in others if other.middle > bottom), default=1.0)
     rows: dict[int, list[Segment]] = {}
     for segment in sheet.segments:
-        across = heading.box.x0 - _INDENT <= segment.box.x0 < right - _BESIDE
+        across = heading.box.x0 - _INDENT <= segment.box.x0 < right - _COLUMN_TOLERANCE
         if across and bottom < segment.middle < stop:
             rows.setdefault(segment.line, []).append(segment)
     columns = [heading.box.x0]
@@ -110,23 +116,23 @@ def _pairs(sheet: Sheet, heading: Segment, others: Sequence[Segment]) -> Iterato
     count = 0
     for row in sorted(rows.values(), key=lambda row: row[0].middle):
         row.sort(key=lambda segment: segment.box.x0)
-        if row[0].box.x0 - heading.box.x0 < _FLUSH:
+        if row[0].box.x0 - heading.box.x0 < _HEADING_COLUMN:
             columns.extend(segment.box.x0 for segment in row[1:2])
-        elif not any(abs(row[0].box.x0 - column) < _BESIDE for column in columns):
+        elif not any(abs(row[0].box.x0 - column) < _COLUMN_TOLERANCE for column in columns):
             continue
         count += 1
         if count > _MOST_LINES or row[0].box.y0 - last > _GAP * sheet.text_height:
             return
         last = max(segment.box.y1 for segment in row)
-        yield _pair(row)
+        yield _read_line(row)
 
 
-def _pair(row: Sequence[Segment]) -> tuple[str, Span | None]:
+def _read_line(row: Sequence[Segment]) -> tuple[str, Span | None]:
     first, text = row[0], row[0].text
     if len(row) > 1 and row[1].text.startswith(":"):
         start = len(row[1].text) - len(row[1].text.lstrip(": "))
         return text, Span(row[1], start, len(row[1].text))
-    match = _PAIR.match(text)
+    match = _LABEL.match(text)
     if match is None:
         return "", Span(first, 0, len(text))
     if match.end() < len(text):

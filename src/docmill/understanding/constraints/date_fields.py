@@ -1,4 +1,4 @@
-"""The dates of a document: issued, due, delivered, and the period."""
+"""The date fields of a document: issue, due and delivery date, the ends of its period, and the time."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -14,16 +14,17 @@ from docmill.understanding.text.dates import MISREAD_TIME, clock_time
 from docmill.understanding.vocabulary import Concept
 
 _START, _END = built_in_meaning("period_start"), built_in_meaning("period_end")
-_LINKED = 1.6
-"""Score that being written as one period adds to each of its ends."""
+_RANGE_BONUS = 1.6
+"""Score added to each end of a period that is written as one, such as `01.03. - 31.03.`."""
 _LONGEST_PERIOD = timedelta(days=800)
-_IN_PERIOD = -1.5
-_IN_TERMS = 4.0
-"""The score of a due date that a sentence on payment gives."""
+_PERIOD_PENALTY = -1.5
+"""Added to the score of an issue date that is an end of a period."""
+_DEADLINE_SCORE = 4.0
+"""Least score of a due date by which a sentence asks for payment."""
 
 
 def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
-    """All date fields; a period first, since its ends are not other dates."""
+    """Find all date fields, by path. The ends of a period are seldom other dates as well."""
     findings: dict[str, Finding] = dict(_period(candidates.dates))
     meaning = built_in_meaning("issue_date", document_type)
     scored: list[tuple[Candidate[date], float]] = []
@@ -31,7 +32,7 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
         segment = candidate.segment
         by_label = meaning.score(candidate.clues)
         score = max(by_label, meaning.unlabelled + min(by_label, 0))
-        score += _IN_PERIOD * bool(candidate.role)
+        score += _PERIOD_PENALTY * bool(candidate.role)
         score += 0.8 * (MISREAD_TIME.search(segment.text[candidate.stop :]) is not None)
         score -= 0.06 * min(index, 15) + 0.4 * segment.middle + 0.5 * min(2, segment.page_index)
         scored.append((candidate, score))
@@ -47,8 +48,8 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
                 is_early = issued and isinstance(issued.value, date) and candidate.value < issued.value
                 if candidate.role or is_early:
                     continue
-                if _ends_payment_terms(candidates, candidate):
-                    score = max(score, _IN_TERMS)
+                if _is_payment_deadline(candidates, candidate):
+                    score = max(score, _DEADLINE_SCORE)
             scored.append((candidate, max(score, 0.0)))
         finding = best(scored, null=meaning.null)
         if finding is not None:
@@ -56,8 +57,8 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
     return findings
 
 
-def _ends_payment_terms(candidates: Candidates, candidate: Candidate[date]) -> bool:
-    """True if the sentence around a date asks for payment by it: `ist am 06.12.2013 fällig`."""
+def _is_payment_deadline(candidates: Candidates, candidate: Candidate[date]) -> bool:
+    """True if the sentence around a date asks for payment by that day: `ist am 06.12.2013 fällig`."""
     segment, at = candidate.segment, candidate.stop
     text = segment.text
     if is_payable_by(text[: candidate.start]):
@@ -70,7 +71,7 @@ def _ends_payment_terms(candidates: Candidates, candidate: Candidate[date]) -> b
 
 
 def _period(all_dates: list[Candidate[date]]) -> Iterator[tuple[str, Finding]]:
-    """The pair of dates most likely a period."""
+    """Find the pair of dates that is most likely the period."""
     pairs = sorted(_pairs(all_dates), key=lambda pair: -pair[2])
     if not pairs or pairs[0][2] <= 2 * _START.null:
         return
@@ -83,12 +84,12 @@ def _period(all_dates: list[Candidate[date]]) -> Iterator[tuple[str, Finding]]:
 
 
 def _pairs(all_dates: list[Candidate[date]]) -> Iterator[tuple[Candidate[date], Candidate[date], float]]:
-    """The pairs written as one period, and those labelled as start and end, with their scores."""
+    """Yield pairs of dates that are written as one period or labelled as its ends, with their scores."""
     for start, end in pairwise(all_dates):
         if start.role == "start" and end.role == "end" and start.value <= end.value:
-            # The label speaks for both ends; the start's own label is the nearest.
-            score = 2 * max(0.0, _START.score(start.clues)) + 2 * _LINKED
-            yield start, end, score - _lateness(start)
+            # One label counts for both ends; it stands nearest to the start.
+            score = 2 * max(0.0, _START.score(start.clues)) + 2 * _RANGE_BONUS
+            yield start, end, score - _position_penalty(start)
     ends = [end for end in all_dates if end.clues.get(Concept.PERIOD_END) and not end.role]
     for start in all_dates:
         if start.role or not start.clues.get(Concept.PERIOD_START):
@@ -97,15 +98,16 @@ def _pairs(all_dates: list[Candidate[date]]) -> Iterator[tuple[Candidate[date], 
             if timedelta(0) <= end.value - start.value <= _LONGEST_PERIOD:
                 distance = abs(end.segment.index - start.segment.index)
                 score = _START.score(start.clues) + _END.score(end.clues)
-                yield start, end, score - 0.02 * min(distance, 50) - _lateness(start)
+                yield start, end, score - 0.02 * min(distance, 50) - _position_penalty(start)
 
 
-def _lateness(candidate: Candidate[date]) -> float:
+def _position_penalty(candidate: Candidate[date]) -> float:
+    """Penalty for a date that stands low on its page or on a later page."""
     return 0.5 * candidate.segment.middle + 0.8 * min(2, candidate.segment.page_index)
 
 
 def time_of_day(candidates: Candidates, issued: Finding | None) -> Iterator[tuple[str, Finding]]:
-    """The time printed with the issue date, on its line or the next ones, or after a label."""
+    """Find the time of day behind the issue date or on the two lines before and after it."""
     if issued is None:
         return
     segment = issued.spans[0].segment
@@ -118,7 +120,7 @@ def time_of_day(candidates: Candidates, issued: Finding | None) -> Iterator[tupl
         if abs(other.line - segment.line) <= 2 and other is not segment  # noqa: PLR2004 - lines around the date
     ]
     for rank, span in enumerate([*near, *around]):
-        match = MISREAD_TIME.search(span.text)  # what stands before it, as in `201818:08:38`, is the date's
+        match = MISREAD_TIME.search(span.text)  # in `201818:08:38` the first digits belong to the date
         if match and (":" in match[0] or rank < len(near)):
             where = Span(span.segment, span.start + match.start(), span.start + match.end())
             yield "time", Finding(clock_time(match), (where,), 0.95 if rank < len(near) else 0.8)
