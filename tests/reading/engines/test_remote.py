@@ -13,7 +13,13 @@ from PIL import Image
 from docmill.errors import CorruptError, DocmillError, NetworkError, UnauthorizedError
 from docmill.model.document import Page
 from docmill.reading.engines.engine import PageRequest
-from docmill.reading.engines.remote import PageImage, RemoteCaller, RemoteReader, page_from_answer, turn_of
+from docmill.reading.engines.remote import (
+    PageImage,
+    RemoteCaller,
+    RemoteReader,
+    build_upright_page,
+    find_upright_turn,
+)
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.ocr.page import RecognisedLines
 from docmill.resilience.time_limits import Slots, TimeLimit
@@ -36,9 +42,9 @@ class Elsewhere:
         self.outcomes = list(outcomes)
         self.drawn: list[PageImage] = []
 
-    async def recognise(self, drawn: PageImage) -> RecognisedLines:
+    async def recognise(self, image: PageImage) -> RecognisedLines:
         outcome = self.outcomes[len(self.drawn)]
-        self.drawn.append(drawn)
+        self.drawn.append(image)
         if isinstance(outcome, DocmillError):
             raise outcome
         return outcome
@@ -222,9 +228,9 @@ def test_a_page_is_turned_until_its_text_is_upright(turn: int) -> None:
         width, height = height, width
     drawn = PageImage(b"", width, height, width / 2, height / 2, 90)
 
-    page = page_from_answer(seen("Invoice", corners=corners), drawn, 1, "elsewhere")
+    page = build_upright_page(seen("Invoice", corners=corners), drawn, 1, "elsewhere")
 
-    assert turn_of(seen("Invoice", corners=corners)) == turn
+    assert find_upright_turn(seen("Invoice", corners=corners)) == turn
     assert page.rotation == (90 + turn) % 360
     assert (page.width_pt, page.height_pt) == (200, 100)
     assert page.words.boxes[0].tolist() == pytest.approx([0.1, 0.1, 0.3, 0.2])
@@ -234,5 +240,7 @@ def test_most_of_the_text_decides_which_way_up_it_is() -> None:
     upside_down = np.roll(BOX, 2, axis=0)
     found = RecognisedLines(["Invoice", "x"], np.stack([upside_down, BOX]), np.ones(2, np.float32))
 
-    assert turn_of(found) == 180
-    assert turn_of(RecognisedLines([], np.zeros((0, 4, 2), np.float32), np.zeros(0, np.float32))) == 0
+    assert find_upright_turn(found) == 180
+    assert (
+        find_upright_turn(RecognisedLines([], np.zeros((0, 4, 2), np.float32), np.zeros(0, np.float32))) == 0
+    )

@@ -244,8 +244,8 @@ class Typist:
         self.lines = list(lines)
         self.asked = 0
 
-    async def transcribe(self, drawn: PageImage) -> Transcript:
-        del drawn
+    async def transcribe(self, image: PageImage) -> Transcript:
+        del image
         self.asked += 1
         return Transcript(
             self.lines, Usage(input_tokens=9, output_tokens=4, model="own", cost=Decimal("0.3"))
@@ -295,8 +295,8 @@ class Twice:
         self.readings = [first, second]
         self.drawn: list[PageImage] = []
 
-    async def transcribe(self, drawn: PageImage) -> Transcript:
-        self.drawn.append(drawn)
+    async def transcribe(self, image: PageImage) -> Transcript:
+        self.drawn.append(image)
         usage = Usage(input_tokens=9, output_tokens=4, model="own", cost=Decimal("0.3"))
         return Transcript(self.readings[len(self.drawn) - 1], usage)
 

@@ -44,7 +44,7 @@ Message: TypeAlias = Any
 """One of Google's messages, whose types are made at run time."""
 
 
-def parse_answer(document: Message, drawn: PageImage) -> RecognisedLines:
+def parse_answer(document: Message, image: PageImage) -> RecognisedLines:
     """The words of an answer, in pixels of the picture sent. Raises BadModelOutputError."""
     if len(document.pages) != 1:
         raise BadModelOutputError(f"Document AI answered with {len(document.pages)} pages for one")
@@ -74,7 +74,7 @@ def parse_answer(document: Message, drawn: PageImage) -> RecognisedLines:
     places = np.array(corners, np.float64).reshape(-1, 4, 2)
     if not np.isfinite(places).all() or not all(math.isfinite(score) for score in scores):
         raise BadModelOutputError("Document AI answered with places that are no numbers")
-    places = _in_sent_picture(places, page, drawn)
+    places = _in_sent_picture(places, page, image)
     return RecognisedLines(
         texts, places.astype(np.float32), np.clip(np.array(scores, np.float32), 0, 1, dtype=np.float32)
     )
@@ -90,12 +90,12 @@ def _places(polygon: Message, dimension: Message) -> list[tuple[float, float]]:
     raise BadModelOutputError("Document AI answered with a word that stands nowhere")
 
 
-def _in_sent_picture(corners: NDArray[np.float64], page: Message, drawn: PageImage) -> NDArray[np.float64]:
+def _in_sent_picture(corners: NDArray[np.float64], page: Message, image: PageImage) -> NDArray[np.float64]:
     """Corners in the picture that we sent: Document AI straightens pictures before it reads them."""
     if not page.transforms:
         if not (page.dimension.width > 0 and page.dimension.height > 0):
             raise BadModelOutputError("Document AI answered with a page without size")
-        scale = (drawn.width_px / page.dimension.width, drawn.height_px / page.dimension.height)
+        scale = (image.width_px / page.dimension.width, image.height_px / page.dimension.height)
         return corners * np.array(scale)
     matrix = np.eye(3)
     for transform in page.transforms:  # affine or projective, as OpenCV keeps it
@@ -188,15 +188,15 @@ class DocumentAiEngine:
         self._client: Any = None
         logging.getLogger("google").setLevel(logging.WARNING)  # at finer levels it logs the content
 
-    async def recognise(self, drawn: PageImage) -> RecognisedLines:
+    async def recognise(self, image: PageImage) -> RecognisedLines:
         """See `RemoteEngine.recognise`."""
-        if len(drawn.jpeg) > MAX_BYTES:
+        if len(image.jpeg) > MAX_BYTES:
             raise TooLargeError(
                 "the page's picture is too large for Document AI; set image.max_dimension_px lower"
             )
         request = _types.ProcessRequest(
             name=self._processor.name,
-            raw_document=_types.RawDocument(content=drawn.jpeg, mime_type="image/jpeg"),
+            raw_document=_types.RawDocument(content=image.jpeg, mime_type="image/jpeg"),
             field_mask=FieldMask(paths=FIELDS),
             skip_human_review=True,
         )
@@ -205,7 +205,7 @@ class DocumentAiEngine:
             answer = await client.process_document(request, retry=None, timeout=self._limit_s)
         # Without Google's wrapping, which makes every look into the answer slow.
         plain = _types.ProcessResponse.pb(answer).document
-        return await asyncio.to_thread(parse_answer, plain, drawn)
+        return await asyncio.to_thread(parse_answer, plain, image)
 
     async def close(self) -> None:
         """Close the connection."""

@@ -1,4 +1,4 @@
-"""Remote engines: a page's picture is sent, and the page is made from the answer."""
+"""Remote engines: the picture of a page is sent, and the page is built from the answer."""
 
 import io
 import logging
@@ -29,9 +29,14 @@ from docmill.workers.pool import Pool
 
 JPEG_QUALITY = 92
 
+log = logging.getLogger(__name__)
+
+_Result = TypeVar("_Result")
+_Arguments = TypeVarTuple("_Arguments")
+
 
 class PageImage(NamedTuple):
-    """A page's picture to be sent. jpeg: upright as its file states; rotation: as in `Page`."""
+    """Picture of a page for a remote engine. jpeg: turned as the file states. rotation: as in `Page`."""
 
     jpeg: bytes
     width_px: int
@@ -42,67 +47,69 @@ class PageImage(NamedTuple):
 
 
 class PreprocessedImage(NamedTuple):
-    """A page's preprocessed picture to be sent. drawn: the picture in its own pixels, points of the page.
+    """Preprocessed picture of a page, to be sent to a remote engine.
 
-    matrix: shape (3, 3), from its pixels to those of the picture that `draw_image` gives, both as they lie.
+    image: its size in pixels is that of the preprocessed picture, its size in points that of the page.
+    matrix: shape (3, 3), transforms pixels of the preprocessed picture, before any turn, to those of
+    `draw_image`.
     """
 
-    drawn: PageImage
+    image: PageImage
     matrix: NDArray[np.float64]
 
 
 def draw_image(source: tasks.Source, media_type: str, number: int, options: ReadingOptions) -> PageImage:
-    """The picture of page `number`. Raises CorruptError, TooLargeError."""
-    return _encoded(tasks.draw_picture(source, media_type, number, options))
+    """Draw page `number`. Raises CorruptError, TooLargeError."""
+    return _encode_picture(tasks.draw_picture(source, media_type, number, options))
 
 
 def draw_preprocessed_image(
     source: tasks.Source, media_type: str, number: int, options: ReadingOptions, turn: int = 0
 ) -> PreprocessedImage:
-    """The preprocessed picture of page `number`, turned clockwise. Raises CorruptError, TooLargeError."""
+    """Draw and preprocess page `number`. turn: degrees clockwise. Raises CorruptError, TooLargeError."""
     picture = tasks.draw_picture(source, media_type, number, options)
-    better = preprocess_picture(picture.pixels)
+    cleaned = preprocess_picture(picture.pixels)
     return PreprocessedImage(
-        _encoded(picture._replace(pixels=turn_picture(better.pixels, turn))), better.matrix
+        _encode_picture(picture._replace(pixels=turn_picture(cleaned.pixels, turn))), cleaned.matrix
     )
 
 
-def _encoded(picture: Picture) -> PageImage:
+def _encode_picture(picture: Picture) -> PageImage:
     file = io.BytesIO()
     Image.fromarray(picture.pixels).save(file, "JPEG", quality=JPEG_QUALITY)
     _, width_pt, height_pt, rotation = picture
     return PageImage(file.getvalue(), picture.width_px, picture.height_px, width_pt, height_pt, rotation)
 
 
-def page_from_preprocessed(
-    recognised: RecognisedLines, improved: PreprocessedImage, drawn: PageImage, number: int, engine: str
+def build_page_from_preprocessed(
+    recognised: RecognisedLines, preprocessed: PreprocessedImage, image: PageImage, number: int, engine: str
 ) -> tasks.Recognition:
-    """Build the page from lines recognised in the preprocessed picture; also that picture, upright.
+    """Build the page from lines recognised in its preprocessed picture, which is returned with it, upright.
 
-    drawn: the picture as it was before; boxes are those of the page as displayed.
+    image: the picture before preprocessing, to whose pixels the boxes are mapped back.
     """
-    corners = map_back(recognised.corners, improved.matrix)
-    page = page_from_answer(replace(recognised, corners=corners), drawn, number, engine)
-    return tasks.Recognition(page, encode_preprocessed(improved, turn_of(recognised)))
+    corners = map_back(recognised.corners, preprocessed.matrix)
+    page = build_upright_page(replace(recognised, corners=corners), image, number, engine)
+    return tasks.Recognition(page, encode_preprocessed(preprocessed, find_upright_turn(recognised)))
 
 
-def encode_preprocessed(improved: PreprocessedImage, turn: int = 0) -> KeptScan | None:
-    """The preprocessed picture as it is kept, turned clockwise."""
-    with Image.open(io.BytesIO(improved.drawn.jpeg)) as image:
+def encode_preprocessed(preprocessed: PreprocessedImage, turn: int = 0) -> KeptScan | None:
+    """Encode the preprocessed picture for storage; None if it is too large. turn: degrees clockwise."""
+    with Image.open(io.BytesIO(preprocessed.image.jpeg)) as image:
         return encode_scan(turn_picture(np.asarray(image, np.uint8), turn))
 
 
-def page_from_answer(recognised: RecognisedLines, drawn: PageImage, number: int, engine: str) -> Page:
+def build_upright_page(recognised: RecognisedLines, image: PageImage, number: int, engine: str) -> Page:
     """Build the page from recognised lines, turned so that its text is upright."""
-    turn = turn_of(recognised)
-    lying = turn_corners(recognised.corners, turn, width_px=drawn.width_px, height_px=drawn.height_px)
-    corners = np.roll(lying, -turn // 90, axis=-2)  # they began with the text's own top left before, too
+    turn = find_upright_turn(recognised)
+    lying = turn_corners(recognised.corners, turn, width_px=image.width_px, height_px=image.height_px)
+    corners = np.roll(lying, -turn // 90, axis=-2)  # each line still begins with the top left of its text
     upright = replace(recognised, corners=corners, turn=turn)
-    return replace(build_page(upright, PictureSize(*drawn[1:]), number), engine=engine)
+    return replace(build_page(upright, PictureSize(*image[1:]), number), engine=engine)
 
 
-def turn_of(recognised: RecognisedLines) -> int:
-    """Degrees clockwise, a multiple of 90, after which most of the text is upright."""
+def find_upright_turn(recognised: RecognisedLines) -> int:
+    """Find the turn that makes most of the text upright, in degrees clockwise, a multiple of 90."""
     lengths = np.array([len(text) for text in recognised.texts])
     if not lengths.size:
         return 0
@@ -112,17 +119,11 @@ def turn_of(recognised: RecognisedLines) -> int:
     return int(-np.bincount(quarters, weights=lengths[long], minlength=4).argmax() * 90) % 360
 
 
-log = logging.getLogger(__name__)
-
-_Result = TypeVar("_Result")
-_Arguments = TypeVarTuple("_Arguments")
-
-
 class RemoteEngine(Protocol):
-    """Recognises pictures somewhere else."""
+    """Recognises text with places in pictures, by a remote service."""
 
-    async def recognise(self, drawn: PageImage) -> RecognisedLines:
-        """The lines or words in a picture, in its pixels. Ends soon when it is cancelled.
+    async def recognise(self, image: PageImage) -> RecognisedLines:
+        """Recognise the lines or words of a picture, with places in pixels. Ends soon when it is cancelled.
 
         Raises any TransientError, SetupError or DocumentError.
         """
@@ -130,52 +131,57 @@ class RemoteEngine(Protocol):
 
 
 class Transcript(NamedTuple):
-    """The lines of a page, and their cost."""
+    """The text lines of a page, and the cost of their transcription."""
 
     lines: list[str]
     usage: Usage
 
 
 class Transcriber(Protocol):
-    """Transcribes a picture without places."""
+    """Recognises text without places in pictures, by a remote service."""
 
-    async def transcribe(self, drawn: PageImage) -> Transcript:
-        """The lines, top to bottom. Raises any TransientError, SetupError or DocumentError."""
+    async def transcribe(self, image: PageImage) -> Transcript:
+        """Transcribe the lines, top to bottom. Raises any TransientError, SetupError or DocumentError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteCaller:
-    """Services for readers of remote engines: pages are drawn and arranged in the pool."""
+    """The steps that both readers of remote engines share: they run in the pool, within limits.
+
+    guard: around every call of the service. slots: limit how many pages are read at the same time.
+    """
 
     pool: Pool
     options: ReadingOptions
     guard: Guard
     slots: Slots
 
-    async def drawn(self, request: PageRequest) -> PageImage:
-        """The picture of a page. Raises CorruptError, TooLargeError, TimeLimitError, CrashedError."""
-        return await self.in_child(
+    async def draw_page(self, request: PageRequest) -> PageImage:
+        """Draw the page. Raises CorruptError, TooLargeError, TimeLimitError, CrashedError."""
+        return await self.run_in_child(
             draw_image, request.source, request.media_type, request.number, self.options
         )
 
-    async def preprocessed(self, request: PageRequest, turn: int = 0) -> PreprocessedImage:
-        """The preprocessed picture of a page, turned clockwise. Raises what `drawn` raises."""
+    async def draw_preprocessed(self, request: PageRequest, turn: int = 0) -> PreprocessedImage:
+        """Draw and preprocess the page. turn: degrees clockwise. Raises what `draw_page` raises."""
         arguments = (request.source, request.media_type, request.number, self.options, turn)
         return await self.pool.run(draw_preprocessed_image, *arguments, limit_s=self.options.ocr_limit_s)
 
-    async def in_child(self, function: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:
+    async def run_in_child(
+        self, function: Callable[[*_Arguments], _Result], *arguments: *_Arguments
+    ) -> _Result:
         """Run the function in a process of the pool. Raises TimeLimitError, CrashedError."""
         return await self.pool.run(function, *arguments, limit_s=self.options.render_limit_s)
 
-    def reads_well(self, page: Page) -> bool:
-        """True if the page's quality needs no second reading."""
+    def is_read_well(self, page: Page) -> bool:
+        """True if the page is read well enough that no second reading is needed."""
         return page.quality >= self.options.quality_threshold
 
-    async def better(self, first: Page, again: Awaitable[Recognition], request: PageRequest) -> Page:
-        """Choose between a page and its reading in the preprocessed picture, which is kept with the page.
+    async def choose_better(self, first: Page, again: Awaitable[Recognition], request: PageRequest) -> Page:
+        """Choose the better of a page and its second reading, whose preprocessed picture is then kept.
 
-        A second reading that fails costs nothing of the first.
+        If the second reading fails, the first one stays.
         """
         try:
             second, picture = await again
@@ -200,38 +206,39 @@ class RemoteReader:
         self._caller = caller
 
     async def read(self, request: PageRequest, so_far: Page | None) -> Page:
-        """See `PageReader.read`. A page that is read badly is preprocessed and asked about once more."""
+        """See `PageReader.read`. A page that is read badly is preprocessed and sent a second time."""
         del so_far
         caller = self._caller
         async with caller.slots.taken():
-            drawn = await caller.drawn(request)
-            recognised = await self._ask(drawn)
-        drawn = drawn._replace(jpeg=b"")
-        page = await caller.in_child(page_from_answer, recognised, drawn, request.number, self.name)
-        # Without any confidence the better of two readings cannot be told.
+            image = await caller.draw_page(request)
+            recognised = await self._ask(image)
+        image = image._replace(jpeg=b"")
+        page = await caller.run_in_child(build_upright_page, recognised, image, request.number, self.name)
+        # Without confidences two readings cannot be compared.
         is_unscored = bool(recognised.texts) and not recognised.scores.any()
-        if caller.reads_well(page) or is_unscored:
+        if caller.is_read_well(page) or is_unscored:
             return page
-        return await caller.better(page, self._read_again(request, drawn), request)
+        return await caller.choose_better(page, self._read_again(request, image), request)
 
-    async def _ask(self, drawn: PageImage) -> RecognisedLines:
+    async def _ask(self, image: PageImage) -> RecognisedLines:
         async with self._caller.guard():
-            return await self._engine.recognise(drawn)
+            return await self._engine.recognise(image)
 
-    async def _read_again(self, request: PageRequest, drawn: PageImage) -> Recognition:
+    async def _read_again(self, request: PageRequest, image: PageImage) -> Recognition:
         caller = self._caller
         async with caller.slots.taken():
-            improved = await caller.preprocessed(request)
-            recognised = await self._ask(improved.drawn)
-        return await caller.in_child(
-            page_from_preprocessed, recognised, improved, drawn, request.number, self.name
+            preprocessed = await caller.draw_preprocessed(request)
+            recognised = await self._ask(preprocessed.image)
+        return await caller.run_in_child(
+            build_page_from_preprocessed, recognised, preprocessed, image, request.number, self.name
         )
 
 
 class TranscribingReader:
-    """`PageReader` by a transcriber, which gives lines without places: these come from a local engine.
+    """`PageReader` by a transcriber, whose lines get their places from a local engine.
 
-    local: asked first, where no engine has been. budget: US dollars that a document may cost.
+    local: reads the page first, unless an earlier engine found words on it. budget: in US dollars, for a
+    document.
     """
 
     def __init__(
@@ -253,41 +260,41 @@ class TranscribingReader:
     async def read(self, request: PageRequest, so_far: Page | None) -> Page:
         """See `PageReader.read`. Raises TooLargeError once the document has cost its budget.
 
-        A page on which the two readings hardly agree is preprocessed and asked about once more, as long as
-        the budget lasts.
+        A page on which the two readings hardly agree is preprocessed and sent a second time, as long as the
+        budget lasts.
         """
         caller = self._caller
         local = so_far if so_far is not None and len(so_far.words) else await self._local.read(request, None)
         async with caller.slots.taken():
             self._check_budget(request)
-            drawn = await caller.drawn(request)
-            lines = await self._ask(drawn, request)
-        page = await caller.in_child(align_lines, lines, local, self.name)
+            image = await caller.draw_page(request)
+            lines = await self._ask(image, request)
+        page = await caller.run_in_child(align_lines, lines, local, self.name)
         is_blank = not lines and not len(local.words)
-        if caller.reads_well(page) or is_blank or self._is_spent(request):
+        if caller.is_read_well(page) or is_blank or self._is_budget_spent(request):
             return page
-        turn = (local.rotation - drawn.rotation) % 360
-        return await caller.better(page, self._read_again(request, local, turn), request)
+        turn = (local.rotation - image.rotation) % 360
+        return await caller.choose_better(page, self._read_again(request, local, turn), request)
 
-    async def _ask(self, drawn: PageImage, request: PageRequest) -> list[str]:
+    async def _ask(self, image: PageImage, request: PageRequest) -> list[str]:
         async with self._caller.guard():
-            reading = await self._transcriber.transcribe(drawn)
+            reading = await self._transcriber.transcribe(image)
         request.meter.add(reading.usage)
         return reading.lines
 
     async def _read_again(self, request: PageRequest, local: Page, turn: int) -> Recognition:
-        """Read the preprocessed picture, turned like the local page."""
+        """Transcribe the preprocessed picture, turned like the local page."""
         caller = self._caller
         async with caller.slots.taken():
             self._check_budget(request)
-            improved = await caller.preprocessed(request, turn)
-            lines = await self._ask(improved.drawn, request)
-        page = await caller.in_child(align_lines, lines, local, self.name)
-        return Recognition(page, await caller.in_child(encode_preprocessed, improved))
+            preprocessed = await caller.draw_preprocessed(request, turn)
+            lines = await self._ask(preprocessed.image, request)
+        page = await caller.run_in_child(align_lines, lines, local, self.name)
+        return Recognition(page, await caller.run_in_child(encode_preprocessed, preprocessed))
 
-    def _is_spent(self, request: PageRequest) -> bool:
+    def _is_budget_spent(self, request: PageRequest) -> bool:
         return max(request.meter.usage.cost, spent().cost) >= self._budget
 
     def _check_budget(self, request: PageRequest) -> None:
-        if self._is_spent(request):
+        if self._is_budget_spent(request):
             raise TooLargeError(f"the document has cost its budget of ${self._budget}; raise llm.budget_usd")

@@ -29,9 +29,9 @@ class VisionModel:
         self._model = model
         self._settings = ModelSettings(max_tokens=MAX_TOKENS, temperature=0, timeout=limit_s)
 
-    async def transcribe(self, drawn: PageImage) -> Transcript:
+    async def transcribe(self, image: PageImage) -> Transcript:
         """See `Transcriber.transcribe`."""
-        picture = BinaryContent(drawn.jpeg, media_type="image/jpeg")
+        picture = BinaryContent(image.jpeg, media_type="image/jpeg")
         request = ModelRequest(parts=[UserPromptPart([REQUEST, picture])], instructions=INSTRUCTIONS)
         with translated(self._model.model_name, "page", otherwise="read it with another engine"):
             answer = await model_request(self._model, [request], model_settings=self._settings)
