@@ -52,6 +52,7 @@ def pay_grid(paper: Paper, sheet: PaySheet) -> None:
     paper.line(20, y + 2, 190, y + 2, colour=GREY)
     y = pairs(paper, [_sum(sheet, "net_pay")], at=(20, y + 8), width=170, size=12, strong_last=True)
     paper.text(20, y + 8, f"IBAN {iban.format(_values(sheet)['iban'])}", size=9)
+    paper.text(20, 280, say.label("pay_note"), size=7.5, colour=GREY)
 
 
 def pay_columns(paper: Paper, sheet: PaySheet) -> None:
@@ -72,6 +73,7 @@ def pay_columns(paper: Paper, sheet: PaySheet) -> None:
     paper.box(108, y + 14, 86, 12, fill=PALE)
     pairs(paper, [_sum(sheet, "net_pay")], at=(110, y + 21), width=82, size=11, strong_last=True)
     paper.text(18, y + 40, f"IBAN: {iban.format(_values(sheet)['iban'])}", size=9)
+    paper.text(105, 282, say.label("pay_note"), size=7.5, align="center")
 
 
 def pay_lines(paper: Paper, sheet: PaySheet) -> None:
@@ -99,3 +101,4 @@ def pay_lines(paper: Paper, sheet: PaySheet) -> None:
         paper.text(25, y, f"{label}:" if label else "", size=9, face="mono")
         paper.text(92, y, value, size=9, face="mono")
         y += 5.2
+    paper.text(25, y + 8, say.label("pay_note"), size=8, face="mono")
