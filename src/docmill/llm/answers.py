@@ -56,24 +56,25 @@ def usage_of(answer: ModelResponse, price: Price | None = None) -> Usage:
 
 
 @contextmanager
-def translated(name: str, what: str, *, otherwise: str) -> Generator[None]:
+def translated(name: str, content: str, *, remedy: str) -> Generator[None]:
     """Raise the providers' errors as `docmill.errors`, without their messages, which may quote the document.
 
-    name: of the model. what: was sent to it. otherwise: what a person can do if the model refuses that.
+    name: of the model. content: the kind of content sent, such as `page`. remedy: advice for a person if
+    the model refuses it.
     """
     try:
         yield
     except exceptions.ContentFilterError as error:
-        raise AiContentBlockedError(f"the model refuses the {what}; {otherwise}") from error
+        raise AiContentBlockedError(f"the model refuses the {content}; {remedy}") from error
     except exceptions.ModelAPIError as error:
-        raise _translate(error, name, what, otherwise) from error
+        raise _translate(error, name, content, remedy) from error
     except exceptions.UnexpectedModelBehavior as error:
         raise BadModelOutputError(f"the model {name!r} answered with something that is no text") from error
     except exceptions.UserError as error:
         raise MisconfiguredError(f"the model {name!r} cannot be asked so; look at its settings") from error
 
 
-def _translate(error: exceptions.ModelAPIError, name: str, what: str, otherwise: str) -> DocmillError:
+def _translate(error: exceptions.ModelAPIError, name: str, content: str, remedy: str) -> DocmillError:
     wait_s: float | None = getattr(error, "retry_after", None)
     translation: DocmillError
     match error:
@@ -86,9 +87,9 @@ def _translate(error: exceptions.ModelAPIError, name: str, what: str, otherwise:
                 f"the provider has no model {name!r}; name another in the settings"
             )
         case exceptions.ModelContextWindowExceededError():
-            translation = ContextTooLongError(f"the {what} does not fit the model {name!r}")
+            translation = ContextTooLongError(f"the {content} does not fit the model {name!r}")
         case exceptions.ModelRequestRejectedError():
-            translation = ValidationError(f"the provider of {name!r} refuses the {what}; {otherwise}")
+            translation = ValidationError(f"the provider of {name!r} refuses the {content}; {remedy}")
         case exceptions.ModelRateLimitError():
             message = f"the provider of {name!r} asks to slow down"
             translation = RateLimitedError(message, retry_after_s=wait_s)
@@ -96,7 +97,7 @@ def _translate(error: exceptions.ModelAPIError, name: str, what: str, otherwise:
             message = f"the quota at the provider of {name!r} is used up"
             translation = AiQuotaError(message, retry_after_s=wait_s)
         case exceptions.ModelTimeoutError():
-            translation = TimeLimitError(f"the model {name!r} took too long for a {what}")
+            translation = TimeLimitError(f"the model {name!r} took too long for a {content}")
         case exceptions.ModelConnectionError():
             translation = NetworkError(f"the provider of {name!r} cannot be reached")
         case _:

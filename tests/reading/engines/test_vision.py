@@ -228,7 +228,7 @@ async def test_nobody_there_is_a_matter_of_the_network() -> None:
     ],
 )
 def test_what_a_provider_says_has_its_error(refusal: Exception, error: type[DocmillError]) -> None:
-    with pytest.raises(error), translated("m", "page", otherwise="give up"):
+    with pytest.raises(error), translated("m", "page", remedy="give up"):
         raise refusal
 
 

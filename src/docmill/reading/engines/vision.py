@@ -33,7 +33,7 @@ class VisionModel:
         """See `Transcriber.transcribe`."""
         picture = BinaryContent(image.jpeg, media_type="image/jpeg")
         request = ModelRequest(parts=[UserPromptPart([REQUEST, picture])], instructions=INSTRUCTIONS)
-        with translated(self._model.model_name, "page", otherwise="read it with another engine"):
+        with translated(self._model.model_name, "page", remedy="read it with another engine"):
             answer = await model_request(self._model, [request], model_settings=self._settings)
         if answer.finish_reason == "content_filter":
             raise AiContentBlockedError("the model refuses the page; read it with another engine")

@@ -33,22 +33,22 @@ from docmill.resilience.spending import Meter
 from docmill.resilience.time_limits import Guard, Slots
 
 TOOL = "answer"
-OTHERWISE = "enter the fields by hand, or choose another model"
-BAD_JSON = "That was no JSON object of the schema. Answer again, with the JSON object and nothing else."
+REMEDY = "enter the fields by hand, or choose another model"
+REPROMPT = "That was no JSON object of the schema. Answer again, with the JSON object and nothing else."
 MAX_TOKENS = 8192
-TRIES = 2
-"""How often a model is asked whose answer has another form."""
+MAX_ATTEMPTS = 2
+"""A model is asked this many times before an answer of the wrong form is an error."""
 PAUSES_S = (0.5, 2.0)
-"""Before each repeated call of a provider that is busy or fails; then the document waits in the queue."""
+"""Pauses before repeated calls of a provider that is busy or fails. The document is tried again after them."""
 LONGEST_PAUSE_S = 10.0
-"""If the provider asks for a longer pause, the document waits in the queue."""
+"""If the provider asks for a longer pause, the document is tried again later."""
 
 Answer = Mapping[str, Any]
 Pause = Callable[[float], Awaitable[None]]
 
 
 class Prompt(NamedTuple):
-    """A question to a model. schema: of the JSON object that it must answer with."""
+    """A prompt for a model. schema: JSON Schema of the answer."""
 
     instructions: str
     content: Sequence[str | BinaryContent]
@@ -59,9 +59,10 @@ class Prompt(NamedTuple):
 class ModelClient:
     """A model, and the limits for calling it.
 
-    guard: around every call, see `breaker.guarded`. sees: whether it may be shown pictures.
-    output: how its answer is bound to the schema; most servers of one's own know `native` best. price: None
-    for the usual one. limit_s: of one call.
+    guard: circuit breaker around every call, see `breaker.guarded`. slots: limit concurrent calls.
+    output: the way in which the model is made to follow the schema; `native` suits most self-hosted servers.
+    sees: whether pictures may be sent to it. price: None for the provider's list price.
+    limit_s: time limit of one call. pause: sleeps, in seconds.
     """
 
     model: Model
@@ -79,18 +80,19 @@ class ModelClient:
         return self.model.model_name
 
     async def ask(self, prompt: Prompt, meter: Meter) -> Answer:
-        """The model's answer. Its cost is counted even if it cannot be used.
+        """Ask the model, and count the cost of each answer.
 
-        Raises BadModelOutputError if its second answer has a wrong form, too, and what `translated` raises.
+        An answer of the wrong form is sent back to the model. Raises BadModelOutputError if its last answer
+        has the wrong form, and what `translated` raises.
         """
         parts: list[UserPromptPart | ToolReturnPart] = [UserPromptPart(list(prompt.content))]
         messages: list[ModelMessage] = []
-        for _ in range(TRIES):
+        for _ in range(MAX_ATTEMPTS):
             messages.append(ModelRequest(parts=parts, instructions=prompt.instructions))
             response = await self._call(messages, prompt.schema)
             meter.add(usage_of(response, self.price))
             if response.finish_reason == "content_filter":
-                raise AiContentBlockedError(f"the model {self.name!r} refuses the document; {OTHERWISE}")
+                raise AiContentBlockedError(f"the model {self.name!r} refuses the document; {REMEDY}")
             call = next((part for part in response.parts if isinstance(part, ToolCallPart)), None)
             answer = _parse_answer(response, call)
             if answer is not None and (
@@ -99,11 +101,11 @@ class ModelClient:
                 return answer
             messages.append(response)
             # Providers want the reply to a tool call as its result.
-            parts = [UserPromptPart(BAD_JSON)]
+            parts = [UserPromptPart(REPROMPT)]
             if call is not None:
                 result = ToolReturnPart(
                     tool_name=call.tool_name,
-                    content=BAD_JSON,
+                    content=REPROMPT,
                     tool_call_id=call.tool_call_id,
                     outcome="retried",
                 )
@@ -111,14 +113,14 @@ class ModelClient:
         raise BadModelOutputError(f"the model {self.name!r} does not answer in the form asked for")
 
     async def _call(self, messages: Sequence[ModelMessage], schema: Mapping[str, Any]) -> ModelResponse:
-        """One answer; a provider that is busy or fails is called again after a pause."""
+        """Call the model; a provider that is busy or fails is called again after a pause."""
         settings = ModelSettings(max_tokens=MAX_TOKENS, temperature=0, timeout=self.limit_s)
         parameters = self._parameters(schema)
         pauses_s = iter(PAUSES_S)
         while True:
             try:
                 async with self.slots.taken(), self.guard():
-                    with translated(self.name, "document", otherwise=OTHERWISE):
+                    with translated(self.name, "document", remedy=REMEDY):
                         return await model_request(
                             self.model,
                             messages,
@@ -142,7 +144,10 @@ class ModelClient:
 
 
 def _pause_before_retry(error: TransientError, usual_s: float | None) -> float | None:
-    """The pause in seconds before the same call; None for a later attempt. usual_s: None at the end."""
+    """The pause in seconds before the call is repeated; None if it is not repeated now.
+
+    usual_s: the next of `PAUSES_S`, None if all were used.
+    """
     if usual_s is None or not error.attempted:
         return None
     if error.retry_after_s is not None:
@@ -151,7 +156,10 @@ def _pause_before_retry(error: TransientError, usual_s: float | None) -> float |
 
 
 def _parse_answer(response: ModelResponse, call: ToolCallPart | None) -> Answer | None:
-    """The JSON object of an answer, also one with words or a code fence around; None if there is none."""
+    """Parse the JSON object of an answer, with or without text around it; None if there is none.
+
+    call: the tool call of the answer, if it made one.
+    """
     text = response.text or ""
     if call is not None:
         text = call.args if isinstance(call.args, str) else json.dumps(call.args)
