@@ -39,7 +39,7 @@ MAX_TOKENS = 8192
 MAX_ATTEMPTS = 2
 """A model is asked this many times before an answer of the wrong form is an error."""
 PAUSES_S = (0.5, 2.0)
-"""Pauses before repeated calls of a provider that is busy or fails. The document is tried again after them."""
+"""Pauses before repeated calls of a provider that is busy or fails. Then the document is tried again."""
 LONGEST_PAUSE_S = 10.0
 """If the provider asks for a longer pause, the document is tried again later."""
 
