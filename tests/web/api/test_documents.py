@@ -8,6 +8,7 @@ import httpx
 import psycopg
 import pytest
 
+from docmill.schemas.document_types import DEFINITIONS
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 
@@ -150,6 +151,17 @@ async def test_the_list_can_be_filtered(client: httpx.AsyncClient, add: Add, fin
     ]:
         found = (await client.get(f"/api/v1/documents?{query}")).json()["documents"]
         assert [document["id"] for document in found] == [str(expected)]
+
+
+async def test_the_list_can_be_filtered_by_every_document_type(client: httpx.AsyncClient) -> None:
+    schema = (await client.get("/api/v1/openapi.json")).json()
+    parameters = schema["paths"]["/api/v1/documents"]["get"]["parameters"]
+    (kinds,) = (one["schema"]["anyOf"][0] for one in parameters if one["name"] == "document_type")
+
+    answers = [await client.get("/api/v1/documents", params={"document_type": kind}) for kind in DEFINITIONS]
+
+    assert kinds["enum"] == list(DEFINITIONS)
+    assert {answer.status_code for answer in answers} == {200}
 
 
 @pytest.mark.parametrize("query", ["state=lost", "document_type=poem", "limit=0", "after=x"])
