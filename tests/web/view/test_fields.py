@@ -36,7 +36,7 @@ def test_what_matters_and_is_missing_shows_as_not_found() -> None:
         ("issue_date", "Not found", "low"),
         ("gross_total", "Not found", "low"),
     ]
-    assert (shown.to_check, shown.checked_percent) == (3, 0)
+    assert (shown.to_check_count, shown.trusted_percent) == (3, 0)
 
 
 def test_a_document_of_no_known_type_shows_what_it_has() -> None:
@@ -72,7 +72,7 @@ def test_values_of_an_own_schema_stand_in_its_order() -> None:
 def test_nothing_read_is_nothing_to_check() -> None:
     shown = build_values_view(None, None, None, [])
 
-    assert (shown.every, shown.to_check, shown.checked_percent) == ([], 0, 100)
+    assert (shown.all_fields, shown.to_check_count, shown.trusted_percent) == ([], 0, 100)
 
 
 def test_a_failed_check_of_a_cell_marks_the_cell() -> None:

@@ -87,7 +87,7 @@ class DocumentView:
     @property
     def failed_checks(self) -> list[tuple[Failure, Field | None]]:
         """The failed checks and the first field of each, without those shown at their field alone."""
-        fields = {field.path: field for field in self.values.every}
+        fields = {field.path: field for field in self.values.all_fields}
         checks = [
             (failure, next((fields[path] for path in failure.fields if path in fields), None))
             for failure in without_repeats(self.failures)
@@ -186,7 +186,7 @@ def document_view(
         sheet_height=height,
         transcript=transcript,
         values=values,
-        boxes=_build_boxes(values.every, choice.page, height),
+        boxes=_build_boxes(values.all_fields, choice.page, height),
         failures=failures,
         result=result,
         reviewed=reviewed,

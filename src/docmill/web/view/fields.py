@@ -1,4 +1,4 @@
-"""View of the values: each with its confidence, its problems, its place on the page and its reviews."""
+"""View of the values: each with its confidence, its failed checks, its place on the page and its reviews."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,20 +14,25 @@ from docmill.schemas.registry import REGISTRY
 from docmill.service.review.review import shown
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.store.reviews import WHOLE, Action, ReviewRow
-from docmill.web.view.words import FIELDS, ITEM, NUMERIC_COLUMNS, PAYMENT_METHODS, TABLES, place_name
+from docmill.web.view.words import FIELDS, ITEM, NUMERIC_COLUMNS, PAYMENT_METHODS, TABLES, value_name
 
 SURE = 0.9
+"""Least confidence of a value that is shown as sure."""
 UNSURE = 0.7
+"""Least confidence of a value that is shown as unsure; below it, the confidence is low."""
 
 Certainty = Literal["confirmed", "sure", "unsure", "low", "invalid"]
+"""Confirmed by a person, three grades of confidence, or invalid since a check failed."""
 _LINE_CHARACTERS = 38
 """Characters that fit into one line of the panel."""
 
-_UNMEASURED: dict[MatchKind, str] = {"computed": "Computed", "embedded": "From the XML"}
+_WITHOUT_CONFIDENCE: dict[MatchKind, str] = {"computed": "Computed", "embedded": "From the XML"}
+"""Values of which no confidence is shown, and the text in its place."""
 
-_CONFIDENCE = "confidence"
-_REPEATED_BY: Mapping[str, str] = {"sum": "BR-CO-15"}
-"""A check, and the more exact one that reports the same fault."""
+_CONFIDENCE_CHECK = "confidence"
+"""The check that fails where the confidence of a critical field is low."""
+_MORE_EXACT_CHECK: Mapping[str, str] = {"sum": "BR-CO-15"}
+"""By check, the more exact one that reports the same fault."""
 
 _ACTIONS: dict[Action, str] = {
     "confirm": "Confirmed",
@@ -39,7 +44,7 @@ _ACTIONS: dict[Action, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ReviewEntry:
-    """One line of a value's history. value: empty where the words say it all."""
+    """One line of a value's history. value: shown behind the words, or empty."""
 
     words: str
     value: str
@@ -50,8 +55,8 @@ class ReviewEntry:
 class FieldReviewView:
     """The reviews of one value.
 
-    status: what counts now, in a word or two; empty if every review was undone. change: how that differs from
-    the value that was read. past: newest first.
+    status: the outcome, such as `Corrected`; empty if every review was undone. change: a sentence on what was
+    read before, or empty. past: all reviews, newest first.
     """
 
     status: str
@@ -67,7 +72,7 @@ class Field:
     """One value as shown.
 
     path: as in evidence. percent: the confidence, None for a value that is missing, was computed or came in
-    an XML. problems: the failed checks on it. review: its reviews by people.
+    an XML. problems: the messages of its failed checks. review: its reviews by people.
     """
 
     path: str
@@ -96,7 +101,7 @@ class Field:
 
     @property
     def is_reviewed(self) -> bool:
-        """True if a person's review of it counts."""
+        """True if a person reviewed it and did not undo that."""
         return bool(self.review and self.review.status)
 
     @property
@@ -106,16 +111,20 @@ class Field:
 
     @property
     def reason(self) -> str:
-        """The reason for this value where the document alone does not give one; empty once it is reviewed."""
+        """The earlier reviews that decided this value, in words; empty without any or once reviewed."""
         return self.evidence.reason if self.evidence and not self.is_reviewed else ""
 
     @property
     def confidence_text(self) -> str:
-        """The confidence in words."""
+        """The text in the place of the confidence: a percentage, or why there is none."""
         if self.review and self.review.status:
             return self.review.status
         if self.percent is None:
-            return _UNMEASURED.get(self.evidence.match, "") if self.value and self.evidence else "Not found"
+            return (
+                _WITHOUT_CONFIDENCE.get(self.evidence.match, "")
+                if self.value and self.evidence
+                else "Not found"
+            )
         return f"{self.percent} %"
 
 
@@ -154,25 +163,25 @@ class ValuesView:
     missing: Sequence[tuple[str, str]] = ()
 
     @property
-    def every(self) -> list[Field]:
-        """Fields and the cells of tables."""
+    def all_fields(self) -> list[Field]:
+        """The fields, then the cells of the tables."""
         return [*self.fields, *(cell for table in self.tables for cell in table.cells)]
 
     @property
-    def to_check(self) -> int:
+    def to_check_count(self) -> int:
         """The number of values that a person should check."""
-        return sum(value.is_open for value in self.every)
+        return sum(value.is_open for value in self.all_fields)
 
     @property
-    def unreviewed(self) -> int:
-        """The number of values without a review."""
-        return sum(value.certainty != "confirmed" for value in self.every)
+    def unreviewed_count(self) -> int:
+        """The number of values that no person has confirmed or corrected."""
+        return sum(value.certainty != "confirmed" for value in self.all_fields)
 
     @property
-    def checked_percent(self) -> int:
-        """The share of values that need no person."""
-        count = len(self.every)
-        return 100 if not count else round(100 * (count - self.to_check) / count)
+    def trusted_percent(self) -> int:
+        """The share of values that no person should check, in percent."""
+        count = len(self.all_fields)
+        return 100 if not count else round(100 * (count - self.to_check_count) / count)
 
 
 def element_id(path: str) -> str:
@@ -188,9 +197,9 @@ def build_values_view(
     reviews: Mapping[str, FieldReviewView] = NO_REVIEWS,
     schema: Schema | None = None,
 ) -> ValuesView:
-    """Build the view of the values, in the order of `FIELDS`. Of missing values, only critical ones.
+    """Build the view of the values, in the order of `FIELDS`; missing values are among them if critical.
 
-    schema: the one the document was read by; a user's own schema gives the order of the values.
+    schema: used to read the document. A user's own schema gives the order of the values.
     """
     data = data or {}
     values = {path: str(value) for path, value in leaves(data)}
@@ -223,7 +232,7 @@ def build_values_view(
                 for at, row in enumerate(rows)
             ]
             tables.append(TableView(heading, columns, cells))
-    missing = [(path, place_name(path)) for path in order if path in of_schema and path not in wanted]
+    missing = [(path, value_name(path)) for path in order if path in of_schema and path not in wanted]
     return ValuesView([build(path) for path in order if path in wanted], tables, missing)
 
 
@@ -244,27 +253,27 @@ def _build_field(
         certainty = "low"
     else:
         certainty = "sure" if confidence >= SURE else "unsure"
-    is_unmeasured = not value or (evidence is not None and evidence.match in _UNMEASURED)
-    percent = None if is_unmeasured else floor(100 * confidence)
+    has_no_confidence = not value or (evidence is not None and evidence.match in _WITHOUT_CONFIDENCE)
+    percent = None if has_no_confidence else floor(100 * confidence)
     meaning = PAYMENT_METHODS.get(value) if path == "payment.method" else None
-    name = f"{place_name(path)} ({meaning})" if meaning else place_name(path)
+    name = f"{value_name(path)} ({meaning})" if meaning else value_name(path)
     return Field(path, name, value, certainty, percent, evidence, problems, review)
 
 
 def without_repeats(failures: Sequence[Failure]) -> list[Failure]:
-    """Drop failed checks that repeat another: a wrong value is not reported as uncertain as well."""
+    """Drop failed checks that repeat another one, and low confidence of a value that is wrong anyway."""
     checks = {failure.check for failure in failures}
-    wrong = {path for failure in failures if failure.check != _CONFIDENCE for path in failure.fields}
+    wrong = {path for failure in failures if failure.check != _CONFIDENCE_CHECK for path in failure.fields}
     return [
         failure
         for failure in failures
-        if _REPEATED_BY.get(failure.check) not in checks
-        and not (failure.check == _CONFIDENCE and wrong.issuperset(failure.fields))
+        if _MORE_EXACT_CHECK.get(failure.check) not in checks
+        and not (failure.check == _CONFIDENCE_CHECK and wrong.issuperset(failure.fields))
     ]
 
 
 def field_reviews(reviewed: DocumentReviews | None) -> dict[str, FieldReviewView]:
-    """The reviews by field path, of every field that has any."""
+    """The reviews by field path, also of fields of which all were undone."""
     if reviewed is None:
         return {}
     past: dict[str, list[ReviewEntry]] = {}
@@ -293,7 +302,7 @@ def field_reviews(reviewed: DocumentReviews | None) -> dict[str, FieldReviewView
 def review_entries(reviewed: DocumentReviews | None) -> list[tuple[str, ReviewEntry]]:
     """All reviews of the document, newest first, each with the name of its value."""
     return [
-        ("The document as a whole" if row.path == WHOLE else place_name(row.path), _build_entry(row))
+        ("The document as a whole" if row.path == WHOLE else value_name(row.path), _build_entry(row))
         for row in (reviewed.history if reviewed else ())
     ]
 

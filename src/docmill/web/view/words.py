@@ -173,8 +173,8 @@ def field_name(path: str) -> str:
     return FIELDS.get(path, path.replace("_", " ").replace(".", " ").capitalize())
 
 
-def place_name(path: str) -> str:
-    """Return the name of the value at a path; with its row for one of a list."""
+def value_name(path: str) -> str:
+    """Return the name of the value at a path, as in `Net amount, row 2`."""
     item = ITEM.fullmatch(path)
     if not item or item["table"] not in TABLES:
         return field_name(path)
