@@ -221,7 +221,7 @@ def test_too_many_files_are_refused(pack: Pack) -> None:
 
 def test_a_list_of_files_that_takes_too_long_is_not_read(pack: Pack, monkeypatch: pytest.MonkeyPatch) -> None:
     path = pack(("a.pdf", b"x"))
-    monkeypatch.setattr(containers, "_LARGEST_DIRECTORY", 20)
+    monkeypatch.setattr(containers, "_MAX_DIRECTORY_BYTES", 20)
 
     with pytest.raises(TooLargeError, match="too many files"):
         taken(path)
@@ -233,7 +233,7 @@ def test_the_size_in_the_64_bit_end_of_an_archive_counts(pack: Pack, monkeypatch
     assert b"PK\x06\x06" in path.read_bytes()
 
     assert found(path) == {"a.pdf": b"1", "b.pdf": b"2"}
-    monkeypatch.setattr(containers, "_LARGEST_DIRECTORY", 20)
+    monkeypatch.setattr(containers, "_MAX_DIRECTORY_BYTES", 20)
     with pytest.raises(TooLargeError, match="too many files"):
         taken(path)
 

@@ -1,4 +1,4 @@
-"""Members of mails and archives, taken out within limits, whatever the files claim; ZIP archives."""
+"""Members of mails and archives, extracted within limits; ZIP archives."""
 
 import stat
 import struct
@@ -17,7 +17,7 @@ from docmill.reading.files.file_types import ZIP_FAULTS
 from docmill.reading.files.options import ReadingOptions
 
 TASK_BYTES = 32_000_000
-"""Most bytes that a task returns through its socket, unless a single part is larger."""
+"""A task returns no further parts through its socket once it has this many bytes."""
 EMPTY = "the file is empty"
 TOO_MUCH = "the files before it are all that is taken out of one document; upload it by itself"
 ENCRYPTED = "protected by a password; unpack it with the password and upload what comes out"
@@ -27,22 +27,23 @@ DAMAGED = "the archive is damaged; have it sent again, or unpack it and upload w
 
 _IS_ENCRYPTED = 0x1
 _IS_UTF_8 = 0x800
-_AES = 99
-_RATIO_FROM_BYTES = 10_000_000
-"""A smaller file does no harm, however well it was packed."""
-_LARGEST_DIRECTORY = 5_000_000
-_PIECE = 1 << 20
-_READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
-_END = struct.Struct("<4s4H2LH")
-_END_64 = struct.Struct("<4sQ2H2L4Q")
-"""How an archive ends (APPNOTE.TXT 4.3.14 and 4.3.16)."""
+_AES_METHOD = 99
+_MIN_RATIO_BYTES = 10_000_000
+"""The compression ratio of smaller files is not checked."""
+_MAX_DIRECTORY_BYTES = 5_000_000
+_CHUNK_BYTES = 1 << 20
+_SUPPORTED_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+_END_RECORD = struct.Struct("<4s4H2LH")
+_ZIP64_END_RECORD = struct.Struct("<4sQ2H2L4Q")
+"""Records at the end of an archive (APPNOTE.TXT 4.3.14 and 4.3.16)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A document within another, before it is taken out.
+    """A document within another, before it is extracted.
 
-    read: its bytes; raises a DocumentError with the reason. problem: known before reading.
+    read: returns its bytes, raises a DocumentError with the reason. problem: the reason if it cannot be
+    read, as far as that is known already.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Member:
 
 
 class MemberBatch(NamedTuple):
-    """Parts from some position on. contents: None for each with a problem. is_last: none come after."""
+    """Parts from some index on. contents: None for a part with a problem. is_last: no parts follow."""
 
     parts: list[Part]
     contents: list[bytes | None]
@@ -60,18 +61,18 @@ class MemberBatch(NamedTuple):
 
 
 def with_clean_names(members: Iterable[Member]) -> Iterator[Member]:
-    """Give clean, distinct names to the members that are not junk files of a system."""
+    """Yield the members with clean, distinct names, without junk files of operating systems."""
     files: set[str] = set()
     names: set[str] = set()
     for member in members:
         if is_junk(member.name):
             continue
         name = clean_name(member.name)
-        if not files.isdisjoint(_folders(name)):  # a file cannot be a folder as well
+        if not files.isdisjoint(_parent_folders(name)):  # a file cannot be a folder as well
             name = name.replace("/", "_")
         name = _distinct_name(name, names)
         files.add(name.casefold())
-        names.update((name.casefold(), *_folders(name)))
+        names.update((name.casefold(), *_parent_folders(name)))
         yield replace(member, name=name)
 
 
@@ -81,9 +82,9 @@ def list_parts(members: Iterable[Member]) -> list[Part]:
 
 
 def take_batch(members: Iterable[Member], first: int, room: int, options: ReadingOptions) -> MemberBatch:
-    """Take out the parts from index `first` on, as many as one task may return, at least one.
+    """Extract the parts from index `first` on, as many as one task may return, at least one.
 
-    room: how many bytes all of them may have together; those that do not fit are not taken.
+    room: bytes that the document's parts may still have together; parts that do not fit get a problem.
     """
     parts: list[Part] = []
     contents: list[bytes | None] = []
@@ -95,16 +96,14 @@ def take_batch(members: Iterable[Member], first: int, room: int, options: Readin
             return MemberBatch(parts, contents, is_last=False)
         content, problem = None, member.problem
         if problem is None:
-            content, problem = _content_or_problem(member, room - size, options)
+            content, problem = _read_member(member, room - size, options)
         parts.append(Part(member.name, member.kind, problem=problem))
         contents.append(content)
         size += len(content or b"")
     return MemberBatch(parts, contents, is_last=True)
 
 
-def _content_or_problem(
-    member: Member, room: int, options: ReadingOptions
-) -> tuple[bytes, None] | tuple[None, str]:
+def _read_member(member: Member, room: int, options: ReadingOptions) -> tuple[bytes, None] | tuple[None, str]:
     if room <= 0:
         return None, TOO_MUCH
     try:
@@ -125,13 +124,13 @@ def _too_large(options: ReadingOptions) -> str:
     return f"the file is larger than {options.max_part_bytes / 1e6:.0f} MB; upload it by itself, in pieces"
 
 
-def _folders(name: str) -> list[str]:
+def _parent_folders(name: str) -> list[str]:
     steps = name.casefold().split("/")
     return ["/".join(steps[:count]) for count in range(1, len(steps))]
 
 
 def _distinct_name(name: str, taken: set[str]) -> str:
-    """`name`, with a number before its ending if it is taken. Systems take a.PDF and A.pdf for the same."""
+    """`name`, with a number before its ending if it is taken. Case is ignored, as some file systems do."""
     if name.casefold() not in taken:
         return name
     folder, slash, last = name.rpartition("/")
@@ -146,9 +145,9 @@ def _distinct_name(name: str, taken: set[str]) -> str:
 
 @contextmanager
 def open_archive(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
-    """Open the files of an archive, to be read within the block.
+    """Open an archive; its members can be read within the block.
 
-    Raises CorruptError, TooLargeError for too many, EncryptedError if all need a password.
+    Raises CorruptError, TooLargeError for too many members, EncryptedError if all need a password.
     """
     _check_directory(path)
     try:
@@ -157,9 +156,11 @@ def open_archive(path: Path, options: ReadingOptions) -> Generator[list[Member]]
         raise CorruptError(DAMAGED) from error
     with archive:
         members = [
-            Member(name, "member", partial(_content, archive, entry, options), _problem(entry, options))
+            Member(
+                name, "member", partial(_read_content, archive, entry, options), _find_problem(entry, options)
+            )
             for entry in archive.infolist()
-            if not entry.is_dir() and not is_junk(name := _name(entry))
+            if not entry.is_dir() and not is_junk(name := _decode_name(entry))
         ]
         if not members:
             raise CorruptError("the archive holds no file")
@@ -172,23 +173,23 @@ def open_archive(path: Path, options: ReadingOptions) -> Generator[list[Member]]
 
 
 def _check_directory(path: Path) -> None:
-    """Refuse a list of files so long that to read it would take too much time and memory."""
+    """Refuse an archive whose directory is too large to be read in acceptable time and memory."""
     with path.open("rb") as file:
         file.seek(0, 2)
-        file.seek(max(0, file.tell() - _END.size - 0xFFFF))
+        file.seek(max(0, file.tell() - _END_RECORD.size - 0xFFFF))
         tail = file.read()
     end, end_64 = tail.rfind(b"PK\x05\x06"), tail.rfind(b"PK\x06\x06")
-    if end < 0 or len(tail) - end < _END.size:
+    if end < 0 or len(tail) - end < _END_RECORD.size:
         raise CorruptError(DAMAGED)
-    directory_bytes = _END.unpack_from(tail, end)[5]
-    if 0 <= end_64 <= end - _END_64.size:  # its numbers count
-        directory_bytes = _END_64.unpack_from(tail, end_64)[8]
-    if directory_bytes > _LARGEST_DIRECTORY:
+    directory_bytes = _END_RECORD.unpack_from(tail, end)[5]
+    if 0 <= end_64 <= end - _ZIP64_END_RECORD.size:  # the ZIP64 record takes precedence
+        directory_bytes = _ZIP64_END_RECORD.unpack_from(tail, end_64)[8]
+    if directory_bytes > _MAX_DIRECTORY_BYTES:
         raise TooLargeError("the archive lists too many files; split it into several")
 
 
-def _name(member: zipfile.ZipInfo) -> str:
-    """The name of a member: many programs write UTF-8 without the flag."""
+def _decode_name(member: zipfile.ZipInfo) -> str:
+    """Decode the name of a member. Many programs write UTF-8 without the flag for it."""
     if member.flag_bits & _IS_UTF_8:
         return member.orig_filename
     try:
@@ -197,12 +198,12 @@ def _name(member: zipfile.ZipInfo) -> str:
         return member.orig_filename
 
 
-def _problem(member: zipfile.ZipInfo, options: ReadingOptions) -> str | None:
-    largest = max(_RATIO_FROM_BYTES, member.compress_size * options.max_ratio)
+def _find_problem(member: zipfile.ZipInfo, options: ReadingOptions) -> str | None:
+    largest = max(_MIN_RATIO_BYTES, member.compress_size * options.max_ratio)
     problems = (
         (stat.S_ISLNK(member.external_attr >> 16), LINK),
-        (member.flag_bits & _IS_ENCRYPTED or member.compress_type == _AES, ENCRYPTED),
-        (member.compress_type not in _READABLE, UNKNOWN_PACKING),
+        (member.flag_bits & _IS_ENCRYPTED or member.compress_type == _AES_METHOD, ENCRYPTED),
+        (member.compress_type not in _SUPPORTED_METHODS, UNKNOWN_PACKING),
         (not member.file_size, EMPTY),
         (member.file_size > options.max_part_bytes, _too_large(options)),
         (member.file_size > largest, f"it unpacks to more than {options.max_ratio} times its size: a trap"),
@@ -210,15 +211,15 @@ def _problem(member: zipfile.ZipInfo, options: ReadingOptions) -> str | None:
     return next((problem for is_so, problem in problems if is_so), None)
 
 
-def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, options: ReadingOptions) -> bytes:
-    """At most one byte more than a part may have, whatever size the directory states."""
-    pieces: list[bytes] = []
+def _read_content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, options: ReadingOptions) -> bytes:
+    """Read a member, up to one byte more than a part may have, whatever size the directory states."""
+    chunks: list[bytes] = []
     left = options.max_part_bytes + 1
     try:
         with archive.open(member) as stream:
-            while left > 0 and (piece := stream.read(min(left, _PIECE))):
-                pieces.append(piece)
-                left -= len(piece)
+            while left > 0 and (chunk := stream.read(min(left, _CHUNK_BYTES))):
+                chunks.append(chunk)
+                left -= len(chunk)
     except ZIP_FAULTS as error:
         raise CorruptError("this file of the archive is damaged; have it sent again") from error
-    return b"".join(pieces)
+    return b"".join(chunks)
