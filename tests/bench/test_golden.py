@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from docmill.demo.catalogue import plans
-from docmill.demo.writing import make
+from docmill.demo.writing import make_sample
 
 ROOT = Path(__file__).parents[2]
 WAYS = ("--way", "readings", "--way", "run")
@@ -26,8 +26,8 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An invoice, and a mail with a receipt attached."""
     folder, aside = tmp_path_factory.mktemp("documents"), tmp_path_factory.mktemp("aside")
     of_type = {plan.document_type: plan for plan in plans() if plan.form == "born-digital"}
-    make(of_type["invoice"], folder, seed=1).path.rename(folder / "invoice.pdf")
-    receipt = make(of_type["receipt"], aside, seed=1).path
+    make_sample(of_type["invoice"], folder, seed=1).path.rename(folder / "invoice.pdf")
+    receipt = make_sample(of_type["receipt"], aside, seed=1).path
     mail = EmailMessage()
     mail["From"], mail["To"], mail["Subject"] = "a@example.org", "b@example.org", "The receipt"
     mail["Date"] = "Mon, 2 Mar 2026 10:00:00 +0000"

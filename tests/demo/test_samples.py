@@ -14,7 +14,7 @@ from pillow_heif import (
 from docmill.demo import Sample, load_truth
 from docmill.demo.catalogue import plans
 from docmill.demo.plan import account
-from docmill.demo.writing import make
+from docmill.demo.writing import make_sample
 from docmill.schemas.registry import REGISTRY
 
 _ORIENTATION = 0x0112
@@ -87,7 +87,7 @@ def test_some_photographs_are_stored_turned_as_telephones_do(samples: list[Sampl
 def test_the_same_seed_gives_the_same_bytes(samples: list[Sample], tmp_path: Path, name: str) -> None:
     plan = next(plan for plan in plans() if plan.name == name)
 
-    again = make(plan, tmp_path, seed=2026)
+    again = make_sample(plan, tmp_path, seed=2026)
 
     before = next(sample.path for sample in samples if sample.name == name)
     assert _hash(again.path) == _hash(before)
@@ -96,7 +96,7 @@ def test_the_same_seed_gives_the_same_bytes(samples: list[Sample], tmp_path: Pat
 def test_another_seed_gives_another_scan_of_the_same_paper(samples: list[Sample], tmp_path: Path) -> None:
     plan = next(plan for plan in plans() if plan.name == "receipt-bolts.webp")
 
-    other = make(plan, tmp_path, seed=7)
+    other = make_sample(plan, tmp_path, seed=7)
 
     before = next(sample for sample in samples if sample.name == plan.name)
     assert _hash(other.path) != _hash(before.path)

@@ -10,7 +10,7 @@ import pytest
 import docmill
 from docmill.demo.catalogue import plans
 from docmill.demo.plan import Plan
-from docmill.demo.writing import make
+from docmill.demo.writing import make_sample
 from docmill.model.paths import leaves
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import currency_code, find_amounts, symbols_of_currency
@@ -155,7 +155,7 @@ def _is_new(country: str) -> bool:
     "plan", [plan for plan in plans() if _is_new(plan.country)], ids=lambda plan: plan.name
 )
 def test_what_matters_of_a_sample_is_read(tmp_path: Path, plan: Plan) -> None:
-    sample = make(plan, tmp_path, seed=2026)
+    sample = make_sample(plan, tmp_path, seed=2026)
 
     result = docmill.process_file(sample.path)
 

@@ -16,25 +16,28 @@ from pillow_heif import (
 )
 
 Pixels = NDArray[np.uint8]
-_Light = NDArray[np.float32]
+_FloatImage = NDArray[np.float32]
 
 _SCAN_DPI = 170
-_ORIENTATION = 0x0112
-_PHOTO_SIZE = (1512, 2016)
-_ROLL_WIDTH_PT = 260
+_ORIENTATION_TAG = 0x0112
+_PHOTO_SIZE_PX = (1512, 2016)
+_WIDEST_ROLL_PT = 260
+"""Narrower pages are till rolls."""
 _FAX_WHITE = 195
-_LEFT_SHADOWS = 0.5
-_FIXED_DAY = time.struct_time((2026, 9, 14, 8, 33, 12, 0, 257, 0))
-_TURNS = {1: 0, 6: 1, 3: 2, 8: 3}  # EXIF orientation to quarter turns counterclockwise before storing
+"""Grey level above which a fax is white."""
+_LEFT_SHADOW_PROBABILITY = 0.5
+_FIXED_TIME = time.struct_time((2026, 9, 14, 8, 33, 12, 0, 257, 0))
+"""Dates PDF files, so that their bytes are always the same."""
+_QUARTER_TURNS = {1: 0, 6: 1, 3: 2, 8: 3}  # EXIF orientation to quarter turns counterclockwise before storing
 
 
-def rendered(pdf: bytes) -> list[Pixels]:
-    """The pages in RGB; till rolls finer than sheets."""
+def render_pages(pdf: bytes) -> list[Pixels]:
+    """Render the pages as RGB, till rolls at a higher resolution."""
     document = pdfium.PdfDocument(pdf)
     pages: list[Pixels] = []
     try:
         for page in document:
-            dpi = _SCAN_DPI * (1.4 if page.get_width() < _ROLL_WIDTH_PT else 1)
+            dpi = _SCAN_DPI * (1.4 if page.get_width() < _WIDEST_ROLL_PT else 1)
             # pypdfium2 infers `int` from its default, and leaves the rest untyped.
             bitmap = page.render(scale=dpi / 72)  # pyright: ignore[reportArgumentType, reportUnknownMemberType, reportUnknownVariableType]
             pages.append(np.asarray(bitmap.to_numpy(), np.uint8)[..., ::-1])  # pyright: ignore[reportUnknownMemberType]
@@ -43,25 +46,25 @@ def rendered(pdf: bytes) -> list[Pixels]:
     return pages
 
 
-def scanned(page: Pixels, random: np.random.Generator) -> Pixels:
-    """A page as a flatbed scanner sees it: a little skewed, unevenly lit, dusty, compressed."""
+def scan_page(page: Pixels, random: np.random.Generator) -> Pixels:
+    """Apply the effects of a flatbed scanner: a little skew, uneven light, dust, compression."""
     height, width = page.shape[:2]
     turn = cv2.getRotationMatrix2D(
         (width / 2, height / 2), random.uniform(0.4, 1.7) * random.choice((-1, 1)), 0.985
     )
     paper = cv2.warpAffine(page, turn, (width, height), flags=cv2.INTER_AREA, borderValue=(226, 225, 221))
-    lit = paper * _gradient((height, width), random, darkest=0.88)[..., None]
-    lit = _blurred(lit.astype(np.float32), random.uniform(0.5, 0.8))
+    lit = paper * _build_gradient((height, width), random, darkest=0.88)[..., None]
+    lit = _blur(lit.astype(np.float32), random.uniform(0.5, 0.8))
     for x, y in random.random((40, 2)).tolist():  # dust
         cv2.circle(lit, (int(x * width), int(y * height)), int(random.integers(1, 3)), (120, 118, 115), -1)
     data = BytesIO()
-    image = Image.fromarray(_noisy(lit, random, 5))
+    image = Image.fromarray(_add_noise(lit, random, 5))
     image.save(data, "JPEG", quality=int(random.integers(55, 72)))
     return np.asarray(Image.open(data))
 
 
-def _gradient(shape: tuple[int, int], random: np.random.Generator, *, darkest: float) -> _Light:
-    """Light that falls off towards one side, from 1 to `darkest`."""
+def _build_gradient(shape: tuple[int, int], random: np.random.Generator, *, darkest: float) -> _FloatImage:
+    """Build light that falls off towards one side, as factors from 1 to `darkest`."""
     angle = random.uniform(0, 2 * math.pi)
     y, x = np.linspace(0, 1, shape[0], dtype=np.float32), np.linspace(0, 1, shape[1], dtype=np.float32)
     slope = x[None, :] * np.float32(math.cos(angle)) + y[:, None] * np.float32(math.sin(angle))
@@ -69,44 +72,46 @@ def _gradient(shape: tuple[int, int], random: np.random.Generator, *, darkest: f
     return 1 - np.float32(1 - darkest) * slope * slope
 
 
-def _blurred(page: _Light, sigma: float) -> _Light:
+def _blur(page: _FloatImage, sigma: float) -> _FloatImage:
     return np.asarray(cv2.GaussianBlur(page, (0, 0), sigma), np.float32)
 
 
-def _noisy(page: _Light, random: np.random.Generator, strength: float) -> Pixels:
+def _add_noise(page: _FloatImage, random: np.random.Generator, strength: float) -> Pixels:
     grain = random.standard_normal(page.shape[:2], np.float32) * strength
     return np.clip(page + grain[..., None], 0, 255).astype(np.uint8)
 
 
-def photographed(page: Pixels, random: np.random.Generator) -> Pixels:
-    """A page as a telephone sees it on a table: in perspective, bent, under a shadow."""
-    width, height = _PHOTO_SIZE
-    table = _table(random)
-    page = _bent(page, random)
-    corners = _corners(page, random)
+def photograph_page(page: Pixels, random: np.random.Generator) -> Pixels:
+    """Apply the effects of a telephone camera: perspective, bent paper on a tabletop, a shadow."""
+    width, height = _PHOTO_SIZE_PX
+    tabletop = _build_tabletop(random)
+    page = _bend_paper(page, random)
+    corners = _choose_corners(page, random)
     source = np.array([(0, 0), (page.shape[1], 0), page.shape[1::-1], (0, page.shape[0])], np.float32)
     lens = cv2.getPerspectiveTransform(source, corners)
     paper = cv2.warpPerspective(page, lens, (width, height), flags=cv2.INTER_AREA)
     mask = cv2.warpPerspective(np.ones(page.shape[:2], np.float32), lens, (width, height))
     small = np.asarray(mask[::4, ::4], np.float32)
-    fall = _stretched(_blurred(np.roll(small, (4, 3), (0, 1)), 3), (width, height))
-    scene = table * (1 - 0.45 * fall)[..., None] * (1 - mask)[..., None] + paper * mask[..., None]
-    scene *= (_gradient((height, width), random, darkest=0.72) * _shadow(random))[..., None]
+    contact_shadow = _resize(_blur(np.roll(small, (4, 3), (0, 1)), 3), (width, height))
+    scene = (
+        tabletop * (1 - 0.45 * contact_shadow)[..., None] * (1 - mask)[..., None] + paper * mask[..., None]
+    )
+    scene *= (_build_gradient((height, width), random, darkest=0.72) * _build_shadow(random))[..., None]
     scene *= np.array((1.0, 0.98, 0.93), np.float32)
-    return _noisy(_blurred(np.asarray(scene, np.float32), 0.7), random, 3.5)
+    return _add_noise(_blur(np.asarray(scene, np.float32), 0.7), random, 3.5)
 
 
-def _table(random: np.random.Generator) -> _Light:
-    """A wooden surface: long streaks in a brown of its own."""
-    width, height = _PHOTO_SIZE
+def _build_tabletop(random: np.random.Generator) -> _FloatImage:
+    """Build the picture of a wooden tabletop: long streaks in a random brown."""
+    width, height = _PHOTO_SIZE_PX
     streaks = random.standard_normal((height // 4, width // 48), np.float32)
     grain = cv2.GaussianBlur(cv2.resize(streaks, (width, height), interpolation=cv2.INTER_CUBIC), (0, 0), 2)
     colour = np.array((random.uniform(95, 150), random.uniform(72, 105), random.uniform(50, 80)), np.float32)
     return np.clip(colour + 14 * grain[..., None], 0, 255).astype(np.float32)
 
 
-def _bent(page: Pixels, random: np.random.Generator) -> Pixels:
-    """Paper that does not lie flat."""
+def _bend_paper(page: Pixels, random: np.random.Generator) -> Pixels:
+    """Distort a page like paper that does not lie flat."""
     height, width = page.shape[:2]
     y, x = np.mgrid[0:height, 0:width].astype(np.float32)
     bend = random.uniform(0.002, 0.004) * height
@@ -120,9 +125,9 @@ def _bent(page: Pixels, random: np.random.Generator) -> Pixels:
     return np.asarray(bent, np.uint8)
 
 
-def _corners(page: Pixels, random: np.random.Generator) -> _Light:
-    """Return the page's corners in the picture, clockwise from top left."""
-    width, height = _PHOTO_SIZE
+def _choose_corners(page: Pixels, random: np.random.Generator) -> _FloatImage:
+    """Choose the page's corners in the photo, in pixels, clockwise from top left."""
+    width, height = _PHOTO_SIZE_PX
     scale = min(width * 0.9 / page.shape[1], height * 0.9 / page.shape[0])
     half = np.array((page.shape[1], page.shape[0]), np.float32) * scale / 2
     corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], np.float32) * half
@@ -132,33 +137,33 @@ def _corners(page: Pixels, random: np.random.Generator) -> _Light:
     return (corners @ turn * 0.97 + jitter + np.array((width / 2, height / 2))).astype(np.float32)
 
 
-def _shadow(random: np.random.Generator) -> _Light:
-    """The soft edge of the photographer's own shadow, drawn small because it is soft."""
-    width, height = (side // 8 for side in _PHOTO_SIZE)
+def _build_shadow(random: np.random.Generator) -> _FloatImage:
+    """Build the photographer's shadow, as factors; drawn small and enlarged, since its edge is soft."""
+    width, height = (side // 8 for side in _PHOTO_SIZE_PX)
     edge = random.uniform(0.55, 0.8)
     outline = np.array(
         [(width * edge, 0), (width, 0), (width, height), (width * (edge + 0.15), height)], np.int32
     )
     shade = np.ones((height, width), np.float32)
     cv2.fillPoly(shade, [outline], (0.78,))
-    if random.random() < _LEFT_SHADOWS:
+    if random.random() < _LEFT_SHADOW_PROBABILITY:
         shade = shade[:, ::-1]
-    return _stretched(_blurred(np.ascontiguousarray(shade), 5), _PHOTO_SIZE)
+    return _resize(_blur(np.ascontiguousarray(shade), 5), _PHOTO_SIZE_PX)
 
 
-def _stretched(page: _Light, size: tuple[int, int]) -> _Light:
+def _resize(page: _FloatImage, size: tuple[int, int]) -> _FloatImage:
     return np.asarray(cv2.resize(page, size, interpolation=cv2.INTER_LINEAR), np.float32)
 
 
-def encoded(pages: Sequence[Pixels], suffix: str, *, orientation: int = 1) -> bytes:
-    """The pages as a file. suffix: as in a file's name. orientation: as EXIF has it, for JPEG only."""
+def encode_pages(pages: Sequence[Pixels], suffix: str, *, orientation: int = 1) -> bytes:
+    """Encode the pages as a file. suffix: of the file's name. orientation: the EXIF value, for JPEG only."""
     images = [Image.fromarray(page) for page in pages]
     dpi = (_SCAN_DPI, _SCAN_DPI)
     options: dict[str, Any] = {}
     match suffix.casefold():
         case ".pdf":
             name = "PDF"
-            options = {"resolution": _SCAN_DPI, "creationDate": _FIXED_DAY, "modDate": _FIXED_DAY}
+            options = {"resolution": _SCAN_DPI, "creationDate": _FIXED_TIME, "modDate": _FIXED_TIME}
         case ".tif":  # black and white, as a fax arrives
             greys = [cv2.cvtColor(page, cv2.COLOR_RGB2GRAY) for page in pages]
             inks = [cv2.threshold(grey, _FAX_WHITE, 255, cv2.THRESH_BINARY)[1] for grey in greys]
@@ -166,8 +171,8 @@ def encoded(pages: Sequence[Pixels], suffix: str, *, orientation: int = 1) -> by
             name, options = "TIFF", {"compression": "group4", "dpi": dpi}
         case ".jpg":
             exif = Image.Exif()
-            exif[_ORIENTATION] = orientation
-            images = [Image.fromarray(np.rot90(pages[0], _TURNS[orientation]))]
+            exif[_ORIENTATION_TAG] = orientation
+            images = [Image.fromarray(np.rot90(pages[0], _QUARTER_TURNS[orientation]))]
             name, options = "JPEG", {"quality": 82, "exif": exif.tobytes()}
         case ".png":
             images = [images[0].convert("L")]
