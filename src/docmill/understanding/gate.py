@@ -262,13 +262,15 @@ def _check_confidence(
     document: Document, extraction: Extraction, schema: Schema, values: Values
 ) -> Iterator[Failure]:
     recognised = {page.number for page in document.pages if page.source == "ocr"}
-    of_type = DEFINITIONS[known_type(schema.name)].confidence_when_recognised
-    thresholds = {**RECOGNISED_THRESHOLDS, **of_type}
+    definition = DEFINITIONS[known_type(schema.name)]
+    on_recognised = {**RECOGNISED_THRESHOLDS, **definition.confidence_when_recognised}
     for path in schema.critical:
         evidence = extraction.evidence.get(path)
         if path not in values or evidence is None:
             continue
-        least = thresholds.get(path, THRESHOLD) if evidence.page in recognised else THRESHOLD
+        least = definition.least_confidence.get(path, THRESHOLD)
+        if evidence.page in recognised:
+            least = max(least, on_recognised.get(path, THRESHOLD))
         if evidence.confidence < least:
             message = f"{_display_name(path)} is uncertain; please look at it."
             yield Failure(check="confidence", message=message, fields=(path,))

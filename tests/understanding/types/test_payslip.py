@@ -232,6 +232,16 @@ def test_a_name_without_a_label_is_shown_to_a_person(typeset: Typeset) -> None:
     assert {"critical_missing", "confidence"} & set(failed(document, extraction))
 
 
+def test_a_name_that_is_likely_but_not_sure_is_shown_to_a_person(typeset: Typeset) -> None:
+    document = typeset(PAYSLIP.format(**ENGLISH))
+    extraction = understand(document).extraction
+    likely = extraction.evidence["employer.name"].model_copy(update={"confidence": 0.77})
+
+    doubted = extraction.model_copy(update={"evidence": {**extraction.evidence, "employer.name": likely}})
+
+    assert failed(document, doubted) == ["confidence"]
+
+
 def test_a_postcode_beside_an_empty_field_is_no_number_of_an_employee(typeset: Typeset) -> None:
     page = PAYSLIP.format(**ENGLISH).replace(
         "Employee No.: E-0417", "Employee No.                  25210 Doubs"
