@@ -23,7 +23,7 @@ from docmill.model.document import Document
 from docmill.model.result import Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.offline import Wanted, built_in, understand
+from docmill.understanding.offline import SchemaWithModel, choose_built_in, understand
 
 
 class Cost(NamedTuple):
@@ -36,7 +36,7 @@ class Cost(NamedTuple):
 def cost(document: Document, own: Schema | None) -> Cost:
     """Take one document through the steps, as a visit to the pool's children and the parent do."""
     at = [time.process_time()]
-    _, extraction = understand(document, (lambda _: Wanted(own)) if own else built_in)
+    _, extraction = understand(document, (lambda _: SchemaWithModel(own)) if own else choose_built_in)
     at.append(time.process_time())
     RuleGate().judge(document, extraction, own or REGISTRY[extraction.document_type])
     at.append(time.process_time())

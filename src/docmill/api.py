@@ -1,4 +1,4 @@
-"""docmill for programs: read one file, by its own type or by a schema of yours."""
+"""docmill for programs: read one file, by its document type or by a schema of yours."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -17,7 +17,7 @@ from docmill.pipeline import DocumentIO, process
 from docmill.ports import Ref
 from docmill.schemas.user_schemas import schema_of, words_of
 from docmill.understanding.user_schemas.schema_model import model_in
-from docmill.wiring import NOTHING_LEARNED, READING, reading_pool, steps_for
+from docmill.wiring import NO_SCHEMA_MODELS, READING, reading_pool, steps_for
 
 Model = TypeVar("Model", bound=BaseModel)
 _Arguments = ParamSpec("_Arguments")
@@ -28,7 +28,7 @@ _Result = TypeVar("_Result")
 class Extracted(Generic[Model]):
     """The values of a file.
 
-    data: of the model that was asked for; a value that the file does not say is null. evidence: field path
+    data: an instance of the requested model; a value that is not in the file is null. evidence: field path
     (`seller.name`, `lines[0].net_amount`) to where the value was read. result: everything else.
     """
 
@@ -41,7 +41,7 @@ class Extracted(Generic[Model]):
 def _synchronous(
     function: Callable[_Arguments, Coroutine[Any, Any, _Result]],
 ) -> Callable[_Arguments, _Result]:
-    """The coroutine function as one that waits. Within a running event loop it raises MisconfiguredError."""
+    """Wrap a coroutine function in a blocking one; in a running event loop it raises MisconfiguredError."""
 
     @wraps(function)
     def wait(*args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
@@ -59,7 +59,7 @@ def _synchronous(
 
 
 async def aprocess_file(path: Path | str, *, passwords: Sequence[str] = ()) -> Result:
-    """One file through all steps, in a child process, with nothing but this machine.
+    """Process one file through all steps, in a child process, without any remote service.
 
     passwords: to try if the file is protected. For many files, keep a pool: see `reading_pool`, `steps_for`
     and `process`. Raises DocmillError.
@@ -100,14 +100,16 @@ async def aextract(
     """Extract the fields of a schema from a file, each with its place on the page.
 
     schema: a Pydantic model, a JSON Schema of an object, or the name of a type that docmill knows. labels:
-    words that stand beside a field's value, by its path. model: a file of `docmill learn`. passwords: to try
-    if the file is protected.
-    Raises DocmillError; MisconfiguredError if the schema is none, UnsupportedFileTypeError for a file that
-    cannot be read or that only holds others.
+    words that stand beside a field's value, by its path. model: a file written by `docmill learn`. passwords:
+    to try if the file is protected.
+    Raises DocmillError; MisconfiguredError if the schema is not valid, UnsupportedFileTypeError if the file
+    cannot be read or is only a container of other documents.
     """
-    wanted = schema_of(schema, labels={path: words_of(words) for path, words in (labels or {}).items()})
-    learned = NOTHING_LEARNED if model is None else {wanted.name: model_in(Path(model))}
-    result = await _process(Path(source), passwords, wanted, learned)
+    chosen_schema = schema_of(
+        schema, labels={path: words_of(words) for path, words in (labels or {}).items()}
+    )
+    schema_models = NO_SCHEMA_MODELS if model is None else {chosen_schema.name: model_in(Path(model))}
+    result = await _process(Path(source), passwords, chosen_schema, schema_models)
     if result.extraction is None:
         reason = result.refusal or f"{str(source)!r} holds several documents; take out the one to read"
         raise UnsupportedFileTypeError(reason, media_type=result.media_type)
@@ -123,12 +125,15 @@ async def _process(
     path: Path,
     passwords: Sequence[str],
     schema: Schema | None = None,
-    learned: Mapping[str, str] = NOTHING_LEARNED,
+    schema_models: Mapping[str, str] = NO_SCHEMA_MODELS,
 ) -> Result:
     io = DocumentIO(_reader_of(path), MemoryExporter(), MemoryJournal())
     async with reading_pool(1) as pool:
         steps = steps_for(
-            pool, reading=replace(READING, passwords=tuple(passwords)), schema=schema, learned=learned
+            pool,
+            reading=replace(READING, passwords=tuple(passwords)),
+            schema=schema,
+            schema_models=schema_models,
         )
         return await process(Ref(path.name, path.name), steps, io)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 READING = ReadingOptions()
 LIMITS = TimeLimits()
-NOTHING_LEARNED: Mapping[str, str] = {}
+NO_SCHEMA_MODELS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +86,16 @@ def steps_for(
     engines: Sequence[PageReader] = (),
     schemas: Mapping[str, Schema] = REGISTRY,
     schema: Schema | None = None,
-    learned: Mapping[str, str] = NOTHING_LEARNED,
+    schema_models: Mapping[str, str] = NO_SCHEMA_MODELS,
     models: LanguageModels = NO_LANGUAGE_MODELS,
 ) -> Steps:
-    """Steps that read and understand in `pool`, and ask language models only where some are given.
+    """Build steps that read and understand in `pool`, and ask language models only where some are given.
 
-    engines: of recognition, see `LocalConverter`. schemas: by document type. schema: the one to read whatever
-    a document is. learned: by the names of schemas, as `model_in` of
-    understanding.user_schemas.schema_model has it.
+    engines: for recognition, see `LocalConverter`. schemas: by document type. schema: used for every
+    document, whatever its type. schema_models: trained models as text, by the name of their schema; see
+    `model_in` of understanding.user_schemas.schema_model.
     """
-    pages, offline = PageSource(pool, reading), PooledUnderstanding(pool, learned)
+    pages, offline = PageSource(pool, reading), PooledUnderstanding(pool, schema_models)
     return Steps(
         converter=LocalConverter(pool, reading, engines),
         understander=models.understander(offline, pages),

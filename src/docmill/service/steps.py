@@ -229,13 +229,13 @@ async def open_steps(
     reading: ReadingOptions | None = None,
     limits: TimeLimits | None = None,
     schema: Schema | None = None,
-    learned: Mapping[str, str] | None = None,
+    schema_models: Mapping[str, str] | None = None,
     tracer: Tracer = NO_TRACER,
 ) -> AsyncGenerator[Steps]:
-    """The steps that the settings ask for, in `pool`; connections of engines are closed with the block.
+    """Build the steps that the settings ask for, in `pool`; engines are disconnected at the block's end.
 
-    reading, limits, learned: instead of those of the settings. schema: the one to read whatever a document
-    is. Raises MisconfiguredError if a library is not installed or a file holds no model.
+    reading, limits, schema_models: instead of those of the settings. schema: used for every document.
+    Raises MisconfiguredError if a library is not installed or a file holds no model.
     """
     reading = reading or reading_options(settings)
     async with page_readers(settings, pool, reading, tracer) as engines:
@@ -246,6 +246,6 @@ async def open_steps(
             engines=engines,
             schemas=settings.own.by_type,
             schema=schema,
-            learned=LearnedModels(settings.own.models()) if learned is None else learned,
+            schema_models=LearnedModels(settings.own.models()) if schema_models is None else schema_models,
             models=models_of(settings, tracer),
         )

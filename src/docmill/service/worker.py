@@ -244,12 +244,12 @@ async def ready_worker(service: Service, metrics: Metrics | None = None) -> Asyn
     async with Pool(max(1, cores // 2, cores - settings.worker.reserved_cores)) as pool:
         if metrics is not None:
             metrics.watch_pool("reading", pool)
-        learned = LearnedModels(settings.own.models())
+        schema_models = LearnedModels(settings.own.models())
         reading = replace(reading_options(settings), keep_preprocessed=True)
         async with open_steps(
-            settings, pool, reading=reading, learned=learned, tracer=service.tracer
+            settings, pool, reading=reading, schema_models=schema_models, tracer=service.tracer
         ) as steps:
-            corrections = PooledCorrectionMaker(pool, learned)
+            corrections = PooledCorrectionMaker(pool, schema_models)
 
             async def work(stop: asyncio.Event, abort: asyncio.Event | None = None) -> None:
                 await run_worker(service, steps, stop, abort, metrics, corrections=corrections)

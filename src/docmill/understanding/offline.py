@@ -1,4 +1,4 @@
-"""Understanding a document by rule and by what was learned, without any model call: plain functions."""
+"""Offline understanding: documents are classified and read by rules and trained models."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -22,72 +22,74 @@ TYPE_CHECK = "document_type"
 """The check that fails where a person should say of which type a document is."""
 
 
-class Wanted(NamedTuple):
-    """The schema to read a document by. learned: of a schema of the user's own."""
+class SchemaWithModel(NamedTuple):
+    """A schema to read a document by. model: its trained model, for a schema of the user's own."""
 
     schema: Schema
-    learned: SchemaModel | None = None
+    model: SchemaModel | None = None
 
 
-def built_in(document_type: str) -> Wanted:
-    """Docmill's own schema of a type."""
-    return Wanted(REGISTRY.get(document_type) or REGISTRY["other"])
+def choose_built_in(document_type: str) -> SchemaWithModel:
+    """Choose the built-in schema of a document type."""
+    return SchemaWithModel(REGISTRY.get(document_type) or REGISTRY["other"])
 
 
-class Offline(NamedTuple):
-    """What a document is, and its fields by the schema that is wanted of that type."""
+class OfflineUnderstanding(NamedTuple):
+    """The type of a document, and its fields by the schema of that type."""
 
     classification: Classification
     extraction: Extraction
 
 
 def understand(
-    document: Document, wanted: Callable[[str], Wanted] = built_in, tags_in_use: Sequence[str] = ()
-) -> Offline:
-    """What a document is and what it says. wanted: what to read from documents of a type."""
+    document: Document,
+    choose_schema: Callable[[str], SchemaWithModel] = choose_built_in,
+    tags_in_use: Sequence[str] = (),
+) -> OfflineUnderstanding:
+    """Classify a document and extract its fields. choose_schema: returns the schema of a document type."""
     data = find_einvoice(document)
     classification = (
         classify_einvoice(document, data.invoice, tags_in_use)
         if data.invoice
         else classify(document, tags_in_use)
     )
-    found = _extract(document, *wanted(classification.document_type), data)
+    extraction = _extract(document, *choose_schema(classification.document_type), data)
     if classification.doubt:
         doubt = Failure(check=TYPE_CHECK, message=classification.doubt)
-        found = found.model_copy(update={"failures": (*found.failures, doubt)})
-    return Offline(classification, found)
+        extraction = extraction.model_copy(update={"failures": (*extraction.failures, doubt)})
+    return OfflineUnderstanding(classification, extraction)
 
 
-def extract(document: Document, schema: Schema, learned: SchemaModel | None = None) -> Extraction:
-    """The fields of the schema, whatever the document is."""
-    return _extract(document, schema, learned, find_einvoice(document))
+def extract(document: Document, schema: Schema, model: SchemaModel | None = None) -> Extraction:
+    """Extract the fields of the schema, whatever the document's type."""
+    return _extract(document, schema, model, find_einvoice(document))
 
 
 def _extract(
-    document: Document, schema: Schema, learned: SchemaModel | None, data: EmbeddedInvoice
+    document: Document, schema: Schema, model: SchemaModel | None, data: EmbeddedInvoice
 ) -> Extraction:
     xml = DEFINITIONS[known_type(schema.name)].xml
-    is_built_in = schema.fields is built_in(schema.name).schema.fields
+    is_built_in = schema.fields is choose_built_in(schema.name).schema.fields
     message = xml.message if xml is not None and is_built_in else None
     if data.invoice is not None and data.invoice.kind.message == message:
-        found = extract_einvoice(document, data.invoice, known_type(schema.name))
+        extraction = extract_einvoice(document, data.invoice, known_type(schema.name))
     else:
-        found = read_pages(document, schema, learned)
+        extraction = read_pages(document, schema, model)
     if data.failures:
-        found = found.model_copy(update={"failures": (*found.failures, *data.failures)})
-    return check_for_several(document, found, sections)
+        extraction = extraction.model_copy(update={"failures": (*extraction.failures, *data.failures)})
+    return check_for_several(document, extraction, sections)
 
 
-def read_pages(document: Document, schema: Schema, learned: SchemaModel | None = None) -> Extraction:
-    """The fields as the pages show them, by what nobody of the tenant has said."""
+def read_pages(document: Document, schema: Schema, model: SchemaModel | None = None) -> Extraction:
+    """Read the fields from the pages alone, without the corrections of the tenant."""
     known = REGISTRY.get(schema.name)
     if known is not None and schema.fields is known.fields:
         return extract_built_in(document, schema)
-    return extract_user_schema(document, schema, learned)
+    return extract_user_schema(document, schema, model)
 
 
 def correct(document: Document, schema: Schema, read: Extraction, corrections: Corrections) -> Extraction:
-    """Correct an extraction as people corrected documents like this one; the values of an XML stay."""
+    """Apply to an extraction what people corrected on similar documents; values of an XML stay."""
     if not document.pages or any(step.is_from_xml for step in read.steps):
         return read
     corrected = apply_corrections(document, schema, read, corrections)

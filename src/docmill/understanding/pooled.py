@@ -24,15 +24,16 @@ LIMIT_S = 60.0
 
 
 class PooledUnderstanding:
-    """`Understander`, `Extractor` and `Corrector` in a process of the pool: each call is one visit to it.
+    """`Understander`, `Extractor` and `Corrector` in a process of the pool: each call is one task there.
 
-    learned: models of the user's own schemas, as text, by their names; looked up for each document, in a
-    thread, since it may look at files. Every method raises TimeLimitError, CrashedError or TooLargeError.
+    schema_models: trained models of the user's own schemas, as text, by the name of their schema. They are
+    looked up for each document, in a thread, since the mapping may read files. Every method raises
+    TimeLimitError, CrashedError or TooLargeError.
     """
 
-    def __init__(self, pool: Pool, learned: Mapping[str, str] | None = None) -> None:
+    def __init__(self, pool: Pool, schema_models: Mapping[str, str] | None = None) -> None:
         self._pool = pool
-        self._learned = learned or {}
+        self._schema_models = schema_models or {}
 
     async def understand(
         self,
@@ -46,7 +47,7 @@ class PooledUnderstanding:
         del original
         by_type = {name: schemas.get(name, schemas["other"]) for name in (*REGISTRY, *schemas)}
         custom = {name: schema for name, schema in by_type.items() if schema is not REGISTRY.get(name)}
-        packed = {schema.name: await _pack(schema, self._learned) for schema in custom.values()}
+        packed = {schema.name: await _pack(schema, self._schema_models) for schema in custom.values()}
         names = {document_type: schema.name for document_type, schema in custom.items()}
         text = await self._pool.run(_understand, document, names, packed, tuple(tags), limit_s=LIMIT_S)
         return await off_loop(_parse_understood, text, schemas, size=len(text) / RESULT_CHARACTERS)
@@ -56,7 +57,7 @@ class PooledUnderstanding:
     ) -> Extraction:
         """See `Extractor.extract`."""
         del original
-        packed = await _pack(schema, self._learned)
+        packed = await _pack(schema, self._schema_models)
         text = await self._pool.run(_extract, document, packed, limit_s=LIMIT_S)
         return await off_loop(_parse_extraction, text, schema, size=len(text) / RESULT_CHARACTERS)
 
@@ -64,7 +65,7 @@ class PooledUnderstanding:
         self, document: Document, schema: Schema, read: Extraction, corrections: Corrections
     ) -> Extraction:
         """See `Corrector.correct`."""
-        packed = await _pack(schema, self._learned)
+        packed = await _pack(schema, self._schema_models)
         text = await self._pool.run(
             _correct, document, packed, read.model_dump_json(), corrections, limit_s=LIMIT_S
         )
@@ -73,18 +74,20 @@ class PooledUnderstanding:
 
 
 class PooledCorrectionMaker:
-    """Makes corrections of reviewed documents in processes of the pool. learned: see `PooledUnderstanding`.
+    """Makes corrections of reviewed documents in processes of the pool.
+
+    schema_models: see `PooledUnderstanding`.
 
     Every method raises TimeLimitError, CrashedError or TooLargeError.
     """
 
-    def __init__(self, pool: Pool, learned: Mapping[str, str] | None = None) -> None:
+    def __init__(self, pool: Pool, schema_models: Mapping[str, str] | None = None) -> None:
         self._pool = pool
-        self._learned = learned or {}
+        self._schema_models = schema_models or {}
 
     async def correction(self, transcription: bytes, schema: Schema, reviewed: ReviewedValues) -> Correction:
         """See `CorrectionMaker.correction` of the service."""
-        packed = await _pack(schema, self._learned)
+        packed = await _pack(schema, self._schema_models)
         text = await self._pool.run(_make_correction, transcription, packed, reviewed, limit_s=LIMIT_S)
         return Correction.of_content(json.loads(text))
 
@@ -95,14 +98,14 @@ class PooledCorrectionMaker:
 
 
 _PackedSchema = tuple[str, str | None]
-"""A schema and its model, as text."""
+"""A schema and its trained model, as text."""
 
 
 async def _pack(schema: Schema, models: Mapping[str, str]) -> _PackedSchema:
     return portable(schema), await asyncio.to_thread(models.get, schema.name) if models else None
 
 
-# JSON and not objects: what comes out of a process that saw a hostile document is checked before it is used.
+# The children answer in JSON, not in pickled objects: a child that read a hostile document is not trusted.
 
 
 def _parse_understood(text: str, schemas: Mapping[str, Schema]) -> Understood:
@@ -124,19 +127,19 @@ def _parse_extraction(text: str, schema: Schema) -> Extraction:
     )
 
 
-# The vocabularies take a second to load, which only the processes of the pool should spend.
+# The functions below run in the pool. They import late: the vocabularies take a second to load.
 
 
 def _understand(
     document: Document, names: Mapping[str, str], packed: Mapping[str, _PackedSchema], tags: tuple[str, ...]
 ) -> str:
-    from docmill.understanding.offline import Wanted, built_in, understand  # noqa: PLC0415
+    from docmill.understanding.offline import SchemaWithModel, choose_built_in, understand  # noqa: PLC0415
 
-    def wanted(document_type: str) -> Wanted:
+    def choose_schema(document_type: str) -> SchemaWithModel:
         name = names.get(document_type)
-        return built_in(document_type) if name is None else Wanted(*_unpack(packed[name]))
+        return choose_built_in(document_type) if name is None else SchemaWithModel(*_unpack(packed[name]))
 
-    classification, extraction = understand(document, wanted, tags)
+    classification, extraction = understand(document, choose_schema, tags)
     return json.dumps(
         {
             "classification": classification.model_dump_json(),

@@ -42,16 +42,23 @@ class RunConfig:
 
         Raises MisconfiguredError if the settings name what is not installed.
         """
-        learned = dict(self.models)
+        schema_models = dict(self.models)
         if schema and model:
-            learned[schema.name] = model
+            schema_models[schema.name] = model
         if self.settings is None:
-            yield steps_for(pool, reading=self.reading, limits=self.limits, schema=schema, learned=learned)
+            yield steps_for(
+                pool, reading=self.reading, limits=self.limits, schema=schema, schema_models=schema_models
+            )
             return
         from docmill.service.steps import open_steps  # noqa: PLC0415  only the service's extra brings it
 
         async with open_steps(
-            self.settings, pool, reading=self.reading, limits=self.limits, schema=schema, learned=learned
+            self.settings,
+            pool,
+            reading=self.reading,
+            limits=self.limits,
+            schema=schema,
+            schema_models=schema_models,
         ) as steps:
             yield steps
 
