@@ -28,8 +28,8 @@ from bench.data.orders import CACHE, documents, is_right, labels
 from bench.data.shared import load_scorer
 from bench.data.text_layer import text_layer
 from docmill.demo.catalogue import plans
-from docmill.demo.layouts.families import draw
 from docmill.demo.plan import Letter, Plan
+from docmill.demo.writing import draw
 from docmill.model.corrections import Corrections, ReviewedValues
 from docmill.model.document import Document, letters_and_digits
 from docmill.model.paths import leaves

@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from stdnum import get_cc_module, iban
 
 from docmill.demo.catalogue import plans
-from docmill.demo.layouts.families import draw
 from docmill.demo.plan import PaySheet, Plan, Statement
 from docmill.demo.wording import Wording
+from docmill.demo.writing import draw
 from docmill.model.document import letters_and_digits
 from docmill.schemas.types import BankStatement, DeliveryNote, Invoice, PurchaseOrder, Receipt
 

@@ -9,8 +9,20 @@ from typing import Any, cast
 
 from docmill.demo import companies, wording
 from docmill.demo.canvas import A4
-from docmill.demo.plan import Bill, House, Letter, PaySheet, Plan, Statement, account
-from docmill.demo.sums import included_taxes, lines, taxes_of, total, without
+from docmill.demo.plan import (
+    Bill,
+    House,
+    Letter,
+    PaySheet,
+    Plan,
+    Statement,
+    account,
+    included_taxes,
+    lines,
+    taxes_of,
+    total,
+    without,
+)
 from docmill.schemas.fields import Fields, Transaction
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import BankStatement
@@ -21,30 +33,20 @@ _FILES = ("invoices", "bills", "trade", "receipts", "statements", "neighbours", 
 def plans() -> list[Plan]:
     """Every sample that `generate` makes, in the order of its making."""
     folder = resources.files("docmill.demo") / "documents"
-    return [
-        Plan(
-            name,
-            sample["form"],
-            sample["layout"],
-            sample["document_type"],
-            _paper(sample),
-        )
-        for file in _FILES
-        for name, sample in tomllib.loads((folder / f"{file}.toml").read_text("utf-8")).items()
-    ]
-
-
-def _paper(sample: Mapping[str, Any]) -> Letter | Statement | PaySheet:
-    if "bookings" in sample:
-        return _statement(sample)
-    return _pay_sheet(sample) if "earnings" in sample else _letter(sample)
+    made: list[Plan] = []
+    for file in _FILES:
+        for name, sample in tomllib.loads((folder / f"{file}.toml").read_text("utf-8")).items():
+            make = _statement if "bookings" in sample else _pay_sheet if "earnings" in sample else _letter
+            paper = make(sample)
+            made.append(Plan(name, sample["form"], sample["layout"], sample["document_type"], paper))
+    return made
 
 
 def _letter(sample: Mapping[str, Any]) -> Letter:
     """The letter, bill or receipt of a table.
 
     sender, recipient: names in `companies`. vat: the sides whose VAT number is printed. lines: see
-    `sums.lines`; without tax_rates each line has its own. tax_included: whether their amounts include it.
+    `plan.lines`; without tax_rates each line has its own. tax_included: whether their amounts include it.
     totals: the sums that are printed. line_fields_not_printed: fields that the lines do not show. kind: of
     the title, if that is not the document type's. fields: all other fields; in `payment` an IBAN or BIC that
     is `true` is the sender's.

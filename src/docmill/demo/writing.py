@@ -1,16 +1,47 @@
-"""Write the samples to disk."""
+"""Write the samples to disk, each drawn in its layout family."""
 
+from collections.abc import Callable
 from pathlib import Path
 from zlib import crc32
 
 import numpy as np
 import pypdfium2 as pdfium
 
+from docmill.demo.canvas import Paper
 from docmill.demo.catalogue import plans
-from docmill.demo.layouts.families import draw
-from docmill.demo.plan import Plan
+from docmill.demo.layouts import accounts, bills, forms, letters, payslips, receipts
+from docmill.demo.plan import Letter, PaySheet, Plan, Statement
 from docmill.demo.scan_effects import encode_pages, photograph_page, render_pages, scan_page
 from docmill.demo.truth import TRUTH_FILE, Sample, write_truth
+
+_BILLS: dict[str, Callable[[Paper, Letter], None]] = {
+    "envelope": letters.envelope,
+    "band": letters.band,
+    "airy": letters.airy,
+    "sidebar": letters.sidebar,
+    "facture": bills.facture,
+    "utility": bills.utility,
+    "ledger": bills.ledger,
+    "poster": bills.poster,
+    "typewriter": bills.typewriter,
+    "order-grid": forms.order_grid,
+    "delivery-slip": forms.delivery_slip,
+    "dot-matrix": forms.dot_matrix,
+    "mono-till": receipts.mono_till,
+    "bistro": receipts.bistro,
+    "slip": receipts.slip,
+    "boxed-ticket": receipts.boxed_ticket,
+}
+_STATEMENTS: dict[str, Callable[[Paper, Statement], None]] = {
+    "running": accounts.running,
+    "in-and-out": accounts.in_and_out,
+    "releve": accounts.releve,
+}
+_PAYSLIPS: dict[str, Callable[[Paper, PaySheet], None]] = {
+    "pay-grid": payslips.pay_grid,
+    "pay-columns": payslips.pay_columns,
+    "pay-lines": payslips.pay_lines,
+}
 
 
 def write_samples(folder: Path, *, seed: int) -> list[Sample]:
@@ -48,3 +79,19 @@ def make_sample(plan: Plan, folder: Path, *, seed: int) -> Sample:
         pages=page_count,
         truth=plan.truth,
     )
+
+
+def draw(layout: str, content: Letter | Statement | PaySheet) -> bytes:
+    """`content` as a PDF in the family `layout`."""
+    title = f"{content.fields.number}" if isinstance(content, Letter) else layout
+    if isinstance(content, Statement):
+        title = f"{content.fields.iban}"
+    paper = Paper(content.size, title=title)
+    match content:
+        case Letter():
+            _BILLS[layout](paper, content)
+        case Statement():
+            _STATEMENTS[layout](paper, content)
+        case PaySheet():
+            _PAYSLIPS[layout](paper, content)
+    return paper.finish()

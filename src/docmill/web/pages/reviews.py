@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from docmill.errors import ChangedError
 from docmill.service.review.review import FieldReview, InvalidValuesError
 from docmill.web.context import TheVault, Vault, not_found, parse_document_id
-from docmill.web.pages.document import RefusedReview, document_page
+from docmill.web.pages.documents import RefusedReview, document_page
 from docmill.web.view.fields import element_id
 
 router = APIRouter(include_in_schema=False)
