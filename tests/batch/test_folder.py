@@ -49,7 +49,7 @@ def test_links_that_lead_out_of_the_folder_are_named_and_not_followed(tmp_path: 
     lister = FolderLister(inbox)
 
     assert [ref.key for ref in lister.list()] == ["b.pdf"]
-    assert sorted(lister.not_followed) == [
+    assert sorted(lister.skipped_links) == [
         f"circle -> {inbox}/circle",
         f"folder -> {elsewhere}",
         f"gone.pdf -> {inbox}/nowhere.pdf",
@@ -68,7 +68,7 @@ def test_links_within_the_folder_double_nothing_and_loops_end(tmp_path: Path) ->
     lister = FolderLister(tmp_path)
 
     assert [ref.key for ref in lister.list()] == ["real/a.pdf"]
-    assert lister.not_followed == []
+    assert lister.skipped_links == []
 
 
 def test_what_only_a_link_shows_is_listed_once(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
     lister = FolderLister(tmp_path / "inbox")
 
     assert [ref.key for ref in lister.list()] == ["a.pdf"]
-    assert lister.not_followed == []
+    assert lister.skipped_links == []
 
 
 def test_a_single_file_is_a_folder_of_one(tmp_path: Path) -> None:
@@ -151,4 +151,4 @@ def test_what_programs_leave_behind_is_passed_by_and_counted(tmp_path: Path) -> 
     lister = FolderLister(tmp_path)
 
     assert [ref.key for ref in lister.list()] == ["a.docx"]
-    assert lister.passed_by == 5
+    assert lister.junk_count == 5

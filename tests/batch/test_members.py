@@ -11,7 +11,7 @@ import pytest
 
 from docmill.batch.folder import FolderLister, FolderReader
 from docmill.batch.records import RecordExporter, RecordFile
-from docmill.batch.runner import Done, Policy, Report, Runner
+from docmill.batch.runner import DocumentOutcome, Policy, Report, Runner
 from docmill.errors import CorruptError, MisconfiguredError, ServerError
 from docmill.model.document import Document
 from docmill.pipeline import PartLimits, Steps
@@ -58,11 +58,11 @@ class Run:
             on_found=self._on_found,
         )
         try:
-            return await runner.run(FolderLister(self.folder).list(), known=known)
+            return await runner.run(FolderLister(self.folder).list(), earlier=known)
         finally:
             records.close()
 
-    def _on_done(self, done: Done) -> None:
+    def _on_done(self, done: DocumentOutcome) -> None:
         self.done[f"{done.status} {done.ref.key}"] += 1
         self.left_out |= {done.ref.key: done.left_out}
 
@@ -201,7 +201,7 @@ async def test_a_file_brings_so_many_others_and_no_more(run: Run) -> None:
 async def test_few_wholes_are_open_at_a_time(run: Run) -> None:
     run.give({f"{number}.zip": {"a.pdf": "a", "b.pdf": "b"} for number in range(6)})
 
-    report = await run(Policy(concurrency=2, wholes=1))
+    report = await run(Policy(concurrency=2, max_open_containers=1))
 
     assert report.by_status == Counter({"completed": 18})
     assert run.boxes.most_running <= 2

@@ -168,7 +168,7 @@ def test_a_record_that_a_full_disk_took_half_of_is_written_once(tmp_path: Path) 
     records.close()
 
     assert _written(path) == ["a", "b"]
-    assert set(RecordFile(path).known(keep=lambda _: True)) == {"a", "b"}
+    assert set(RecordFile(path).read_earlier(keep=lambda _: True)) == {"a", "b"}
 
 
 @pytest.mark.parametrize("tail", [b'{"source": "b", "sta', b'{"sou', bytes(40)])
@@ -182,7 +182,7 @@ def test_a_torn_record_at_the_end_is_cut_off_and_told(tmp_path: Path, tail: byte
     records.close()
 
     assert set(known) == {"a"}
-    assert records.torn == 1
+    assert records.torn_count == 1
     assert _written(path) == ["a", "b"]
 
 
@@ -196,7 +196,7 @@ def test_a_torn_record_among_others_is_taken_out_and_told(tmp_path: Path) -> Non
     records.close()
 
     assert set(known) == {"a", "c"}
-    assert records.torn == 1
+    assert records.torn_count == 1
     assert _written(path) == ["a", "c"]
 
 
@@ -234,7 +234,7 @@ def test_of_a_changed_document_only_the_new_record_stays(tmp_path: Path) -> None
     records.close()
 
     assert _written(path) == ["b", "a"]
-    assert RecordFile(path).known(keep=lambda _: True)["a"].content_hash == "another"
+    assert RecordFile(path).read_earlier(keep=lambda _: True)["a"].content_hash == "another"
 
 
 def test_a_file_that_a_run_gave_up_can_be_opened_again(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from docmill.batch.in_memory import MemoryReader
 from docmill.batch.records import RecordFile
-from docmill.batch.runner import Delay, Done, Policy, Report, Runner
+from docmill.batch.runner import Delay, DocumentOutcome, Policy, Report, Runner
 from docmill.errors import (
     CorruptError,
     CrashedError,
@@ -116,7 +116,7 @@ class Run:
         self.path = folder / "out.jsonl"
         self.offline = Offline()
         self.converter = Scripted(document, script)
-        self.done: list[Done] = []
+        self.done: list[DocumentOutcome] = []
         self.delays: list[Delay] = []
         self.waiting: list[int] = []
         self._folder = folder
@@ -141,7 +141,7 @@ class Run:
                 on_delay=self.delays.append,
                 on_waiting=self.waiting.append,
             )
-            return await runner.run([Ref(name, name) for name in names], known=known)
+            return await runner.run([Ref(name, name) for name in names], earlier=known)
         finally:
             records.close()
 

@@ -15,21 +15,21 @@ DEFAULT_MAX_BYTES = 50_000_000
 class FolderLister:
     """Every file below a folder, or one file, in a stable order.
 
-    passed_by: how many files were left out that programs and systems keep beside those of people.
-    not_followed: links that lead out of the folder or nowhere, each with where it leads.
+    junk_count: the number of files left out since programs or systems made them, see `is_junk`.
+    skipped_links: links that lead out of the folder or nowhere, each with where it leads.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self.passed_by = 0
-        self.not_followed: list[str] = []
+        self.junk_count = 0
+        self.skipped_links: list[str] = []
 
     def list(self) -> Iterator[Ref]:
         """One reference per file. Hidden files and folders are left out.
 
         A link is followed only within the folder, and only to what would not be listed otherwise: nothing
-        comes twice, and loops end. Raises MisconfiguredError if the folder is not there or one in it cannot
-        be looked into: what it holds would be missing without a word.
+        comes twice, and loops end. Raises MisconfiguredError if the folder does not exist or a folder in it
+        cannot be read, since its files would be missing without notice.
         """
         if self._root.is_file():
             yield Ref(key=self._root.name, name=self._root.name)
@@ -38,9 +38,9 @@ class FolderLister:
             raise MisconfiguredError(
                 f"there is no folder {str(self._root)!r}; give a folder or a file that exists"
             )
-        files, self.not_followed = _walk(self._root)
+        files, self.skipped_links = _walk(self._root)
         kept = [path for path in sorted(files) if not is_junk(path.name)]
-        self.passed_by = len(files) - len(kept)
+        self.junk_count = len(files) - len(kept)
         for path in kept:
             yield Ref(key=path.relative_to(self._root).as_posix(), name=path.name)
 
@@ -52,12 +52,12 @@ def _walk(root: Path) -> tuple[list[Path], list[str]]:
     """
     seen: set[str] = set()
     files, links = _walk_folder(root, seen)
-    not_followed: list[str] = []
+    skipped_links: list[str] = []
     inside = os.path.realpath(root)
     for link in links:  # grows meanwhile
         target = os.path.realpath(link)
         if not Path(target).is_relative_to(inside) or not link.exists():
-            not_followed.append(f"{link.relative_to(root).as_posix()} -> {target}")
+            skipped_links.append(f"{link.relative_to(root).as_posix()} -> {target}")
         elif link.is_dir():
             more_files, more_links = _walk_folder(link, seen)
             files += more_files
@@ -65,7 +65,7 @@ def _walk(root: Path) -> tuple[list[Path], list[str]]:
         elif link.is_file() and target not in seen:
             seen.add(target)
             files.append(link)
-    return files, not_followed
+    return files, skipped_links
 
 
 def _walk_folder(top: Path, seen: set[str]) -> tuple[list[Path], list[Path]]:

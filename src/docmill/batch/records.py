@@ -1,4 +1,4 @@
-"""The output of a run: one JSON line per document, failed ones too, and never two for the same document."""
+"""Record file, the output of a run: one JSON line per document, also for failed ones."""
 
 import asyncio
 import errno
@@ -23,7 +23,7 @@ Record = dict[str, Any]
 _AS_JSON = "backslashreplace"
 """Writes half a character, which UTF-8 does not have, in the way in which JSON reads it back."""
 _BEGINNING = b'{"source": '
-"""Of every record."""
+"""The first bytes of every record."""
 
 
 def result_record(ref: Ref, result: Result) -> Record:
@@ -161,50 +161,50 @@ class EarlierRecord(NamedTuple):
 class _RecordIndex(NamedTuple):
     """Index of a record file: for each source, its last record and the line on which that stands.
 
-    records, torn: how many lines are records, and how many were not written to their end. end: of the last
-    record, in bytes. is_torn_within: whether a record comes after a torn line.
+    record_count, torn_count: the number of lines that are records, and of those not written to their end.
+    end: of the last record, in bytes. is_torn_within: whether a record comes after a torn line.
     """
 
-    known: dict[str, EarlierRecord]
+    earlier: dict[str, EarlierRecord]
     lines: dict[str, int]
-    records: int
-    torn: int
+    record_count: int
+    torn_count: int
     end: int
     is_torn_within: bool
 
 
 class RecordFile:
-    """A JSON Lines file that a run appends to, and a later run goes on from.
+    """A JSON Lines file that a run appends to and a later run continues.
 
     A record is written whole or not at all: a killed run loses the record being written and no other, and a
     full disk none that was written before. Bytes of a file's name that are no UTF-8 are kept, by the escape
     that JSON has for them.
-    torn: lines that an earlier run left unfinished, which `open` has taken out.
+    torn_count: the number of unfinished lines of an earlier run that `open` has removed.
     """
 
     def __init__(self, path: Path) -> None:
-        self.torn = 0
+        self.torn_count = 0
         self._path = path
         self._lock = Lock()
         self._file: AppendOnlyFile | None = None
-        self._known: Mapping[str, EarlierRecord] = {}
+        self._earlier: Mapping[str, EarlierRecord] = {}
         self._written: set[tuple[str, str | None]] = set()
         self._has_superseded = False
 
     def open(self, *, keep: Callable[[Record], bool]) -> dict[str, EarlierRecord]:
-        """Open for appending; what the records that `keep` accepts say, by source. The others are dropped.
+        """Open for appending, and return the records that `keep` accepts, by source; the others are dropped.
 
-        So is the record of a document one of whose parts has none: they are to be taken out again. Raises
-        MisconfiguredError if the file cannot be written or holds something else.
+        Dropped is also a document of whose parts one has no record, since its parts must be extracted again.
+        Raises MisconfiguredError if the file cannot be written or is not a file of records.
         """
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = AppendOnlyFile(self._path)
             if self._file.is_regular:
-                latest = self._latest(keep)
-                known = _complete(latest.known)
-                self._drop_all_but(known, latest)
-                self._known, self.torn = known, latest.torn
+                latest = self._build_index(keep)
+                earlier = _drop_incomplete(latest.earlier)
+                self._drop_all_but(earlier, latest)
+                self._earlier, self.torn_count = earlier, latest.torn_count
         except (MisconfiguredError, OSError) as error:
             if self._file is not None:
                 with suppress(OSError):
@@ -216,17 +216,17 @@ class RecordFile:
             if isinstance(error, OSError):
                 raise MisconfiguredError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
             raise
-        return dict(self._known)
+        return dict(self._earlier)
 
-    def known(self, *, keep: Callable[[Record], bool]) -> dict[str, EarlierRecord]:
-        """Return what `open` would, and write nothing. Raises MisconfiguredError as it does."""
+    def read_earlier(self, *, keep: Callable[[Record], bool]) -> dict[str, EarlierRecord]:
+        """Return what `open` returns, without writing. Raises MisconfiguredError as it does."""
         try:
-            return _complete(self._latest(keep).known) if self._path.is_file() else {}
+            return _drop_incomplete(self._build_index(keep).earlier) if self._path.is_file() else {}
         except OSError as error:
             raise MisconfiguredError(f"cannot read {str(self._path)!r}: {error.strerror}") from error
 
     def read(self) -> Iterator[Record]:
-        """Every record that is there, in the order in which documents were done. Raises as `open` does."""
+        """Yield every record, in the order in which documents were processed. Raises as `open` does."""
         try:
             for _, record in self._records() if self._path.is_file() else ():
                 if record is not None:
@@ -254,10 +254,10 @@ class RecordFile:
             except OSError as error:
                 raise ServerError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
             self._written.add(written)
-            self._has_superseded = self._has_superseded or record["source"] in self._known
+            self._has_superseded = self._has_superseded or record["source"] in self._earlier
 
     def close(self) -> None:
-        """Nothing more will be written; of a document that was done anew, only the new record stays.
+        """Close the file; of a document that was processed again, only the new record stays.
 
         Raises MisconfiguredError if the disk did not keep what was written.
         """
@@ -266,8 +266,8 @@ class RecordFile:
                 return
             if self._has_superseded:
                 with suppress(OSError):  # the next run does it
-                    latest = self._latest(lambda _: True)
-                    self._drop_all_but(latest.known, latest)
+                    latest = self._build_index(lambda _: True)
+                    self._drop_all_but(latest.earlier, latest)
             file, self._file = self._file, None
             try:
                 file.close()
@@ -276,9 +276,9 @@ class RecordFile:
                     f"cannot write {str(self._path)!r}: {error.strerror}; run the same command again"
                 ) from error
 
-    def _latest(self, keep: Callable[[Record], bool]) -> _RecordIndex:
-        """Index of the file. keep: whether a record is taken into it; all others are counted only."""
-        known: dict[str, EarlierRecord] = {}
+    def _build_index(self, keep: Callable[[Record], bool]) -> _RecordIndex:
+        """Build the index of the file. keep: whether a record is indexed; the others are only counted."""
+        earlier: dict[str, EarlierRecord] = {}
         lines: dict[str, int] = {}
         records = torn = offset = end = 0
         is_torn_within = False
@@ -288,19 +288,19 @@ class RecordFile:
                 torn += 1
                 continue
             records, end, is_torn_within = records + 1, offset, torn > 0
-            known.pop(record["source"], None)
+            earlier.pop(record["source"], None)
             if keep(record):
-                known[record["source"]] = EarlierRecord(
+                earlier[record["source"]] = EarlierRecord(
                     record["content_hash"], record["status"], _part_sources(record)
                 )
                 lines[record["source"]] = number
-        return _RecordIndex(known, lines, records, torn, end, is_torn_within)
+        return _RecordIndex(earlier, lines, records, torn, end, is_torn_within)
 
     def _drop_all_but(self, kept: Collection[str], latest: _RecordIndex) -> None:
-        """Leave nothing in the file but the last records of these documents. Raises OSError."""
+        """Remove all from the file but the last records of these documents. Raises OSError."""
         assert self._file is not None
-        if len(kept) == latest.records and not latest.is_torn_within:
-            if latest.torn:
+        if len(kept) == latest.record_count and not latest.is_torn_within:
+            if latest.torn_count:
                 self._file.cut(latest.end)
             return
         numbers = {latest.lines[source] for source in kept}
@@ -318,7 +318,7 @@ class RecordFile:
         old.close()
 
     def _records(self) -> Iterator[tuple[bytes, Record | None]]:
-        """Each line and what it says; None for one that was not written to its end."""
+        """Yield each line with its record, None for a line that was not written to its end."""
         with self._path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 try:
@@ -350,12 +350,12 @@ def _record_of(line: bytes) -> Record | None:
     return record
 
 
-def _complete(kept: dict[str, EarlierRecord]) -> dict[str, EarlierRecord]:
-    """Without the documents that lack a part; dropping one can make another lack it."""
+def _drop_incomplete(kept: dict[str, EarlierRecord]) -> dict[str, EarlierRecord]:
+    """Drop documents of whose parts one has no record, until none is left."""
     while lacking := {
-        source for source, known in kept.items() if any(part not in kept for part in known.parts)
+        source for source, record in kept.items() if any(part not in kept for part in record.parts)
     }:
-        kept = {source: known for source, known in kept.items() if source not in lacking}
+        kept = {source: record for source, record in kept.items() if source not in lacking}
     return kept
 
 

@@ -1,4 +1,4 @@
-"""Many documents through the pipeline, as many at once as the machine takes."""
+"""Runs many documents through the pipeline, as many at the same time as the policy allows."""
 
 import asyncio
 import logging
@@ -43,15 +43,15 @@ from docmill.workers.fair_semaphore import scheduled_for
 log = logging.getLogger(__name__)
 
 Status = Literal["completed", "needs_review", "not_read", "failed", "unchanged"]
-"""As a record's, and for a person: what was completed without being read is told apart."""
+"""The status of a record; completed documents that were not read or had not changed have their own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class DocumentOutcome:
     """The outcome of one document.
 
-    title: what the pipeline calls it, or why it was not read. left_out: each part that could not be taken
-    out of it, and why.
+    title: the title of the document, or the reason why it was not read. left_out: the parts that could not be
+    extracted, each with the reason.
     """
 
     ref: Ref
@@ -63,7 +63,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """A document waits before its next attempt. error: of the attempt before it."""
+    """A pause before a document's next attempt. error: of the last attempt."""
 
     ref: Ref
     error: TransientError | SetupError
@@ -89,38 +89,38 @@ class Report:
 class Policy:
     """Retry policy and concurrency of a run.
 
-    waiting: documents that may wait for their next attempt without a slot. wholes: documents whose parts may
-    be under way before another document is begun.
+    max_waiting: documents that may wait for their next attempt without a slot. max_open_containers: documents
+    whose parts may be in progress before another document is begun.
     """
 
     concurrency: int = 4
     max_attempts: int = 3
-    waiting: int = 1000
-    wholes: int = 8
+    max_waiting: int = 1000
+    max_open_containers: int = 8
     parts: PartLimits = field(default_factory=PartLimits)
 
 
 @dataclass
-class Family:
-    """A document of the folder and everything within it. taken: how many parts so far, at any depth."""
+class PartCounter:
+    """Counter of the parts extracted from one document of the folder, at any depth."""
 
     limits: PartLimits
     taken: int = 0
 
 
 class StoredParts:
-    """`PartsReceiver` of one document. depth: how many documents this one stands in."""
+    """`PartsReceiver` of one document. depth: the number of documents that contain it, directly or not."""
 
-    def __init__(self, family: Family, depth: int) -> None:
+    def __init__(self, counter: PartCounter, depth: int) -> None:
         self.files: list[PartFile] = []
-        self._family = family
+        self._counter = counter
         self._depth = depth
         self._folder: Path | None = None
 
     async def folder(self, ref: Ref) -> Path:
         """See `PartsReceiver.folder`."""
         del ref
-        self._family.limits.check_depth(self._depth)
+        self._counter.limits.check_depth(self._depth)
         await self.remove()
         try:
             self._folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="docmill-parts-"))
@@ -131,10 +131,10 @@ class StoredParts:
     async def receive(self, ref: Ref, parts: Sequence[PartFile]) -> list[Part]:
         """See `PartsReceiver.receive`."""
         del ref
-        family = self._family
-        family.taken -= len(self.files)
-        self.files = family.limits.admit(parts, taken=family.taken)
-        family.taken += len(self.files)
+        counter = self._counter
+        counter.taken -= len(self.files)
+        self.files = counter.limits.admit(parts, taken=counter.taken)
+        counter.taken += len(self.files)
         return [file.part for file in self.files]
 
     async def remove(self) -> None:
@@ -155,12 +155,11 @@ class PartReader:
 
 
 class Runner:
-    """Takes every document, and every document within it, through `process()`, for one run.
+    """Runs `process()` on every document of a run and on the parts within it.
 
-    reader: of the documents that are not part of another. on_done is called in
-    the event loop for each document, on_found with the number of parts that turned up, on_delay when a
-    document begins to wait for its next attempt, on_waiting with how many wait when that has changed. They
-    must not block.
+    reader: of the documents that are not part of another. The callbacks run in the event loop and must not
+    block. on_done: for each document. on_found: with the number of further parts. on_delay: when a document
+    begins to wait for its next attempt. on_waiting: with the number of waiting documents, when that changes.
     """
 
     def __init__(
@@ -170,7 +169,7 @@ class Runner:
         records: RecordFile,
         *,
         policy: Policy = Policy(),
-        on_done: Callable[[Done], None] = lambda _: None,
+        on_done: Callable[[DocumentOutcome], None] = lambda _: None,
         on_found: Callable[[int], None] = lambda _: None,
         on_delay: Callable[[Delay], None] = lambda _: None,
         on_waiting: Callable[[int], None] = lambda _: None,
@@ -185,63 +184,69 @@ class Runner:
         self._on_delay = on_delay
         self._on_waiting = on_waiting
         self._report = Report()
-        self._known: Mapping[str, EarlierRecord] = {}
+        self._earlier: Mapping[str, EarlierRecord] = {}
         self._slots = asyncio.Semaphore(policy.concurrency)
-        self._may_wait = asyncio.Semaphore(policy.waiting)
+        self._may_wait = asyncio.Semaphore(policy.max_waiting)
         self._waiting = 0
-        self._open_wholes = 0
-        self._whole_closed = asyncio.Event()
+        self._open_containers = 0
+        self._container_closed = asyncio.Event()
 
-    async def run(self, refs: Iterable[Ref], *, known: Mapping[str, EarlierRecord] | None = None) -> Report:
-        """Process what is new, and what it holds.
+    async def run(self, refs: Iterable[Ref], *, earlier: Mapping[str, EarlierRecord] | None = None) -> Report:
+        """Process the documents, and the parts within them.
 
-        known: by source, the documents whose record is already there; with the same content they are not
-        processed again, nor are their parts. Raises SetupError at once: a person must act before going on.
-        So it does when a record cannot be written and trying again does not help.
+        earlier: the records of earlier runs, by source. A document whose content is the same is not processed
+        again, nor are its parts. Raises SetupError at once, since a person must act before the run can go on,
+        also if records cannot be written.
         """
         started = time.perf_counter()
-        self._known = known or {}
+        self._earlier = earlier or {}
         try:
             async with asyncio.TaskGroup() as tasks:
                 for ref in refs:
-                    while self._open_wholes >= self._policy.wholes:
-                        self._whole_closed.clear()
-                        await self._whole_closed.wait()
+                    while self._open_containers >= self._policy.max_open_containers:
+                        self._container_closed.clear()
+                        await self._container_closed.wait()
                     await self._slots.acquire()
-                    tasks.create_task(self._process_with_parts(ref, self._reader, Family(self._policy.parts)))
+                    tasks.create_task(
+                        self._process_with_parts(ref, self._reader, PartCounter(self._policy.parts))
+                    )
         except* SetupError as errors:
             raise first_of(errors) from errors
         self._report.seconds = time.perf_counter() - started
         return self._report
 
-    async def _process_with_parts(self, ref: Ref, reader: Reader, family: Family, depth: int = 0) -> None:
+    async def _process_with_parts(
+        self, ref: Ref, reader: Reader, counter: PartCounter, depth: int = 0
+    ) -> None:
         """Process a document and everything in it. The caller has taken a slot for it."""
-        parts = StoredParts(family, depth)
+        parts = StoredParts(counter, depth)
         try:
             await self._process_alone(ref, reader, parts)
             if any(file.path for file in parts.files):
-                await self._process_parts(ref, parts.files, family, depth + 1)
+                await self._process_parts(ref, parts.files, counter, depth + 1)
         finally:
             await parts.remove()
 
-    async def _process_parts(self, whole: Ref, files: Sequence[PartFile], family: Family, depth: int) -> None:
-        """Process the stored parts; those of few documents at a time, since their files take space."""
-        self._open_wholes += 1
+    async def _process_parts(
+        self, container: Ref, files: Sequence[PartFile], counter: PartCounter, depth: int
+    ) -> None:
+        """Process the stored parts. Only few documents have parts on disk at a time, to save space."""
+        self._open_containers += 1
         try:
             async with asyncio.TaskGroup() as tasks:
                 for file in files:
                     if file.path is not None:
                         self._on_found(1)
                         await self._slots.acquire()
-                        ref = Ref(part_source(whole.key, file.part), file.part.name.rpartition("/")[2])
+                        ref = Ref(part_source(container.key, file.part), file.part.name.rpartition("/")[2])
                         reader = PartReader(file.path)
-                        tasks.create_task(self._process_with_parts(ref, reader, family, depth))
+                        tasks.create_task(self._process_with_parts(ref, reader, counter, depth))
         finally:
-            self._open_wholes -= 1
-            self._whole_closed.set()
+            self._open_containers -= 1
+            self._container_closed.set()
 
     async def _process_alone(self, ref: Ref, source: Reader, parts: StoredParts) -> None:
-        """Process a document without its parts. Holds a slot while it works and none while it waits."""
+        """Process a document without its parts. It gives its slot back while it waits for an attempt."""
         reader = _RememberingReader(source)
         exporter = _RetainingExporter(self._exporter)
         io = DocumentIO(reader, exporter, MemoryJournal(), receiver=parts)
@@ -251,8 +256,8 @@ class Runner:
                 error = await self._attempt(ref, io, exporter, spending=spending, attempt=attempt)
                 if error is None:
                     return
-                follows = self._after_failure(error, attempt=exporter.tries or attempt)
-                if isinstance(follows, GiveUp):
+                next_step = self._after_failure(error, attempt=exporter.tries or attempt)
+                if isinstance(next_step, GiveUp):
                     if exporter.result is not None and isinstance(error, ServerError | TimeLimitError):
                         raise _unwritable(error) from error
                     record = failure_record(
@@ -265,8 +270,8 @@ class Runner:
                     )
                     await self._fail(ref, error, record)
                     return
-                await self._wait(ref, follows)
-                attempt += follows.counts
+                await self._wait(ref, next_step)
+                attempt += next_step.counts
         finally:
             self._slots.release()
 
@@ -279,7 +284,7 @@ class Runner:
         )
 
     async def _wait(self, ref: Ref, retry: Retry) -> None:
-        """Let the time until the next attempt pass, without the slot."""
+        """Wait for the next attempt, without the slot."""
         async with self._may_wait:
             self._slots.release()
             self._waiting += 1
@@ -301,13 +306,13 @@ class Runner:
         spending: Spending,
         attempt: int,
     ) -> DocmillError | None:
-        known = self._known.get(ref.key)
+        earlier = self._earlier.get(ref.key)
         try:
             if exporter.result is not None:
                 await exporter.export(ref, exporter.result)
             else:
-                original = None if known is None else await io.reader.read(ref)
-                if known is None or original is None or original.content_hash != known.content_hash:
+                original = None if earlier is None else await io.reader.read(ref)
+                if earlier is None or original is None or original.content_hash != earlier.content_hash:
                     with scheduled_for(None, ref.key):
                         await process(
                             ref,
@@ -325,29 +330,29 @@ class Runner:
         except Exception as error:
             log.exception("fault in docmill", extra={"source": ref.key})
             return internal_error(error, repr(ref.name))
-        # Beyond the errors of the document: nothing that goes wrong from here on may give it a second record.
+        # Outside the `try`: an error from here on must not give the document a second record.
         if exporter.result is not None:
             self._report_result(ref, exporter.result)
-        elif known is not None:
-            self._report_unchanged(ref, known)
+        elif earlier is not None:
+            self._report_unchanged(ref, earlier)
         return None
 
-    def _report_unchanged(self, ref: Ref, known: EarlierRecord) -> None:
-        """The document and all it holds are as an earlier run found them."""
-        self._report_done(Done(ref, "unchanged", ref.name))
-        self._on_found(len(known.parts))
-        for source in known.parts:
-            self._report_unchanged(Ref(source, source.rpartition("/")[2]), self._known[source])
+    def _report_unchanged(self, ref: Ref, earlier: EarlierRecord) -> None:
+        """Report a document and the parts within it as unchanged since an earlier run."""
+        self._report_done(DocumentOutcome(ref, "unchanged", ref.name))
+        self._on_found(len(earlier.parts))
+        for source in earlier.parts:
+            self._report_unchanged(Ref(source, source.rpartition("/")[2]), self._earlier[source])
 
     def _report_result(self, ref: Ref, result: Result) -> None:
         if result.refusal:
             self._report.by_error[UnsupportedFileTypeError.code] += 1
-            self._report_done(Done(ref, "not_read", result.refusal, result.attempt))
+            self._report_done(DocumentOutcome(ref, "not_read", result.refusal, result.attempt))
             return
         parts = result.document.parts if result.document else ()
         self._report.pages += len(result.document.pages) if result.document else 0
         self._report_done(
-            Done(
+            DocumentOutcome(
                 ref,
                 result.status,
                 result.classification.title or ref.name,
@@ -363,17 +368,17 @@ class Runner:
                 await asyncio.to_thread(self._records.write, record)
                 break
             except ServerError as unwritten:
-                follows = self._after_failure(unwritten, attempt=attempt)
-                if isinstance(follows, GiveUp):
+                next_step = self._after_failure(unwritten, attempt=attempt)
+                if isinstance(next_step, GiveUp):
                     raise _unwritable(unwritten) from unwritten
-                await self._wait(ref, follows)
+                await self._wait(ref, next_step)
                 attempt += 1
         self._report.by_error[error.code] += 1
-        self._report_done(Done(ref, "failed", error.message, record["attempts"]))
+        self._report_done(DocumentOutcome(ref, "failed", error.message, record["attempts"]))
 
-    def _report_done(self, done: Done) -> None:
-        self._report.by_status[done.status] += 1
-        self._on_done(done)
+    def _report_done(self, outcome: DocumentOutcome) -> None:
+        self._report.by_status[outcome.status] += 1
+        self._on_done(outcome)
 
 
 def _unwritable(error: TransientError) -> MisconfiguredError:
@@ -385,9 +390,9 @@ def _unwritable(error: TransientError) -> MisconfiguredError:
 
 
 class _RetainingExporter:
-    """`Exporter` that keeps the result, so that only its writing is repeated where that failed.
+    """`Exporter` that keeps the result, so that only the export is repeated if it fails.
 
-    tries: how often it was written, or tried to be.
+    tries: the number of exports so far, also of failed ones.
     """
 
     def __init__(self, exporter: Exporter) -> None:
@@ -402,7 +407,7 @@ class _RetainingExporter:
 
 
 class _RememberingReader:
-    """A reader that knows the hash of what it last read, for the record of a failed document."""
+    """`Reader` that keeps the hash of the last original, for the record of a failed document."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

@@ -1,7 +1,7 @@
 import pytest
 
 from docmill.batch.runner import Delay
-from docmill.cli.files.run import progress
+from docmill.cli.files.run import show_progress
 from docmill.errors import NetworkError
 from docmill.ports import Ref
 
@@ -10,7 +10,7 @@ REFUSED = Delay(Ref("in/b.pdf", "b.pdf"), NetworkError("left alone", attempted=F
 
 
 def test_a_run_says_which_document_is_tried_again_when_and_why(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress(2, quiet=False) as told:
+    with show_progress(2, quiet=False) as told:
         told.on_delay(BUSY)
         told.on_delay(REFUSED)
 
@@ -19,7 +19,7 @@ def test_a_run_says_which_document_is_tried_again_when_and_why(capsys: pytest.Ca
 
 
 def test_the_bar_says_how_many_wait(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress(2, quiet=True) as told:
+    with show_progress(2, quiet=True) as told:
         told.on_delay(BUSY)
         told.on_waiting(1)
         (task,) = told.bar.tasks

@@ -14,7 +14,7 @@ from rich.table import Table
 from docmill.batch.folder import FolderLister
 from docmill.batch.records import RecordFile
 from docmill.cli.console import FAILED, INTERRUPTED, counted, put, shown, stderr, stdout
-from docmill.cli.files.run import RunOptions, progress, read_all, warn_about_links
+from docmill.cli.files.run import RunOptions, read_all, show_progress, warn_about_links
 from docmill.cli.files.run_config import run_config, warn_about_remote_services
 from docmill.errors import DocmillError, MisconfiguredError
 from docmill.evaluation.html_report import build_page
@@ -142,10 +142,10 @@ def _read_documents(options: EvalOptions, refs: Sequence[Ref], records: RecordFi
         schema=options.schema,
         model=options.model,
     )
-    known = records.open(keep=lambda _: True)
+    earlier = records.open(keep=lambda _: True)
     try:
-        with progress(len(refs), quiet=True) as bar:
-            asyncio.run(read_all(run_options, config, refs, records, known=known, progress=bar))
+        with show_progress(len(refs), quiet=True) as bar:
+            asyncio.run(read_all(run_options, config, refs, records, earlier=earlier, progress=bar))
     finally:
         records.close()
 

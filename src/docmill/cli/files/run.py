@@ -20,7 +20,7 @@ from rich.progress import (
 
 from docmill.batch.folder import FolderLister, FolderReader
 from docmill.batch.records import EarlierRecord, Record, RecordFile
-from docmill.batch.runner import Delay, Done, Policy, Report, Runner
+from docmill.batch.runner import Delay, DocumentOutcome, Policy, Report, Runner
 from docmill.cli.console import (
     FAILED,
     INTERRUPTED,
@@ -38,8 +38,8 @@ from docmill.model.result import Schema
 from docmill.ports import Ref
 from docmill.wiring import reading_pool
 
-_AHEAD = 2
-"""Documents in flight per reading process, so that none waits for the next."""
+_DOCUMENTS_PER_PROCESS = 2
+"""So many that no process waits for its next document."""
 
 _RETRY_HINT = "{} failed in an earlier run; --retry-failed tries them again"
 _REMEDIES = {"encrypted": ": where a password is missing, --retry-failed --ask-password asks for it"}
@@ -49,7 +49,7 @@ _READING = "reading"
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Arguments of `docmill run`. None: as the settings have it.
+    """Arguments of `docmill run`. Where one is None, the settings decide.
 
     schema: for every document. model: the schema's trained model, as text.
     """
@@ -70,14 +70,14 @@ class RunOptions:
 
 
 def run_folder(options: RunOptions) -> int:
-    """Read the folder and print the result; the exit code."""
+    """Read the folder and print the result. Returns the exit code."""
     out = options.out.resolve()
     lister = FolderLister(options.folder)
     refs = [ref for ref in lister.list() if (options.folder / ref.key).resolve() != out]
     if not refs:
         stderr.print(f"there is no document in {options.folder}", markup=False)
-    if lister.passed_by:
-        stderr.print(f"skipped: {counted(lister.passed_by, 'file')} that programs leave behind")
+    if lister.junk_count:
+        stderr.print(f"skipped: {counted(lister.junk_count, 'file')} that programs leave behind")
     warn_about_links(lister)
     config = run_config(
         options.config,
@@ -93,51 +93,51 @@ def run_folder(options: RunOptions) -> int:
     warnings.setFormatter(PlacesFormatter())
     logging.basicConfig(level="WARNING", handlers=[warnings])
     records = RecordFile(options.out)
-    known = records.open(keep=lambda record: _is_kept(record, options))
-    if records.torn:
+    earlier = records.open(keep=lambda record: _is_kept(record, options))
+    if records.torn_count:
         stderr.print(
-            f"{options.out} has {counted(records.torn, 'record')} that an earlier run did not finish:"
+            f"{options.out} has {counted(records.torn_count, 'record')} that an earlier run did not finish:"
             " removed and read again",
             markup=False,
         )
     try:
-        with progress(len(refs), quiet=options.quiet) as shown_progress:
+        with show_progress(len(refs), quiet=options.quiet) as run_progress:
             report = asyncio.run(
-                read_all(options, config, refs, records, known=known, progress=shown_progress)
+                read_all(options, config, refs, records, earlier=earlier, progress=run_progress)
             )
     except KeyboardInterrupt:
         stderr.print(f"interrupted; what was done is in {options.out}: run it again to go on", markup=False)
         return INTERRUPTED
     finally:
         records.close()
-    failed_before = sum(record.status == "failed" for record in known.values())
+    failed_before = sum(record.status == "failed" for record in earlier.values())
     try:
         _print_summary(report)
         if failed_before:
             stdout.print(_RETRY_HINT.format(failed_before))
         stdout.print(f"records: {options.out}", markup=False)
     except OSError as error:
-        shown_progress.stop_printing(error)
-    return FAILED if report.by_status["failed"] or failed_before or shown_progress.is_cut_off else 0
+        run_progress.stop_printing(error)
+    return FAILED if report.by_status["failed"] or failed_before or run_progress.is_stdout_closed else 0
 
 
 def warn_about_links(lister: FolderLister) -> None:
     """Print the links that the lister did not follow."""
-    for link in lister.not_followed:
+    for link in lister.skipped_links:
         stderr.print(
             f"not read, since this link leads out of the folder or nowhere: {shown(link)}", markup=False
         )
 
 
 async def _print_plan(options: RunOptions, refs: Sequence[Ref], config: RunConfig) -> None:
-    """Print the documents that a run would read, and how many an earlier run has read as they are now."""
-    known = RecordFile(options.out).known(keep=lambda record: _is_kept(record, options))
+    """Print the documents that a run would read, and how many are unchanged since an earlier run."""
+    earlier = RecordFile(options.out).read_earlier(keep=lambda record: _is_kept(record, options))
     reader = FolderReader(options.folder, max_bytes=config.max_bytes)
     done = 0
     for ref in refs:
         try:
             is_done = (
-                ref.key in known and (await reader.read(ref)).content_hash == known[ref.key].content_hash
+                ref.key in earlier and (await reader.read(ref)).content_hash == earlier[ref.key].content_hash
             )
         except DocmillError:  # the run will report it
             is_done = False
@@ -146,11 +146,12 @@ async def _print_plan(options: RunOptions, refs: Sequence[Ref], config: RunConfi
             stdout.print(shown(ref.key), markup=False)
     documents, to_do = counted(len(refs), "document"), len(refs) - done
     stdout.print(f"{documents}: {done} done before, {to_do} to do; nothing was written")
-    if failed := sum(record.status == "failed" for record in known.values()):
+    if failed := sum(record.status == "failed" for record in earlier.values()):
         stdout.print(_RETRY_HINT.format(failed))
 
 
 def _is_kept(record: Record, options: RunOptions) -> bool:
+    """True if the record of an earlier run stays, so that its document is not read again."""
     return not options.fresh and not (options.retry_failed and record["status"] == "failed")
 
 
@@ -160,10 +161,10 @@ async def read_all(
     refs: Sequence[Ref],
     records: RecordFile,
     *,
-    known: Mapping[str, EarlierRecord],
+    earlier: Mapping[str, EarlierRecord],
     progress: "RunProgress",
 ) -> Report:
-    """Read every document and write its record."""
+    """Read every document and write its record. earlier: the records of earlier runs, by source."""
     async with (
         reading_pool(options.jobs) as pool,
         config.steps(pool, schema=options.schema, model=options.model) as steps,
@@ -172,41 +173,41 @@ async def read_all(
             steps,
             FolderReader(options.folder, max_bytes=config.max_bytes),
             records,
-            policy=Policy(concurrency=pool.workers * _AHEAD, parts=config.parts),
+            policy=Policy(concurrency=pool.workers * _DOCUMENTS_PER_PROCESS, parts=config.parts),
             on_done=progress.on_done,
             on_found=progress.on_found,
             on_delay=progress.on_delay,
             on_waiting=progress.on_waiting,
         )
-        return await runner.run(refs, known=known)
+        return await runner.run(refs, earlier=earlier)
 
 
 @dataclass
 class RunProgress:
-    """Progress of a run: a bar, and a line for each document."""
+    """Progress of a run: a bar, and a line for each document. is_stdout_closed: no more lines are printed."""
 
     bar: Progress
     task: TaskID
     total: int
     quiet: bool
-    is_cut_off: bool = False
+    is_stdout_closed: bool = False
 
-    def on_done(self, done: Done) -> None:
-        """See `Runner`."""
+    def on_done(self, outcome: DocumentOutcome) -> None:
+        """Advance the bar, and print the document and the parts that could not be extracted."""
         self.bar.advance(self.task)
         if not self.quiet:
-            title = "" if done.ref.key.endswith(done.title) else f"  {escape(shown(done.title))}"
-            self._print(f"{MARKS[done.status]} {escape(shown(done.ref.key))}{title}")
-            for part in done.left_out:
+            title = "" if outcome.ref.key.endswith(outcome.title) else f"  {escape(shown(outcome.title))}"
+            self._print(f"{MARKS[outcome.status]} {escape(shown(outcome.ref.key))}{title}")
+            for part in outcome.left_out:
                 self._print(f"  {MARKS['not_read']} {escape(shown(part))}")
 
     def on_found(self, parts: int) -> None:
-        """See `Runner`."""
+        """Count parts found within a document."""
         self.total += parts
         self.bar.update(self.task, total=self.total)
 
     def on_delay(self, delay: Delay) -> None:
-        """See `Runner`. Attempts that a paused provider held back are only counted in the bar."""
+        """Print the pause before a document's next attempt, unless a paused provider is the reason."""
         if not self.quiet and delay.error.attempted:
             reason = escape(shown(delay.error.message))
             self._print(
@@ -214,13 +215,13 @@ class RunProgress:
             )
 
     def on_waiting(self, count: int) -> None:
-        """See `Runner`."""
+        """Show the number of documents that wait for their next attempt."""
         waiting = f" ({count} waiting to be tried again)" if count else ""
         self.bar.update(self.task, description=f"{_READING}{waiting}")
 
     def stop_printing(self, error: OSError) -> None:
-        """Go on without standard output, which takes no more: only the records matter."""
-        self.is_cut_off = self.quiet = True
+        """Go on without standard output after an error of it: only the records matter."""
+        self.is_stdout_closed = self.quiet = True
         give_up_stdout()
         stderr.print(f"docmill: cannot print: {error.strerror}; the records are still written", markup=False)
 
@@ -232,7 +233,7 @@ class RunProgress:
 
 
 @contextmanager
-def progress(total: int, *, quiet: bool) -> Generator[RunProgress]:
+def show_progress(total: int, *, quiet: bool) -> Generator[RunProgress]:
     """Show a bar on standard error if it is a terminal, and a line for each document on standard output."""
     columns = (
         TextColumn("{task.description}"),
