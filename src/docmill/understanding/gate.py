@@ -18,12 +18,9 @@ from docmill.resilience.concurrency import VALUE, off_loop
 from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
-from docmill.understanding.text.money import find_amounts, number
+from docmill.understanding.text.money import CASH_ROUNDING, CENT, find_amounts, number
 from docmill.understanding.vocabulary import Concept
 
-CENT = Decimal("0.01")
-CASH_ROUNDING = Decimal("0.05")
-"""The most a till rounds: to the nearest 0.05 or 0.10, by at most half of it."""
 LONGEST_CREDIT = timedelta(days=366)
 LONGEST_PERIOD = timedelta(days=5 * 366)
 LARGEST = Decimal(10) ** 15

@@ -14,8 +14,7 @@ from docmill.understanding.fields.findings import Finding, Findings, cleaned
 from docmill.understanding.page.labels import BOOKINGS, LABELS
 from docmill.understanding.tables.find import find_tables
 from docmill.understanding.tables.grid import Grid, Row
-from docmill.understanding.tables.numbers import read_figure
-from docmill.understanding.tables.printed_lines import Word, flowing, joined, spans
+from docmill.understanding.tables.printed_lines import Word, flowing, joined, read_figure, spans
 from docmill.understanding.text.codes import find_ibans
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.folding import alternatives

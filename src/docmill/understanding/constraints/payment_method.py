@@ -13,7 +13,7 @@ from docmill.understanding.fields.findings import Finding
 from docmill.understanding.page.labels import METHODS, PAYMENT_PHRASES
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.page.terms import is_conditional
-from docmill.understanding.text.money import find_amounts, without_currencies
+from docmill.understanding.text.money import CASH_ROUNDING, CENT, find_amounts, without_currencies
 
 LABELLED, STATED, TENDERED, ALONE = 0.95, 0.85, 0.85, 0.7
 """Confidence in a means behind a label, in a sentence, beside an amount at a till, alone below the total."""
@@ -28,7 +28,6 @@ _MOST_WORDS = 6
 """Words behind a label beside the means itself; more are a sentence about something else."""
 _PAID_WITHIN = 3
 """Words between `paid by` and the means."""
-_CENT, _CASH_ROUNDING = Decimal("0.01"), Decimal("0.05")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MASK = re.compile(r"(?<![^\W\d_])x+(?![^\W\d_])", re.IGNORECASE)
 """The hidden digits of a card's number."""
@@ -151,9 +150,9 @@ def _tendered(candidates: Candidates, total: Finding | None) -> list[_Means]:
 
     Less than the total is a part of it, whose rest was paid in another way.
     """
-    least = _CENT
+    least = CENT
     if total is not None and isinstance(total.value, Decimal):
-        least = max(_CENT, total.value - _CASH_ROUNDING)
+        least = max(CENT, total.value - CASH_ROUNDING)
     tendered: list[_Means] = []
     for sheet in candidates.layout.sheets:
         for segment in sheet.segments:

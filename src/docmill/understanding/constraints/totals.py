@@ -1,24 +1,22 @@
 """The totals of a document, chosen together: net plus tax is gross."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations, product
 
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
-from docmill.understanding.constraints.till_sums import CASH_ROUNDING, ROUNDED_BY, TillSums
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, best, finding_of, probabilities
 from docmill.understanding.fields.meaning import built_in_meaning
 from docmill.understanding.page.layout import Span
 from docmill.understanding.tables.items import NO_ITEMS, Items
-from docmill.understanding.text.money import currency_code, currency_spans
+from docmill.understanding.text.money import CASH_ROUNDING, CENT, currency_code, currency_spans
 from docmill.understanding.vocabulary import Concept
 
 FIELDS = ("net_total", "tax_total", "gross_total")
 _BEST = 7
 """Candidates per field that are tried together."""
-_CENT = Decimal("0.01")
 _ADDS_UP = 3.0
 _DOES_NOT_ADD_UP = -4.0
 _KNOWN_RATE = 1.0
@@ -43,6 +41,10 @@ _UNROUNDED = -1.2
 _ADDED, _PART = 5.0, -2.0
 """What it says for a total that it is the sum of two others, or one of two."""
 _PAID = 0.6
+_SURE = 0.5
+"""The clue from which on an amount counts as labelled."""
+ROUNDED_BY = tuple(Decimal(cents) / 100 for cents in range(-4, 5) if cents)
+"""Differences by which a total may be rounded to what can be paid in coins."""
 
 Amount = Candidate[Decimal]
 Scored = tuple[Amount, float]
@@ -76,7 +78,7 @@ def totals(
     if stated is not None:
         options[-1] = [(stated, 0.0)]
     rates = {rate / 100 for rate in candidates.percentages if rate > 0}
-    slack = CASH_ROUNDING if is_till else _CENT
+    slack = CASH_ROUNDING if is_till else CENT
     weighed: list[tuple[tuple[Amount | None, ...], float]] = []
     for chosen in product(*options):
         together = tuple(amount for amount, _ in chosen)
@@ -108,7 +110,7 @@ def _agreement(amounts: Sequence[Amount | None], rates: set[Decimal], slack: Dec
         score += _ADDS_UP if abs(net + tax - gross) <= slack else _DOES_NOT_ADD_UP
     elif _exceeds(net, gross) or _exceeds(tax, gross, _HIGHEST_TAX) or _exceeds(tax, net):
         score += _DOES_NOT_ADD_UP
-    if net is not None and tax is not None and any(abs(net * rate - tax) <= 2 * _CENT for rate in rates):
+    if net is not None and tax is not None and any(abs(net * rate - tax) <= 2 * CENT for rate in rates):
         score += _KNOWN_RATE
     return score
 
@@ -201,6 +203,34 @@ class _AmountRanking:
         if (amount.value < 0 and not self._is_credit) or (amount.value == 0 and field != "tax_total"):
             score += _UNLIKELY
         return score
+
+
+class TillSums:
+    """The labelled amounts of a receipt, without signs. kept: what was handed over less the change.
+
+    totals: of goods or due. roundings: by which a total was rounded, or what it was rounded to.
+    """
+
+    def __init__(self, amounts: Sequence[Candidate[Decimal]]) -> None:
+        self._marked = [amount for amount in amounts if not amount.plain]
+        self.paid = self.labelled(Concept.PAID)
+        self.change = self.labelled(Concept.CHANGE)
+        self.kept = {paid - back for paid in self.paid for back in self.change if paid > back}
+        self.totals = self.labelled(Concept.TOTAL, Concept.DUE)
+        self.roundings = self.labelled(Concept.ROUNDING)
+
+    def labelled(self, *concepts: Concept) -> set[Decimal]:
+        """The values with a label of one of the concepts."""
+        return {
+            abs(amount.value)
+            for amount in self._marked
+            if any(amount.clues.get(concept, 0) > _SURE for concept in concepts)
+        }
+
+    def rounded(self, values: Iterable[Decimal]) -> dict[Decimal, Decimal]:
+        """The results of rounding values by a printed amount, each with the value."""
+        steps = [sign * by for by in self.roundings if 0 < by <= CASH_ROUNDING for sign in (1, -1)]
+        return {value + step: value for value in values for step in steps}
 
 
 def _till_scores(amounts: Sequence[Amount]) -> Mapping[Decimal, float]:

@@ -8,8 +8,8 @@ from docmill.model.result import Failure
 from docmill.understanding.einvoice.codelists import CATEGORIES, REASONED, UNTAXED, Level
 from docmill.understanding.einvoice.mapping import item_lines
 from docmill.understanding.einvoice.terms import TermValues
+from docmill.understanding.text.money import CENT
 
-CENT = Decimal("0.01")
 LINE_TOLERANCE = Decimal("0.02")
 """Peppol's, in its rule R120."""
 VAT_TOLERANCE = Decimal(1)

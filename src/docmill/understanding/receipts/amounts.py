@@ -9,9 +9,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.understanding.constraints.till_sums import CASH_ROUNDING, ROUNDED_BY, TillSums
+from docmill.understanding.constraints.totals import ROUNDED_BY, TillSums
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding
+from docmill.understanding.text.money import CASH_ROUNDING
 from docmill.understanding.vocabulary import Concept
 
 Amount = Candidate[Decimal]

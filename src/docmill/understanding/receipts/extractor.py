@@ -38,7 +38,7 @@ from docmill.understanding.receipts.model import (
     shipped,
 )
 from docmill.understanding.receipts.spans import Choices, enumerate_spans
-from docmill.understanding.user_schemas.labelled_fields import labelled_findings
+from docmill.understanding.user_schemas.extractor import labelled_findings
 
 STEP = StepTaken(kind="read", by="model trained on receipts, and rules for the other fields")
 TYPE = next(name for name, definition in DEFINITIONS.items() if definition.read_by == "receipt_model")

@@ -18,8 +18,7 @@ from docmill.understanding.tables.grid import (
     names_sum,
 )
 from docmill.understanding.tables.headings import Heading, are_headings, heading_of
-from docmill.understanding.tables.numbers import read_figure
-from docmill.understanding.tables.printed_lines import Word, joined, printed_lines, words_of
+from docmill.understanding.tables.printed_lines import Word, joined, printed_lines, read_figure, words_of
 
 _MOST_PAGES = 200
 _HEADER_ROWS = 4

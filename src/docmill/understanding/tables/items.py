@@ -10,8 +10,7 @@ from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, cleaned
 from docmill.understanding.tables.find import find_tables
 from docmill.understanding.tables.grid import Grid, Row
-from docmill.understanding.tables.numbers import Figure, read_figure
-from docmill.understanding.tables.printed_lines import flowing, joined, spans
+from docmill.understanding.tables.printed_lines import Figure, flowing, joined, read_figure, spans
 from docmill.understanding.tables.roles import agreeing, rate_column, roles
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.vocabulary import Column

@@ -7,10 +7,10 @@ from itertools import product
 
 from docmill.understanding.tables.grid import Grid
 from docmill.understanding.tables.headings import FIGURES
-from docmill.understanding.tables.numbers import Figure
+from docmill.understanding.tables.printed_lines import Figure
+from docmill.understanding.text.money import CENT
 from docmill.understanding.vocabulary import Column
 
-CENT = Decimal("0.01")
 _HALF = Decimal("0.5")
 _SAID = 3.0
 _ONLY = 0.5

@@ -14,9 +14,8 @@ from docmill.understanding.tables.grid import is_sum
 from docmill.understanding.tables.headings import heading_row, is_heading
 from docmill.understanding.tables.items import NO_ITEMS, Items
 from docmill.understanding.tables.printed_lines import PrintedLine, printed_lines
-from docmill.understanding.tables.roles import CENT
 from docmill.understanding.text.folding import alternatives
-from docmill.understanding.text.money import SYMBOLS, without_currencies
+from docmill.understanding.text.money import CENT, SYMBOLS, without_currencies
 from docmill.understanding.vocabulary import LANGUAGES, Column, Concept
 
 _SUMS = frozenset({Concept.TOTAL, Concept.SUBTOTAL, Concept.GRAND})

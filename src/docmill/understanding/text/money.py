@@ -13,6 +13,10 @@ from docmill.understanding.vocabulary.languages import LANGUAGES
 
 Mark = Literal[".", ","]
 
+CENT = Decimal("0.01")
+CASH_ROUNDING = Decimal("0.05")
+"""The most a till rounds: to the nearest 0.05 or 0.10, by at most half of it."""
+
 _THREE = 3
 _CODES = frozenset(list_currencies())
 SYMBOLS = {

@@ -1,30 +1,51 @@
-"""Fields of a user's schema, offline: typed candidates, scored by the words around them and of the field."""
+"""Fields of a user's schema, and those that built-in types list, by typed candidates and words around them.
+
+Each field gets one value: the ends of a period are chosen together, and no place serves two fields.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from functools import cache
+from itertools import pairwise, product
 from typing import Any
+
+import numpy as np
 
 from docmill.model.document import Document
 from docmill.model.paths import set_value
 from docmill.model.result import Evidence, Extraction, Schema
 from docmill.model.steps_taken import StepTaken
+from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
-from docmill.understanding.fields.analysis_cache import candidates_of, once
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.choosing import choose_values, find_periods, score_period
-from docmill.understanding.fields.findings import Finding, cleaned, evidence_of
-from docmill.understanding.fields.meaning import FieldMeaning, meaning_of
-from docmill.understanding.fields.scoring import Scored, score_candidates
+from docmill.understanding.fields.findings import Finding, cleaned, evidence_of, finding_of, share_of_value
+from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, spelling_of, words_of
+from docmill.understanding.fields.scoring import CHECKED, Scored, is_whole, score_candidates
 from docmill.understanding.tables.lists import list_findings
 from docmill.understanding.user_schemas.schema_model import SchemaModel
 
 STEP = StepTaken(
     kind="read", by="labels and layout", note="no embedded data", without_model="no model needed"
 )
+
+
+_NAMED = 0.15
+"""The least label strength of a value whose form does not tell the field."""
+_SURE = 4.0
+"""A score that needs no label."""
+_PAIR = 1.0
+_ALONE = 1.0
+"""What it counts for the ends of a period to be written together, and against others."""
+_RIVALS = 8
+
+Place = tuple[int, int, int]
+"""The index of a segment, and the first and last character (exclusive) in it."""
 
 
 def extract_user_schema(document: Document, schema: Schema, model: SchemaModel | None = None) -> Extraction:
@@ -71,17 +92,141 @@ def find_values(
 def score_fields(candidates: Candidates, meanings: Mapping[str, FieldMeaning]) -> dict[str, Scored]:
     """The candidates of each field that is no member of a list, with the scores of periods joined."""
     single = {path: meaning for path, meaning in meanings.items() if "[]." not in path}
-    fields = {path: _scored_field(candidates, meaning) for path, meaning in single.items()}
+    fields = {path: score_candidates(candidates, meaning) for path, meaning in single.items()}
     for start, end in find_periods(list(single.values())).items():
         first, last = fields[start], fields[end]
-        starts, ends = score_period(first.candidates, first.scores, last.scores)
+        starts, ends = first.scores.copy(), last.scores.copy()
+        # A pair that is written as one shares what speaks for either.
+        together = np.zeros(len(first.candidates), np.bool_)
+        for index, (candidate, following) in enumerate(pairwise(first.candidates)):
+            if candidate.role == "start" and following.role == "end":
+                starts[index] = ends[index + 1] = 0.5 * (starts[index] + ends[index + 1]) + _PAIR
+                together[index : index + 2] = True
+        starts[~together] -= _ALONE
+        ends[~together] -= _ALONE
         fields[start], fields[end] = replace(first, scores=starts), replace(last, scores=ends)
     return fields
 
 
-@once
-def _scored_field(candidates: Candidates, meaning: FieldMeaning) -> Scored:
-    return score_candidates(meaning, candidates)
+def find_periods(meanings: Sequence[FieldMeaning]) -> dict[str, str]:
+    """The fields that are the two ends of one period: path of the start to path of the end."""
+
+    def stem(meaning: FieldMeaning) -> list[str]:
+        words = words_of(meaning.path.replace("_", " "))
+        return [word for word in words if word not in ("start", "end")]
+
+    starts = [meaning for meaning in meanings if meaning.role == "start" and meaning.form == "date"]
+    ends = [meaning for meaning in meanings if meaning.role == "end" and meaning.form == "date"]
+    periods: dict[str, str] = {}
+    for start in starts:
+        matches = [end for end in ends if stem(end) == stem(start)]
+        if not matches and len(starts) == len(ends) == 1:
+            matches = ends
+        if matches:
+            periods[start.path] = matches[0].path
+    return periods
+
+
+def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> dict[str, Finding]:
+    """The findings, by path. periods: see `find_periods`."""
+    best = {path: int(field.scores.argmax()) for path, field in fields.items() if field.candidates}
+    for start, end in periods.items():
+        if start in best and end in best:
+            best[start], best[end] = _in_order(fields[start], fields[end], best[start], best[end])
+    partners = {**periods, **{end: start for start, end in periods.items()}}
+    taken: dict[Place, str] = {}
+    findings: dict[str, Finding] = {}
+    for path in sorted(best, key=lambda path: -float(fields[path].labels[best[path]])):
+        field, index = fields[path], best[path]
+        places = [(each.segment.index, each.start, each.stop) for each in field.candidates]
+        is_free = [taken.get(place) in (None, partners.get(path)) for place in places]
+        if not is_free[index]:
+            index = int(np.where(is_free, field.scores, -np.inf).argmax())
+        if is_free[index] and field.scores[index] > field.meaning.null and _is_named(field, index):
+            taken[places[index]] = path
+            scores: list[float] = field.scores.tolist()
+            share = share_of_value(field.candidates, scores, index, null=field.meaning.null)
+            findings[path] = finding_of(field.candidates[index], share)
+    return findings
+
+
+def _is_named(field: Scored, index: int) -> bool:
+    """True if a label, the form of the value or corrections tell that the value is the field's."""
+    return bool(
+        field.is_taught
+        or field.meaning.form in CHECKED
+        or (is_whole(field.meaning) and not field.candidates[index].plain)
+        or field.scores[index] > _SURE
+        or field.labels[index] >= _NAMED
+    )
+
+
+def _in_order(start: Scored, end: Scored, first: int, last: int) -> tuple[int, int]:
+    """The best start and end, of which the start is not later."""
+
+    def is_ordered(first: int, last: int) -> bool:
+        begin, stop = start.candidates[first].value, end.candidates[last].value
+        return not (isinstance(begin, date) and isinstance(stop, date)) or begin <= stop
+
+    if is_ordered(first, last):
+        return first, last
+    leading: list[list[int]] = [
+        np.argsort(-field.scores, kind="stable")[:_RIVALS].tolist() for field in (start, end)
+    ]
+    fitting = [
+        (float(start.scores[begin] + end.scores[stop]), begin, stop)
+        for begin, stop in product(*leading)
+        if is_ordered(begin, stop)
+    ]
+    return max(fitting)[1:] if fitting else (first, last)
+
+
+def labelled_findings(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
+    """The fields that the file of a built-in type lists, by path.
+
+    A field with labels takes only what a label names and what does not begin with another. A code at some
+    distance from its label must stand alone: beside an empty field may be somebody's postcode.
+    """
+    meanings = _meanings_of_type(document_type)
+    if not meanings:
+        return {}
+    labels = {alias for meaning in meanings.values() for alias in meaning.aliases}
+    fields = score_fields(candidates, meanings)
+    for path, field in fields.items():
+        if not field.meaning.aliases:
+            continue
+        kept: list[int] = []
+        for index, candidate in enumerate(field.candidates):
+            words = tuple(spelling_of(str(candidate.value)))
+            begins_with_label = any(words[:count] in labels for count in range(1, len(words) + 1))
+            is_free_or_near = (
+                field.meaning.form != "code"
+                or candidate.around.before
+                or candidate.stop >= len(candidate.segment.text.rstrip())
+            )
+            if field.labels[index] > 0 and not begins_with_label and is_free_or_near:
+                kept.append(index)
+        fields[path] = replace(
+            field,
+            candidates=[field.candidates[index] for index in kept],
+            labels=field.labels[kept],
+            scores=field.scores[kept],
+        )
+    return choose_values(fields, find_periods(list(meanings.values())))
+
+
+@cache
+def _meanings_of_type(document_type: DocumentType) -> dict[str, FieldMeaning]:
+    """The meaning of each field by its labels; where it has none, by the words of its name."""
+    definition = DEFINITIONS[document_type]
+    fields = [field for field in outline(REGISTRY[document_type]) if field.path in definition.fields]
+    # Names that share a word (`invoice number`) would take each other's values.
+    return {
+        field.path: replace(meaning_of(field), words={}, labels={}, _is_hint={}, _strengths={})
+        if field.labels
+        else meaning_of(field)
+        for field in fields
+    }
 
 
 def value_for_kind(finding: Finding, meaning: FieldMeaning) -> object:
