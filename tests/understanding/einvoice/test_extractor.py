@@ -12,7 +12,7 @@ from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.extractor import STEP
 from docmill.understanding.corrections.apply import make_correction
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.offline import built_in, correct, extract, read_pages, understand
+from docmill.understanding.offline import choose_built_in, correct, extract, read_pages, understand
 
 Sample = Callable[..., bytes]
 Carrying = Callable[..., Document]
@@ -47,7 +47,7 @@ async def _mismatches(document: Document) -> list[Failure]:
 
 async def test_the_xml_is_taken_and_each_value_found_on_the_page(sample: Sample, carrying: Carrying) -> None:
     document = carrying(PAGE, sample("cii"))
-    classification = understand(document, built_in, ("Wood", "holz", "invoices")).classification
+    classification = understand(document, choose_built_in, ("Wood", "holz", "invoices")).classification
 
     extraction = extract(document, INVOICE)
 
