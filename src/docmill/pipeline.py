@@ -53,10 +53,10 @@ SURE = 0.5
 AI_STEP_S = 300.0
 """Default time limit for all model calls of one step together, in seconds."""
 RULES_S = 120.0
-"""How long rules with a second look may take within a step: more than their own limits are together."""
+"""Time limit of rules with a second look within a step; it exceeds the sum of their own limits."""
 _UNKNOWN_TYPE = "application/octet-stream"
 _NEWER_RELEASE_S = 60.0
-"""How long a document waits for a worker of the release that has read it."""
+"""Longest wait of a document for a worker of the release that has read it."""
 _LISTED = 10
 """So many parts are named in the summary of what holds them."""
 

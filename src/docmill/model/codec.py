@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from docmill.model.document import Box, Cell, Document, Embedded, Page, Part, Table, Usage, Words
 
 FORMAT = 2
-"""What is written. Format 1 had no tables; it is still read."""
+"""The format that is written. Format 1, which had no tables, is still read."""
 READ_FORMATS = (1, 2)
 
 

@@ -29,7 +29,7 @@ DOWN = (NetworkError, TimeLimitError, RateLimitedError, AiQuotaError, ServerErro
 State = Literal["closed", "open", "half-open"]
 
 _ONE_PROBE_S = 5.0
-"""How long to wait while another document's call finds out whether the provider is up again."""
+"""Wait while the call of another document probes whether the provider is up again."""
 
 
 @dataclass(frozen=True, slots=True)

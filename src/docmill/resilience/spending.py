@@ -21,7 +21,7 @@ class Spending:
     def __init__(self, before: Usage = NOTHING, *, changed: Callable[[Usage], None] = lambda _: None) -> None:
         self.before = before
         self.attempt = NOTHING
-        """What this attempt has cost so far."""
+        """The usage of this attempt so far."""
         self._changed = changed
 
     @property

@@ -31,7 +31,7 @@ class TimeLimit:
         self._waiting = 0
         self._token: Token[tuple[TimeLimit, ...]] | None = None
         self.expired = False
-        """Whether the block was cancelled by this limit."""
+        """True if this limit cancelled the block."""
 
     @property
     def running(self) -> bool:

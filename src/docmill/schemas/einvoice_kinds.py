@@ -61,7 +61,7 @@ _CONTENTS = (
 
 
 def is_misnamed(tags: Sequence[str]) -> bool:
-    """Whether elements are those of an invoice, an order or a delivery note below a root that is of none.
+    """True if the elements are those of an invoice, order or delivery note, but the root element is not.
 
     tags: names with their namespaces in braces, the root's first. Another document of UBL or UN/CEFACT, whose
     root has the name of its namespace, is what it says.

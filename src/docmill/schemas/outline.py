@@ -45,7 +45,7 @@ class FieldOutline:
 
     @property
     def is_listed(self) -> bool:
-        """Whether the schema has any number of it."""
+        """True if it is part of a list."""
         return "[]" in self.path
 
     @property
@@ -104,7 +104,7 @@ def required_of(root: Node) -> tuple[str, ...]:
 
 
 def definitions_of(root: Node) -> Mapping[str, Node]:
-    """What the references of a JSON Schema stand for, by name."""
+    """The definitions to which the references of a JSON Schema point, by name."""
     return {**root.get("definitions", {}), **root.get("$defs", {})}
 
 
@@ -120,7 +120,7 @@ def choices_of(node: Node) -> tuple[str, ...]:
 
 
 def kind_of(node: Node) -> Kind:
-    """What kind of value a node of a JSON Schema stands for."""
+    """The kind of value that a node of a JSON Schema describes."""
     options = [option for option in node.get("anyOf", ()) if option.get("type") != "null"]
     if any(option.get("type") == "number" for option in options):
         return "decimal"  # how Pydantic writes Decimal: a number or a string of digits

@@ -1,4 +1,4 @@
-"""Whether a JSON Schema has the shape of one, said in words before anything is made of it."""
+"""Validation of a JSON Schema's structure, with messages for its author."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast

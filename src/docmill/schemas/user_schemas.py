@@ -94,7 +94,7 @@ def words_of(labels: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """What was meant by a name that is not known, to be said behind it."""
+    """The end of a message on an unknown name: the most similar name, or all names."""
     near = get_close_matches(name, known, n=1)
     return f"; do you mean {near[0]!r}?" if near else f"; there are {', '.join(sorted(known))}"
 

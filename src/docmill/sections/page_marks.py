@@ -18,7 +18,7 @@ FOOT = 0.88
 OPENING = 0.5
 """The share of a page in which a document says its own number."""
 HEAD_SIGNS = 2
-"""How many of title, date and number stand at the head of a document's first page."""
+"""Least number of title, date and document number at the head of a document's first page."""
 LEAST_SMALL_WORDS = 4
 CLEARLY = 3
 """So many times as many words of one language as of the next, and the page is in it."""

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 WORK_FOLDER = "work"
 
 _NEIGHBOURS_S = 1.0
-"""How often a worker looks whether another of its machine has died. It costs a look into a small folder."""
+"""Interval at which a worker checks for dead workers on its machine. It lists one small folder."""
 
 _HOUR_S = 3600.0
 _DAY_S = 24 * _HOUR_S

@@ -28,7 +28,7 @@ _WITH_STRANGE_WORDS = 0.3
 _WITH_TERMS = 0.25
 """Share of the papers of business that have terms printed on them."""
 _TITLE = 2.5
-"""What a phrase weighs that can be the title of a page."""
+"""Weight of a phrase that may be the title of a page."""
 
 _Cells = tuple[tuple[float, str], ...]
 

@@ -83,7 +83,7 @@ def _exported(trees: list[dict[str, Any]], classes: int) -> Trees:
 
 
 _STRENGTH = 3.0
-"""How far a text may pull: the inverse of the weight on the squared coefficients."""
+"""Inverse of the L2 penalty on the coefficients."""
 _STEPS = 120
 """Of Nesterov's accelerated descent."""
 _POWER, _MARGIN = 12, 1.1

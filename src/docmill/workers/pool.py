@@ -22,14 +22,14 @@ from docmill.workers.replies import OutOfMemoryError, loads, package_of
 from docmill.workers.scratch import SCRATCH, ScratchFolder, remove_abandoned
 
 MEMORY_BYTES = 1_200_000_000
-"""What a child may allocate; with the code it maps and its parent it stays below 1.5 GB."""
+"""Most memory that a child may allocate; with mapped code and its parent it stays below 1.5 GB."""
 MAX_RESIDENT_BYTES = 900_000_000
 """A child that holds more than this after a task does no other."""
 MAX_REPLY_BYTES = 512_000_000
 OVERFULL = "reading this file writes more to the disk than is allowed; split it or reduce its size"
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _LOOKS_EVERY_S = 0.5
-"""How often the work folder of a task is looked at."""
+"""Interval at which the work folder of a task is checked."""
 _Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")
 

@@ -84,7 +84,7 @@ MAIL_FIELDS = frozenset({
 """Header fields that mails have and letters and forms seldom; two of them make a mail."""
 MAIL_HEADER = re.compile(r"\A(?:From [^\n]*\n)?((?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)+)")
 MAIL_IN_BOX = re.compile(rb"(?:\A|\r?\n\r?\n)(?=From [^\r\n]*\d{4}[^\r\n]*\r?\n[!-9;-~]+:)")
-"""Where a mail begins in a mailbox (RFC 4155)."""
+"""The start of a mail in a mailbox (RFC 4155)."""
 FIELD_NAME = re.compile(r"^([!-9;-~]+):", re.MULTILINE)
 HTML_START = re.compile(
     r"\A(?:(?><!--[\s\S]*?-->)\s*)*+<(?:!doctype\s+html|html|head|body|table|div|p|span|meta|title|script|style|font|center|h[1-6])\b",

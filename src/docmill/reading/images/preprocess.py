@@ -19,7 +19,7 @@ MAX_SKEW = 8.0
 SKEW_STEP = 0.5
 LEAST_SKEW = 1.0
 CLEARLY = 1.1
-"""How much more contrast between lines there must be at an angle than without turning."""
+"""Least ratio of the contrast between lines at an angle to that without turning."""
 EDGE_CONTRAST = 40.0
 """Grey levels between a sheet's rim and the surface below; a shadow has no such edge."""
 RIM = 9

@@ -55,11 +55,11 @@ LEFT_LABELS = 0.2
 """Share of lines on the left side that may end in a colon: those would lose their value."""
 WIDE_COLON = "\uff1a"
 SAME_ROW = 0.5
-"""How far apart two centres of one row may be, in heights of the lower piece."""
+"""Largest distance between two centres of one row, in heights of the lower piece."""
 SIDE_BY_SIDE = 0.3
-"""How much of the narrower of two pieces may stand over or under the other in one row."""
+"""Largest share of the narrower of two pieces of one row that may be above or below the other."""
 ROW_WINDOW = 8
-"""How many rows back a piece may belong: pieces come sorted by height, so it is one of the last."""
+"""A piece belongs to one of the last rows, this many at most, since pieces are sorted by height."""
 BLOCK_GAP = 0.9
 """A vertical gap of more than this many row heights starts a new block."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictBool
 
 _NOT_INHERITED = frozenset({"position", "label", "title", "is_trained", "recognition", "xml"})
-"""What a type does not take over from the type that it extends."""
+"""Keys that a type does not inherit from the type that it extends."""
 
 Phrases = tuple[str, ...]
 

@@ -13,7 +13,7 @@ from docmill.service.store.database import Conn, Database
 
 _BATCH = 100
 _SEND_S = 60.0
-"""How long one batch may take. Its rows are locked meanwhile: after this, another process may try."""
+"""Time limit of one batch, whose rows are locked meanwhile. After it another process may send them."""
 
 
 class Outbox:

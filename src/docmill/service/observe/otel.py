@@ -21,7 +21,7 @@ from docmill.service.observe.tracing import SpanKind as Kind
 
 _PATH = "/v1/traces"
 _EXPORT_S = 5.0
-"""How long a receiver may take, and how long this process waits for it at its end."""
+"""Time limit of an export, also of the last one when the process ends."""
 
 _KINDS = {
     "internal": SpanKind.INTERNAL,

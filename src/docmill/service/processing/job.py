@@ -41,7 +41,7 @@ from docmill.service.store.claims import Claim
 log = logging.getLogger(__name__)
 
 LETTING_GO_S = 10.0
-"""How long a stopped job may take to give its document back; after that its lease has to run out."""
+"""Time limit of a stopped job for returning its document; after that its lease must expire."""
 
 _AGAIN_S = 5.0
 

@@ -23,7 +23,7 @@ Value = TypeVar("Value")
 _RETRY_S = 5.0
 
 LONG_WORK_S = 1.0
-"""What took longer to find out is stored before anything else is done."""
+"""Findings are stored at once if the work on the document has taken longer than this."""
 
 
 @dataclass(slots=True)

@@ -25,7 +25,7 @@ WHOLE = "process"
 _LONGEST = 16
 """The longest wait between two probes, as a multiple of the first."""
 _PROBED_S = 5.0
-"""How long a document waits, at most, while another one finds out whether the part has been mended."""
+"""Longest wait of a document while another one probes whether the part works again."""
 _SPREAD = 0.25
 """By how much of a wait it is prolonged, so that those who wait do not return together. Who was refused by
 the part itself waits longest, so that another document tries next."""

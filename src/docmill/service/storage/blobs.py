@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 1 << 20
 _INCOMING = "incoming/"
-"""Where files are until they are complete and in their place."""
+"""Prefix of files that are not complete yet."""
 
 _PART_BYTES = 8 << 20
 """What is held of a file on its way into a bucket, twice: S3 takes no parts below 5 MiB but the last. A file

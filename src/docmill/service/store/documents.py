@@ -22,7 +22,7 @@ _ROWS = """
               FROM document
               JOIN document_state ON document_state.id = document.id
 """
-"""What a `DocumentRow` is read from; its conditions follow."""
+"""Query for `DocumentRow`s, to which conditions are appended."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ _NUMBERED = re.compile(r"§|\(?\d{1,2}[.)]\s")
 """The beginning of a paragraph of general terms."""
 _SENTENCE_END = re.compile(r"(?<=[^\W\d_][.!?])\s+|(?<=\d[.!?])\s+(?=[A-ZÀ-Þ])")
 MARKS = " \t:.;,*-\u2013\u2022\u00b7|"
-"""What may stand before and behind a clause and is not of it."""
+"""Characters that are stripped from both ends of a clause."""
 _COMPUTED = 0.9
 """Confidence in a value that is computed, as a share of that in the value it is computed from."""
 _CLEARLY_PAID = 0.5

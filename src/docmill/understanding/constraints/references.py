@@ -15,7 +15,7 @@ _REFERENCES = ("order_number", "contract_number", "customer_number", "delivery_n
 _SHORT = 3
 _ASIDE = 2.0
 _DOUBTFUL = 0.4
-"""How far a code is believed whose checksum does not hold; the gate shows it to a person."""
+"""Probability of a code with a wrong checksum; the gate has a person check it."""
 _LEAST_BY_LABEL = 0.5
 _OF_BANKS = frozenset({Concept.BANK, Concept.IBAN, Concept.BIC, Concept.ACCOUNT})
 _BANK_LINES = 5

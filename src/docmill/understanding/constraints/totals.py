@@ -22,25 +22,25 @@ _DOES_NOT_ADD_UP = -4.0
 _KNOWN_RATE = 1.0
 _HIGHEST_TAX = Decimal("0.5")
 _PLAIN = -1.6
-_LATER = 0.9
-"""How much more the end of a document is worth than its beginning: totals come last."""
+_LAST_AMOUNT = 0.9
+"""Score added at the end of a document, less towards its beginning: totals come last."""
 _LARGEST = 0.8
 _UNLIKELY = -1.5
 _UNLABELLED = 0.2
 _NEVER = -9.0
-_KEPT = 2.0
-"""What it says for a total that it is the cash less the change."""
+_CASH_LESS_CHANGE = 2.0
+"""Score added to a total that is the cash less the change."""
 _TOTALS = frozenset({Concept.TOTAL, Concept.NET, Concept.GROSS, Concept.DUE, Concept.GRAND})
-_ROUNDED = 1.6
+_ROUNDED_TOTAL = 1.6
 _TILL_TOTALS = frozenset({Concept.TOTAL, Concept.DUE})
-_HANDED = frozenset({Concept.PAID, Concept.CHANGE, Concept.TAX})
-_MOST_ADDED = 20
-_MADE = (1.0, 0.0, 0.3)
-"""What it says for net, tax and gross total that the items make it."""
-_UNROUNDED = -1.2
-_ADDED, _PART = 5.0, -2.0
-"""What it says for a total that it is the sum of two others, or one of two."""
-_PAID = 0.6
+_NO_TOTALS = frozenset({Concept.PAID, Concept.CHANGE, Concept.TAX})
+_MOST_SUMMANDS = 20
+_SUM_OF_ITEMS = (1.0, 0.0, 0.3)
+"""Score added to a net, tax and gross total that the items add up to."""
+_UNROUNDED_TOTAL = -1.2
+_SUM_OF_TOTALS, _SUMMAND = 5.0, -2.0
+"""Score added to a total that is the sum of two others, and to one that is part of such a sum."""
+_PAID_AMOUNT = 0.6
 _SURE = 0.5
 """The clue from which on an amount counts as labelled."""
 ROUNDED_BY = tuple(Decimal(cents) / 100 for cents in range(-4, 5) if cents)
@@ -72,7 +72,7 @@ def totals(
         gross = [(amount, score + by_till.get(amount.value, 0.0)) for amount, score in gross]
     options: list[list[tuple[Amount | None, float]]] = [
         [(None, 0.0), *((amount, score + worth * (amount.value == table.total)) for amount, score in scored)]
-        for scored, worth in zip((net, tax, gross), _MADE, strict=True)
+        for scored, worth in zip((net, tax, gross), _SUM_OF_ITEMS, strict=True)
     ]
     stated = next((amount for amount in amounts if amount.value == known), None)
     if stated is not None:
@@ -195,7 +195,7 @@ class _AmountRanking:
         return sorted(by_value.values(), key=lambda scored: -scored[1])[:_BEST]
 
     def _place_score(self, amount: Amount, index: int, field: str) -> float:
-        score = _LATER * index / max(1, len(self._amounts))
+        score = _LAST_AMOUNT * index / max(1, len(self._amounts))
         if amount.plain:
             score += _PLAIN
         if field == "gross_total" and abs(amount.value) == self._largest:
@@ -234,7 +234,7 @@ class TillSums:
 
 
 def _till_scores(amounts: Sequence[Amount]) -> Mapping[Decimal, float]:
-    """What the payment, the change, the rounding and the other sums say for a value as a receipt's total."""
+    """Score each value as a receipt's total, by the payment, the change, the rounding and other sums."""
     till = TillSums(amounts)
     printed = {abs(amount.value) for amount in amounts}
     unrounded_by_rounded = {
@@ -250,18 +250,20 @@ def _till_scores(amounts: Sequence[Amount]) -> Mapping[Decimal, float]:
     plain_sums = {
         amount.value
         for amount in amounts
-        if _TILL_TOTALS & amount.clues.keys() and not _HANDED.intersection(amount.clues) and not amount.plain
+        if _TILL_TOTALS & amount.clues.keys()
+        and not _NO_TOTALS.intersection(amount.clues)
+        and not amount.plain
     }
-    largest = sorted((value for value in plain_sums if value > 0), reverse=True)[:_MOST_ADDED]
+    largest = sorted((value for value in plain_sums if value > 0), reverse=True)[:_MOST_SUMMANDS]
     pairs = [pair for pair in combinations(largest, 2) if sum(pair) in plain_sums]
     scores: dict[Decimal, float] = defaultdict(float)
     for values, score in (
-        (till.kept, _KEPT),
-        (set(unrounded_by_rounded), _ROUNDED),
-        (unrounded, _UNROUNDED),
-        ({sum(pair, Decimal(0)) for pair in pairs} - unrounded, _ADDED),
-        ({part for pair in pairs for part in pair}, _PART),
-        (till.paid, _PAID),
+        (till.kept, _CASH_LESS_CHANGE),
+        (set(unrounded_by_rounded), _ROUNDED_TOTAL),
+        (unrounded, _UNROUNDED_TOTAL),
+        ({sum(pair, Decimal(0)) for pair in pairs} - unrounded, _SUM_OF_TOTALS),
+        ({part for pair in pairs for part in pair}, _SUMMAND),
+        (till.paid, _PAID_AMOUNT),
     ):
         for value in values:
             scores[value] += score

@@ -30,7 +30,7 @@ from docmill.understanding.vocabulary import LANGUAGES
 LABEL = 4.0
 _LEFT2 = 0.5
 _OUTSIDE = 0.5
-"""What a label left of the segment counts where words stand before the value in it."""
+"""Factor for a label left of the segment if words stand before the value in it."""
 _ABOVE = 0.9
 _HEAD = 0.6
 _ROW = 0.7
@@ -47,7 +47,7 @@ _LONG_CODE = 5
 _MANY_DIGITS = 5
 _WEAK = 0.5
 _OF_ITS_FORM = 2.5
-"""What has the form of an IBAN needs no label."""
+"""Score of a value by its form alone: an IBAN needs no label."""
 CHECKED = frozenset(("iban", "bic", "vat id", "mail", "currency"))
 _WHOLES = frozenset(("total", "gross", "amount"))
 _PARTS = frozenset(("net", "tax", "commission", "discount", "price"))
@@ -57,7 +57,7 @@ _NET = re.compile(r"\bnet\b|\bnett\w*|commission|balance|\btax\b|provision|\bhor
 
 
 MatchStrength: TypeAlias = Callable[[str], float]
-"""How strongly a text names a field."""
+"""Returns the strength with which a text names a field."""
 
 _NEXT_LINE = 0.9
 """Text heights to the line in which a name goes on."""
@@ -66,7 +66,7 @@ _LONGEST_NAME = 11
 _ANY_END = 6
 _LONGEST_LABEL = 4
 _LEAST_MATCH = 0.3
-"""How strongly the texts around must name the field before the runs of words in a text are tried."""
+"""Least strength of the texts around for the runs of words in a text to be tried."""
 _IS_LABEL = 1.2
 _FEWEST_LETTERS = 2
 _LONGEST_CONTINUED = 8

@@ -27,7 +27,7 @@ _GROSS = {
     Concept.TAX: -0.7, Concept.NET: -0.2, Concept.DISCOUNT: -1.0, Concept.QUANTITY: -0.8,
     Concept.CHANGE: -1.5, Concept.PAID: 0.2, Concept.PRICE: -0.5, Concept.TIP: -1.0,
 }  # fmt: skip
-"""How much each label says that an amount is the total, or is not."""
+"""Scores of an amount as the total, by its labels."""
 _SURE = 0.5
 """The clue from which on an amount counts as labelled."""
 _PAIRS, _ITEMS = 25, 40
@@ -94,7 +94,7 @@ def amounts(candidates: Candidates, ruled: Mapping[str, Finding]) -> Amounts:
 
 
 def _label_score(places: Sequence[Amount]) -> float:
-    """How much the labels of one of the places say that its value is the total."""
+    """The best score, among the places of a value, of its labels for the total."""
     return max(
         sum(_GROSS.get(concept, 0) * strength for concept, strength in amount.clues.items())
         for amount in places

@@ -48,7 +48,7 @@ _PARTS = ("net_total", "tax_total", "amount_due")
 _LEAST = 0.03
 """Probability below which there is no answer: a best span exists even where the receipt has no name."""
 _UNLABELLED = 0.5
-"""How far a value is believed that the rules of business papers read, and that no label names."""
+"""Confidence in a value without a label that was read by the rules for business documents."""
 _RIVALS = 8
 """The best answers that are compared."""
 _DATE_DIGITS = 6

@@ -54,7 +54,7 @@ _SUMS = frozenset(
         Concept.CLOSING_BALANCE,
     }
 )
-"""What begins a row of sums."""
+"""First words of a row of sums."""
 _AMOUNTS = frozenset({Column.NET_AMOUNT, Column.GROSS_AMOUNT, Column.DEBIT, Column.CREDIT})
 _FIGURES = _AMOUNTS | {
     Column.QUANTITY,

@@ -19,7 +19,7 @@ _UNSAID = -0.5
 _AGREES = 5.0
 """Quantity times price is the amount, in all rows."""
 _DISAGREES = 0.3
-"""What a row in which they do not agree takes; a discount or a tax may be in it."""
+"""Penalty for a row in which they do not agree; it may contain a discount or a tax."""
 _SUMS_UP = 3.0
 """The amounts make a sum that is printed."""
 _HIGHEST_RATE = 50

@@ -26,7 +26,7 @@ _MOST_LINES = 400
 _MOST_DROPPED = 3
 """Priced lines before the first item, such as a price in the shop's greeting."""
 _FLAG = re.compile(r"^[\W_]*(?:[A-Za-z*]{1,3}\d?|\d%?)?[\W_]*$")
-"""What may stand behind an amount: the mark of a rate of tax."""
+"""Text behind an amount: the mark of its tax rate."""
 _TIMES = re.compile(rf"(?:^|[\s\d.)])[x\u00d7X*@](?:\s|\d|{alternatives(SYMBOLS)}|$)")
 _COUNT = re.compile(
     r"^\W*\d+(?:[.,]\d+)?\s*[^\W\d_]{0,8}\.?\s*[x\u00d7X*@]\s*(?:[^\W\d]{1,3}|[$\u20ac\u00a3])?\s*\d[\d.,]*\s*\S{0,4}$"

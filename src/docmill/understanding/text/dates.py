@@ -122,7 +122,7 @@ _PLAIN = (6, 7)
 _UNTIL = rf"\s*(?:-|\u2013|\u2014|~|{alternatives(word for words in _DATES for word in words.until)})\s*"
 _WEEKDAY = rf"(?:(?:{alternatives(day for words in _DATES for day in words.weekdays)})[a-z]{{0,7}}\.?,?\s*)?"
 RANGE_LINK = re.compile(_UNTIL + _WEEKDAY + "$")
-"""What stands between the two dates of a period, on folded text."""
+"""The text between the two dates of a period, folded."""
 _LINK_AT_END = re.compile(_UNTIL + "$")
 _SHORT_START = re.compile(
     r"(?<![\d/.,\-])(?P<a>[0-3]?\d)(?:\s?[/.]\s?(?P<b>[0-3]?\d)|\.?\s+(?P<month>[a-z]{3,10})\.?)?\s?[/.]?"

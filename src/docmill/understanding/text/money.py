@@ -45,7 +45,7 @@ SYMBOLS = {
     "$": "USD",
     "EURO": "EUR",
 }
-"""What a currency is printed as. A bare dollar sign is the United States' unless the document objects."""
+"""Currencies by their printed form. `$` alone means USD unless the document suggests another."""
 _BY_LANGUAGE = {
     language.code: {symbol.upper(): code for symbol, code in language.currencies.items()}
     for language in LANGUAGES

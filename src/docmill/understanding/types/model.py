@@ -1,4 +1,4 @@
-"""What was learned of documents' types, and the shipped copy of it."""
+"""The trained model of document types, and its shipped copy."""
 
 import io
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Kinds:
     warmth: float = 1.0
 
     def shares(self, row: NDArray[np.float32]) -> Mapping[DocumentType, float]:
-        """How likely each type is. row: of `signs`."""
+        """The probability of each type. row: of `signs`."""
         found = shares(self.trees.scores(row[None]), self.warmth)[0]
         return dict(zip(TRAINED_TYPES, found.tolist(), strict=True))
 

@@ -41,7 +41,7 @@ _SURE = 4.0
 """A score that needs no label."""
 _PAIR = 1.0
 _ALONE = 1.0
-"""What it counts for the ends of a period to be written together, and against others."""
+"""Bonus of two ends of a period that are written together, and penalty of all other dates."""
 _RIVALS = 8
 
 Place = tuple[int, int, int]

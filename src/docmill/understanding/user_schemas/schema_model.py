@@ -26,7 +26,7 @@ SAME_LAYOUT = 0.55
 _PRECISION = 4
 _NEVER = -1e3
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, zlib.error)
-"""What reading a file raises that is no model, or half of one."""
+"""Errors raised when a file that is read is no model, or only part of one."""
 
 
 @dataclass(frozen=True, slots=True)
