@@ -25,7 +25,7 @@ _EPSILON = 1e-12
 _BINS = 10
 _NEVER = 2.0
 _POINTS = 20
-"""Of the curve; equal confidences can make them fewer."""
+"""Most points of the curve; equal confidences share one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from docmill.evaluation.truth import Truth
 Report = dict[str, Any]
 
 VERSION = 1
-"""Of the report's form."""
+"""Version of the report's format."""
 _SIGNIFICANCE = 0.05
 
 

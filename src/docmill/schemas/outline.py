@@ -23,7 +23,7 @@ _TYPES: Mapping[str, Kind] = {
 _DEEPEST = 8
 """Models may hold themselves; deeper values are not asked for."""
 MOST_VALUES = 4000
-"""Of one schema: more are no form that anybody fills in."""
+"""Limit of one schema; nobody fills in a form with more values."""
 
 Node = Mapping[str, Any]
 

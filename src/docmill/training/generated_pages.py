@@ -54,7 +54,7 @@ class _Plan:
 _MEANINGS = sorted(Concept)
 _C = Concept
 _LANGUAGES = [language for language in LANGUAGES if language.code in {"en", "de", "fr", "es", "it", "nl"}]
-"""Those that the shipped model was trained on."""
+"""The languages that the shipped model was trained on."""
 _OF_ONE_TYPE = frozenset({_C.INVOICE_NUMBER, _C.STATEMENT_NUMBER, _C.DELIVERY_NOTE_NUMBER})
 _PLANS: Mapping[DocumentType, _Plan] = {
     "invoice": _Plan(

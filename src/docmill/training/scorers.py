@@ -85,7 +85,7 @@ def _exported(trees: list[dict[str, Any]], classes: int) -> Trees:
 _STRENGTH = 3.0
 """Inverse of the L2 penalty on the coefficients."""
 _STEPS = 120
-"""Of Nesterov's accelerated descent."""
+"""Steps of Nesterov's accelerated descent."""
 _POWER, _MARGIN = 12, 1.1
 _bag = lru_cache(maxsize=200_000)(bag)
 """The same texts are asked for at every stage of training."""

@@ -26,7 +26,7 @@ from docmill.service.store.documents import DocumentRow
 
 FOLDER = Path("~/.local/share/docmill-demo")
 _WIDTH = 170
-"""Of the table in a file or pipe, which have no width of their own."""
+"""Width of the table in a file or pipe."""
 _SHOWN = ("seller.name", "number", "issue_date", "gross_total")
 
 

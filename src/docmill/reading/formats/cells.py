@@ -21,7 +21,7 @@ MAX_COLUMNS = 1000
 MANY_LINES = 60
 """A cell with more lines is not one of a table but a part of a page."""
 MAX_CELLS = 500_000
-"""Of one workbook: a thousand pages full of numbers."""
+"""Limit of one workbook: a thousand pages full of numbers."""
 MAX_PLACES = 4_000_000
 """Rows times columns of one table. Cells scattered wider than that are not set as a table."""
 TOO_MANY = "the workbook has more than {count:,} cells, and the rest was not read; split it to have all of it"

@@ -19,7 +19,7 @@ Element = _Element
 MAX_MEMBERS = 20_000
 MAX_XML_BYTES = 48 * 1024 * 1024
 MAX_TOTAL_BYTES = 192 * 1024 * 1024
-"""Of all that is unpacked. Nobody types as much; a larger workbook takes longer to read than the limit."""
+"""Limit of all unpacked bytes. Nobody types as much, and a larger workbook would exceed the time limit."""
 MAX_PICTURE_BYTES = 64 * 1024 * 1024
 CHUNK_BYTES = 1 << 20
 EMU_PER_PT = 12_700

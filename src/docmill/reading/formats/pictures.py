@@ -18,7 +18,7 @@ MOST = 20
 """Pictures of one document that are read."""
 MOST_LOOKED_AT = 100
 MOST_BYTES = 100_000_000
-"""Of all that are looked at."""
+"""Limit of all pictures of a file together."""
 MOST_PIXELS = 100_000_000
 LEAST_PT2 = 12_000.0
 """A picture that is displayed smaller, say 6 cm by 7, is an icon, a logo or a signature."""
@@ -26,7 +26,7 @@ LEAST_PX = 48
 LEAST_PX2 = 30_000
 """With fewer pixels no lines of text can be made out."""
 PT_PER_PX = 0.75
-"""Of a picture whose file states no size: 96 dpi."""
+"""Scale of a picture whose file states no size: 96 dpi."""
 LOOK_PX_PER_PT = LOOK_PX / 842
 
 BEYOND = f"the document has more than {MOST} pictures with text, and those here were not read; split it"

@@ -216,7 +216,7 @@ def _as_rgb(image: Image.Image) -> Image.Image:
 
 
 SCALES = (1.0, 0.7)
-"""Of the picture, one after the other until a code is read: some are read only when a little smaller."""
+"""Scales of the picture, tried in turn until a code is read: some are read only when smaller."""
 
 
 def read_qr_codes(pixels: NDArray[np.uint8]) -> tuple[str, ...]:

@@ -11,11 +11,11 @@ from PIL import Image
 from docmill.model.document import Page
 
 QUALITIES = (75, 50, 25)
-"""Of JPEG, the next for a picture that is too large in the one before: people look at it, no engine."""
+"""JPEG qualities, tried in turn until the picture is small enough. No engine reads it again."""
 MOST_BYTES = 2_000_000
-"""Of one picture; one of usual size takes a tenth of that."""
+"""Limit of one picture; a usual one takes a tenth of it."""
 MOST_BYTES_IN_ALL = 40_000_000
-"""Of one document; the pictures of further pages are not kept."""
+"""Limit of one document; the pictures of further pages are not kept."""
 MOST_TITLE = 200
 
 

@@ -18,16 +18,16 @@ from docmill.reading.layout import ruled_tables
 from docmill.reading.layout.ruled_tables import RulingLines
 
 COLUMN_GAP = 1.1
-"""Of the text height, a wider gap parts two cells."""
+"""Least gap between two cells, in text heights."""
 LEAST_ROWS = 2
 CORE = 3
 """Cells that a row needs so that a table is recognised by it."""
 FARTHEST = 7
 """Text heights between two such rows of a table, at most."""
 WRAPPED = 1.0
-"""Of the text height: how far below its row's last line a wrapped line begins, at most."""
+"""Largest distance of a wrapped line from the last line of its row, in text heights."""
 HALF_LINE = 0.3
-"""Of the text height: lines that overlap by more are cells of one row whose numbers of lines differ."""
+"""Lines that overlap by more, in text heights, are cells of one row with different line counts."""
 HEADING_DIGITS = 0.2
 """Share of a heading's cells that may have digits, such as a rate of tax."""
 NUMERIC = 0.6

@@ -22,7 +22,7 @@ from docmill.reading.layout.typesetter import (
 )
 
 HEADING_SCALES = (1.4, 1.25, 1.1)
-"""Of headings of the first, second, and any further level."""
+"""Font scales of headings of the first, second and any further level."""
 WISHED_CELL = 40
 """A table asks for a wider sheet until its cells have this many characters in a line."""
 LONGEST_WORD = 60
@@ -188,7 +188,7 @@ def _set_text(typesetter: Typesetter, text: str, *, scale: float = 1.0, is_set: 
 
 
 def _column_widths(grid: TableBlock) -> Widths:
-    """Of each column the widest line and the widest word."""
+    """The widest line and the widest word of each column."""
     count = max(map(len, grid.rows), default=0)
     natural, least = [1] * count, [1] * count
     overflowing: list[tuple[int, int, str]] = []

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 HEIGHT = 48
-"""Of the pictures of lines that the recogniser takes, in pixels."""
+"""Height in pixels of the line pictures that the recogniser takes."""
 SPACE = 0.1
 """Probability from which on there is a space between two characters. The recogniser takes the best of
 thousands of characters at each step, and between two words that is often none at all."""

@@ -108,7 +108,7 @@ def _likeliest(choices: Sequence[Sequence[Alternative]]) -> str:
 
 
 RARE = 0.01
-"""Of the letters of a page: a language with accents has more of them."""
+"""Accented letters are rare below this share of a page's letters; languages with accents have more."""
 CERTAIN = 0.97
 """An accent of this probability is believed on any page."""
 IDEOGRAPHIC = re.compile(r"[\u3040-\u30fa\u3105-\u312f\u3400-\u4dff\u4e01-\u9fff\uac00-\ud7af]")

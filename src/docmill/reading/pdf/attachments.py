@@ -52,7 +52,7 @@ def in_file(path: Path) -> tuple[Embedded, ...]:
 
 
 def in_pdf(document: PdfDocument, path: Path, passwords: Sequence[str] = ()) -> tuple[Embedded, ...]:
-    """Those attached to a PDF, in its order. One that cannot be taken out is left out.
+    """The files attached to a PDF, in its order. One that cannot be extracted is left out.
 
     path, passwords: of the PDF, which is looked into with qpdf if it holds files that PDFium does not list.
     """

@@ -23,7 +23,7 @@ SHOWN_NOWHERE = 2 | 32
 MULTILINE, PASSWORD, COMB = 1 << 12, 1 << 13, 1 << 24
 """Flags of text fields, ISO 32000-1, 12.7.4.3."""
 LETTER_WIDTH = 0.5
-"""Of the font size, on average."""
+"""Average width of a letter, in font sizes."""
 LEADING = 1.15
 SMALLEST_PT, USUAL_PT = 4.0, 12.0
 CENTRED, RIGHT = 1, 2

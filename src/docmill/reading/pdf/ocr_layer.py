@@ -30,7 +30,7 @@ BELIEVABLE = 0.995
 UNCOVERED = 0.1
 """Share of letter-like spots that a good layer may miss: rules, logos and signatures are among them."""
 TOUCHED = 0.3
-"""Of a recognised word: with so much in common it is the same as a word of the file."""
+"""Overlap, as a share of a recognised word, from which on a word of the file is the same one."""
 
 
 def read_sound_layer(page: PdfPage, number: int) -> Layer:

@@ -70,7 +70,7 @@ class Characters(NamedTuple):
     maybe_spaced: NDArray[np.bool_]
 
     def only(self, kept: NDArray[np.bool_]) -> "Characters":
-        """Those marked in `kept`; a space before one that is left out comes before the next."""
+        """The characters marked in `kept`; a space before one that is left out comes before the next."""
         chosen = np.flatnonzero(kept)
         return Characters(
             self.indices[chosen],
@@ -267,7 +267,7 @@ SHORT = 6.0
 MAX_LINE_OBJECTS = 5000
 MOST_PATHS = 2000
 MOST_SEGMENTS = 400
-"""Of one path; with more it is a drawing."""
+"""A path with more segments is a drawing."""
 
 Point = tuple[float, float]
 Rectangle = tuple[float, float, float, float]

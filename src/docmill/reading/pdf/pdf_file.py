@@ -118,7 +118,7 @@ def excerpt(path: Path, passwords: Sequence[str], first: int, last: int) -> byte
 
 
 def unreadable_pages(path: Path, numbers: Iterable[int], passwords: Sequence[str]) -> list[int]:
-    """Those of the pages whose contents cannot be decoded; PDFium shows them as empty paper."""
+    """The pages whose contents cannot be decoded; PDFium shows them as empty paper."""
     import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
 
     for password in ("", *passwords):

@@ -29,13 +29,13 @@ MAX_GARBAGE = 0.3
 FEW = 100
 """Fewer characters may be a stamp on a scan."""
 SCAN_SHARE = 0.5
-"""Of the page, covered by pictures."""
+"""Share of a scanned page that pictures cover, at least."""
 LARGE_SHARE = 0.08
-"""Of the page: a smaller picture is a logo or a signature."""
+"""A picture that covers a smaller share of the page is a logo or a signature."""
 INSIDE = 0.5
 """Share of a word that must stand in a box to belong to it."""
 STRIDE = 1.5
-"""Of a letter's extent along the writing: neighbours are no further apart."""
+"""Largest distance between neighbouring letters, in extents of a letter along the writing."""
 RUN = 2
 """So many letters in a row are text: an unknown one alone is an icon."""
 

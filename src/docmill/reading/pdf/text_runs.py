@@ -13,19 +13,19 @@ from docmill.reading.layout.reading_order import arrange_words
 from docmill.reading.pdf.page_objects import Boxes, Characters, within
 
 WORD_GAP = 0.15
-"""Of the character height: a wider gap parts words even without a space."""
+"""A wider gap, in character heights, separates words even without a space."""
 GENERATED_GAP = 0.08
 """The same where PDFium guesses a space, too."""
 COLUMN_GAP = 1.0
-"""Of the character height: a wider gap parts columns."""
+"""A wider gap, in character heights, separates columns."""
 OVERLAP = 0.3
-"""Of the character height: a character that starts so far before the end of the last begins a run."""
+"""A character that starts this far before the end of the last, in character heights, begins a run."""
 SAME_GLYPH = 0.01
 """Points."""
 SAME_LINE = 0.5
 """Share of the lower of two heights that neighbours on one line have in common."""
 COVERED = 0.5
-"""Of the smaller of two boxes: the same word over so much of it is the same print."""
+"""Share of the smaller of two boxes from which on equal words that overlap are one word."""
 _HALF_A_CELL = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]], np.float32)
 _CELLS_DOWN = 1 << 32
 RIGHT_TO_LEFT = (range(0x0590, 0x0900), range(0xFB1D, 0xFE00), range(0xFE70, 0xFEFF))

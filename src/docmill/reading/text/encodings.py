@@ -74,7 +74,7 @@ SIGNS = re.compile(
 JAPANESE = ("cp932", "euc_jp")
 KANA = re.compile(r"[\u3041-\u30fe]")
 KANA_SHARE = 1 / 3
-"""Of the characters beyond ASCII. Japanese has more; other bytes do not decode to so many kana."""
+"""Least share of kana among non-ASCII characters. Japanese has more; other bytes decode to fewer."""
 
 
 def is_text(data: bytes) -> bool:

@@ -9,9 +9,9 @@ from docmill.model.document import Page
 
 MOST_PAGES = 40
 MOST_WORDS = 400
-"""Of a page: more do not change the result."""
+"""Words of a page that are looked at; more do not change the result."""
 FEWEST_BYTES = 40
-"""Of words on a page, in UTF-8: a word or two of a language are in other languages too."""
+"""Least UTF-8 bytes of a page's words; single words occur in several languages."""
 LATIN = frozenset(
     ("cs", "da", "de", "en", "es", "fi", "fr", "hr", "hu", "it", "nl", "no", "pl", "pt", "ro", "sk", "sl")
 ) | {"sv", "tr"}

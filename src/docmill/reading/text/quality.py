@@ -13,7 +13,7 @@ from docmill.model.document import Words
 UNSURE = 0.9
 """A word with less confidence than this counts as one that may be wrong."""
 WEIGHTS = (-1.119, 0.714, -0.921)
-"""Of a constant and of each of `features`. Fitted by `python -m bench page_quality` (docs/decisions/017)."""
+"""A constant and a weight per feature. Fitted by `python -m bench page_quality` (docs/decisions/017)."""
 
 DIGITS_FOR_LETTERS = 2
 """Most changes between letters and digits in a piece of a word."""

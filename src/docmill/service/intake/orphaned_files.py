@@ -96,7 +96,7 @@ async def remove_original(database: Database, blobs: Blobs, key: str) -> bool:
 
 
 async def _nameless(database: Database, keys: Sequence[str]) -> list[str]:
-    """Those keys of originals and their pages of which there is no document."""
+    """The keys of originals and page pictures that belong to no document."""
     of_tenant: defaultdict[UUID, dict[str, str]] = defaultdict(dict)
     for key in keys:
         if _ORIGINAL.match(key):

@@ -90,7 +90,7 @@ class Queue(Protocol):
         ...
 
     async def unsent(self, bodies: Sequence[str]) -> list[str]:
-        """Those of `bodies` that no message carries, as far as the queue can tell; some may be carried."""
+        """The `bodies` without a message, as far as the queue can tell; some may have one."""
         ...
 
     async def dead_messages(self, *, limit: int) -> list[DeadMessage]:

@@ -117,7 +117,7 @@ class CorrectionIndex:
         return len(self._corrections)
 
     def missing(self, numbers: Collection[int]) -> list[int]:
-        """Those of the numbers whose corrections are not here."""
+        """The numbers of the documents whose corrections are not loaded."""
         here = {correction.number for correction in self._corrections}
         return [number for number in numbers if number not in here]
 

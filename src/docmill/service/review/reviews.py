@@ -46,7 +46,7 @@ class DocumentReviews:
 
     @property
     def accepted(self) -> list[Failure]:
-        """Those that people have let pass."""
+        """The failed checks that people have accepted."""
         return failures_in(self.result.verdict, "accepted")
 
 

@@ -50,7 +50,7 @@ class Origin:
 
     @classmethod
     def here(cls) -> "Origin":
-        """That of this process."""
+        """The origin of this process."""
         try:
             return cls(_BOOT_ID.read_text().strip(), str(_PID_NAMESPACE.readlink()), socket.gethostname())
         except OSError:

@@ -89,7 +89,7 @@ async def ids(conn: Conn, *, code: str | None, after: UUID | None, limit: int) -
 
 
 async def existing(conn: Conn, letter_ids: Sequence[UUID]) -> list[UUID]:
-    """Those letters that are there."""
+    """The ids of the letters that exist."""
     cur = await conn.execute("SELECT id FROM dead_letter WHERE id = ANY(%(ids)s)", {"ids": list(letter_ids)})
     return [letter_id for (letter_id,) in await cur.fetchall()]
 

@@ -175,7 +175,7 @@ async def vault_id(conn: Conn) -> UUID:
 
 
 async def known_hashes(conn: Conn, content_hashes: Sequence[str]) -> set[str]:
-    """Those contents of which the tenant has a document."""
+    """The content hashes of which the tenant has a document."""
     cur = await conn.execute(
         "SELECT content_hash FROM document WHERE content_hash = ANY(%(hashes)s)",
         {"hashes": list(content_hashes)},

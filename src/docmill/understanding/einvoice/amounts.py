@@ -13,7 +13,7 @@ from docmill.understanding.text.money import CENT
 LINE_TOLERANCE = Decimal("0.02")
 """Peppol's, in its rule R120."""
 VAT_TOLERANCE = Decimal(1)
-"""That of the published rules (BR-CO-17, BR-S-08), since VAT may be calculated line by line."""
+"""Tolerance of the published rules (BR-CO-17, BR-S-08), since VAT may be calculated line by line."""
 _ZERO = Decimal(0)
 _AMOUNTS = ("BT-106", "BT-107", "BT-108", "BT-109", "BT-110", "BT-112", "BT-113", "BT-114", "BT-115")
 _DECIMALS = 2

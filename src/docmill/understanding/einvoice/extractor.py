@@ -19,7 +19,7 @@ from docmill.understanding.page.layout import Layout
 from docmill.understanding.types.tags import chosen, said
 
 EMBEDDED = Evidence(page=None, box=None, text=None, match="embedded", confidence=1.0)
-"""Of a value that is in the XML alone. The values of an XML are certain, wherever they are printed."""
+"""Evidence of a value found only in the XML. The values of an XML are certain, wherever they are printed."""
 
 
 def extract_einvoice(document: Document, invoice: EInvoice, document_type: DocumentType) -> Extraction:

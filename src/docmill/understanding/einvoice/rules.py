@@ -31,7 +31,7 @@ _STRUCTURED: frozenset[Level] = frozenset({"minimum", "without_lines", "en16931"
 _DRAFT = re.compile(r":(?:compliant|conformant):")
 _PEPPOLS_RULES = frozenset({"Peppol BIS Billing 3", "XRechnung"})
 _MOST_FAILURES = 20
-"""Of one rule; more are counted."""
+"""Most failures that are listed per rule; further ones are only counted."""
 
 
 class _Required(NamedTuple):

@@ -51,7 +51,7 @@ Form = Literal[
 """The form of a value. A percentage is a `number`; amounts and other numbers are `money`."""
 
 MOST_CANDIDATES = 1500
-"""Of one form: more than any header or total needs; a hostile page must not cost minutes."""
+"""Most candidates of one kind, more than any field needs; a hostile page must not cost minutes."""
 SHORTEST = 3
 """Letters and digits of a code or a name."""
 YES = frozenset(word for language in LANGUAGES for word in language.fields.yes)

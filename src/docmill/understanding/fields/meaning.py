@@ -56,7 +56,7 @@ _ANY = frozenset((Concept.OTHER_DATE, Concept.OTHER_NUMBER))
 _NAME_WEIGHT = 1.0
 _DESCRIPTION_WEIGHT = 0.4
 _OWNER_WEIGHT = 0.6
-"""Of the words of `seller` in `seller.name`."""
+"""Weight of the words of the owner, such as `seller` in `seller.name`."""
 _RANGE_CLUES: Mapping[Role, Mapping[Concept, float]] = {
     "start": {Concept.PERIOD_START: 0.6, Concept.PERIOD: 0.5},
     "end": {Concept.PERIOD_END: 0.6, Concept.PERIOD: 0.5},

@@ -37,7 +37,7 @@ _ROW = 0.7
 _HEAD_OF_MONEY = 0.9
 _CODE_AS_TEXT = -0.5
 _BOTH = 0.3
-"""Of the weaker of row and column."""
+"""Factor for the weaker of the labels in the row and in the column."""
 _FIRST_PAGE = 0.6
 _REPEATED = 0.15
 _UPPER = 0.45

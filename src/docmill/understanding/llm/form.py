@@ -14,7 +14,7 @@ from docmill.understanding.text.money import find_amounts
 LONGEST_TEXT = 2000
 MOST_ITEMS = 1000
 MOST_DIGITS = 30
-"""Of a number before its point or behind it: `1e999999999` is a gigabyte when it is written out."""
+"""Most digits before or behind the point: `1e999999999` is a gigabyte when it is written out."""
 _FORMATS: Mapping[Kind, str] = {
     "date": "A date as YYYY-MM-DD.",
     "time": "A time of day as HH:MM or HH:MM:SS.",

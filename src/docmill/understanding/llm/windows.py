@@ -12,7 +12,7 @@ from docmill.model.document import Document, Page
 from docmill.ports import Original
 
 CHARACTERS = 48_000
-"""Of text in one prompt: about 12,000 to 20,000 tokens, which every model takes."""
+"""Most characters of text in one prompt: about 12,000 to 20,000 tokens, which every model takes."""
 LEAST_CHARACTERS = 2_000
 MOST_PICTURES = 4
 """In one prompt."""

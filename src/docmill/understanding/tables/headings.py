@@ -39,9 +39,9 @@ _TELLING = frozenset(
     }
 )
 _MOST_LINES = 5
-"""Of one row of headings."""
+"""Most lines of one row of headings."""
 _MOST_WORDS = 4
-"""Of a piece of a heading."""
+"""Most words of a piece of a heading."""
 _NEAR = 0.9
 """Line heights between the lines of one row of headings."""
 _LONGEST = 12

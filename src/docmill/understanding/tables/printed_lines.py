@@ -14,7 +14,7 @@ from docmill.understanding.text.folding import remembered
 from docmill.understanding.text.money import Mark, currency_spans, find_amounts
 
 _SAME_HEIGHT = 0.4
-"""Of the text height: lines whose middles differ by less are one, if they stand side by side."""
+"""Lines side by side whose middles differ by less, in text heights, are one line."""
 BREAKS = ("-", "\u00ad", "\ufffe", "\u2010")
 """Hyphens at the end of a line; the third is what some PDFs give for the second."""
 _AMBIGUOUS = re.compile(r"\d{1,3}[.,]\d{3}")

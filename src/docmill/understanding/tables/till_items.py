@@ -45,7 +45,7 @@ _MEASURE = re.compile(rf"^\s*({_UNITS})\b", re.IGNORECASE)
 _PAIR = 2
 """Numbers of a line with a quantity and a price."""
 _LEAST_LETTERS = 3
-"""Of a description."""
+"""Least letters of a description."""
 _MOST_TEXTS = 3
 """Lines of text of one item."""
 _HIGHEST_QUANTITY = 10_000

@@ -142,7 +142,7 @@ def _is_outdone(name: DocumentType, layout: Layout, title: Segment) -> bool:
 
 
 def _labelled_fields(name: DocumentType, definition: TypeDefinition, layout: Layout) -> set[str]:
-    """Those of the telling fields that have a label on the first page."""
+    """The telling fields that have a label on the first page."""
     segments = [_words(one.text) for one in layout.segments if one.page_index == 0]
     return {
         path

@@ -62,7 +62,7 @@ def is_narrow(layout: Layout) -> bool:
 
 
 def _line_length(page: Page) -> int:
-    """Of most lines in characters."""
+    """The length in characters that nine of ten lines do not exceed."""
     widths = sorted(len(line.text.strip()) for line in page.lines)
     return widths[int(0.9 * (len(widths) - 1))] if widths else 0
 
