@@ -58,7 +58,7 @@ _UNKNOWN_TYPE = "application/octet-stream"
 _NEWER_RELEASE_S = 60.0
 """Longest wait of a document for a worker of the release that has read it."""
 _LISTED = 10
-"""So many parts are named in the summary of what holds them."""
+"""Most parts that the summary of their container names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ class PageJournal(Protocol):
         ...
 
     def allow_time_for(self, page_count: int) -> None:
-        """So many pages are to be read: the document may take longer."""
+        """Extend the time limit of the document for this many pages."""
         ...
 
     def entries(self) -> AsyncGenerator[bytes]:
@@ -195,7 +195,7 @@ class Gate(Protocol):
 
 
 class Judged(NamedTuple):
-    """An extraction and what the gate says of it."""
+    """An extraction and the verdict of the gate on it."""
 
     extraction: Extraction
     verdict: Verdict

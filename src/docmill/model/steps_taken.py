@@ -18,7 +18,7 @@ StepKind = Literal[
 ]
 _MODEL_ASKED = frozenset({"asked", "failed", "given_up"})
 _LISTED = 6
-"""So many fields are named in a sentence."""
+"""Most fields that are named in a sentence."""
 
 
 class StepTaken(Record):

@@ -21,7 +21,7 @@ HEAD_SIGNS = 2
 """Least number of title, date and document number at the head of a document's first page."""
 LEAST_SMALL_WORDS = 4
 CLEARLY = 3
-"""So many times as many words of one language as of the next, and the page is in it."""
+"""A page is in a language that has this many times as many words on it as the next one."""
 LAST_OF_MONTH = 31
 CENTURY = 100
 LONG_NUMBER = 6

@@ -33,7 +33,7 @@ _PAGES = 5
 """How much one sweep looks at; the next goes on from there, so that a deep queue costs no more than this."""
 
 _NAMED = 100
-"""So many ingestions of a tenant have a line of their own in the log, at each sweep."""
+"""Most ingestions of a tenant that each sweep logs by id."""
 
 _DEAD = 100
 _EVENTS = 1000

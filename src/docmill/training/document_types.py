@@ -100,7 +100,7 @@ def held_out(
 
 
 def warmth(scores: NDArray[np.float64], examples: Sequence[LabelledDocument]) -> float:
-    """By how much held-out scores are too sure: the value that makes the truth most likely."""
+    """Fit the softmax temperature to held-out scores: the one that makes the true types most likely."""
     truth = [TRAINED_TYPES.index(example.document_type) for example in examples]
     weights = np.array(weights_of([example.source for example in examples]))
     rows = np.arange(len(truth))

@@ -171,7 +171,7 @@ class _Writer:
         return self.cased(self.random.choice(strong), "No.", "Nr", "#")
 
     def mention(self) -> str:
-        """A phrase that speaks for some type."""
+        """A phrase that is a sign of some document type."""
         titles: list[Mapping[str, float]] = [*self.language.titles.values(), self.language.others]
         return self.random.choice(sorted(self.random.choice(titles))).replace("#", "")
 

@@ -39,7 +39,7 @@ from docmill.ports import Ref
 from docmill.wiring import reading_pool
 
 _DOCUMENTS_PER_PROCESS = 2
-"""So many that no process waits for its next document."""
+"""Concurrent documents per process, enough that none waits for its next document."""
 
 _RETRY_HINT = "{} failed in an earlier run; --retry-failed tries them again"
 _REMEDIES = {"encrypted": ": where a password is missing, --retry-failed --ask-password asks for it"}

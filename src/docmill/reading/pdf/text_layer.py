@@ -37,7 +37,7 @@ INSIDE = 0.5
 STRIDE = 1.5
 """Largest distance between neighbouring letters, in extents of a letter along the writing."""
 RUN = 2
-"""So many letters in a row are text: an unknown one alone is an icon."""
+"""Least letters in a row that are text; a single unknown one is an icon."""
 
 Missing: TypeAlias = Literal["nothing", "gaps", "everything"]
 """Text that the page shows and the file does not hold: none, the text in `gaps`, or all of it."""

@@ -22,7 +22,7 @@ LIMIT_S = 1.5
 """The time limit of a check: callers of the probes wait about two seconds."""
 
 VAULT_HEADER = "x-docmill-vault"
-"""In which an answer to `/healthz` tells of which vault it is."""
+"""Header of `/healthz` that identifies the vault."""
 
 _MARKER = "health/marker"
 _MARK = b"docmill was here\n"

@@ -46,7 +46,7 @@ NEWEST = 1000
 """Documents whose tags are counted: a house's habits show in them, and asking stays cheap."""
 FRESH_S = 60.0
 _TENANTS = 1000
-"""So many tenants' tags are remembered."""
+"""Most tenants whose tags are cached."""
 
 
 class TagsInUse:

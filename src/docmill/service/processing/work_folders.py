@@ -1,4 +1,4 @@
-"""Folders to work in. Each is locked by its worker: a folder without a lock tells of a worker that died."""
+"""Work folders, each locked by its worker; a folder without a lock is that of a dead worker."""
 
 import asyncio
 import fcntl

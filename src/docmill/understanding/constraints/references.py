@@ -19,7 +19,7 @@ _DOUBTFUL = 0.4
 _LEAST_BY_LABEL = 0.5
 _OF_BANKS = frozenset({Concept.BANK, Concept.IBAN, Concept.BIC, Concept.ACCOUNT})
 _BANK_LINES = 5
-"""So many text heights around a number of an account may say that a bank keeps it."""
+"""Text heights around an account number in which a bank may be named."""
 
 
 def numbers(
