@@ -26,8 +26,7 @@ from bench.data.shared import DATA
 from docmill.errors import DocmillError, TransientError
 from docmill.ports import Original
 from docmill.reading.child.render import LocalRenderer
-from docmill.reading.convert import LocalConverter
-from docmill.reading.unpack import PooledUnpacker
+from docmill.reading.convert import LocalConverter, PooledUnpacker
 from docmill.workers import child
 from docmill.workers.pool import Pool
 from docmill.workers.scratch import PREFIX as SCRATCH_PREFIX

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from docmill.model.result import Schema
 from docmill.pipeline import Steps, TimeLimits
 from docmill.ports import Gate, Understander
-from docmill.reading.convert import LocalConverter
+from docmill.reading.convert import LocalConverter, PooledUnpacker
 from docmill.reading.engines.engine import PageReader
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.page_source import PageSource
-from docmill.reading.unpack import PooledUnpacker
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.pooled import PooledUnderstanding

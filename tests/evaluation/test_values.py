@@ -3,7 +3,7 @@ from decimal import Decimal
 
 import pytest
 
-from docmill.evaluation.values import TIERS, agreement, day_of, number_of
+from docmill.evaluation.judge import TIERS, agreement, day_of, number_of
 
 
 @pytest.mark.parametrize(

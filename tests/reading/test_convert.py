@@ -33,7 +33,7 @@ from docmill.reading.engines.engine import PageRequest
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.kept_scans import KeptScan
 from docmill.reading.pdf import pdf_file
-from docmill.reading.text.languages import dominant_language
+from docmill.reading.text.quality import dominant_language
 from docmill.resilience.time_limits import TimeLimit
 from docmill.wiring import steps_for
 from docmill.workers.pool import Pool

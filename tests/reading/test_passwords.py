@@ -8,10 +8,9 @@ from reportlab.pdfgen.canvas import Canvas
 from docmill.errors import CorruptError, EncryptedError
 from docmill.ports import Original
 from docmill.reading.child import tasks
-from docmill.reading.convert import LocalConverter
+from docmill.reading.convert import LocalConverter, PooledUnlocker
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.pdf import pdf_file
-from docmill.reading.unpack import PooledUnlocker
 from docmill.workers.pool import Pool
 
 

@@ -11,11 +11,10 @@ from reportlab.pdfgen.canvas import Canvas
 from docmill.model.document import Part
 from docmill.ports import Original
 from docmill.reading.child import tasks
-from docmill.reading.convert import LocalConverter
+from docmill.reading.convert import LocalConverter, PooledUnpacker
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images import image_file
 from docmill.reading.pdf import pdf_file
-from docmill.reading.unpack import PooledUnpacker
 from docmill.workers.pool import Pool
 
 MakePdf = Callable[..., Path]

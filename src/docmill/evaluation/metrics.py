@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.evaluation.judge import JudgedValue
-from docmill.evaluation.values import HEADLINE, TIERS, Tier
+from docmill.evaluation.judge import HEADLINE, TIERS, JudgedValue, Tier
 
 Floats = NDArray[np.float64]
 Interval = tuple[float, float] | None

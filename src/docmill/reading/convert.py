@@ -1,4 +1,7 @@
-"""The `Converter` of this machine: text layers as they are, everything else by OCR; pages are cached."""
+"""Originals in the processes of a pool: read into documents, unlocked, and unpacked.
+
+Text layers are taken as they are, everything else is recognised; recognised pages are cached.
+"""
 
 import asyncio
 import json
@@ -12,10 +15,10 @@ from typing import Any
 
 import zstandard
 
-from docmill.errors import CorruptError, DocmillError, DocumentError, first_of
+from docmill.errors import CorruptError, DocmillError, DocumentError, ServerError, first_of
 from docmill.model.codec import page_content, page_of
 from docmill.model.document import Document, Page, Part, Usage
-from docmill.ports import Original, PageJournal
+from docmill.ports import Original, PageJournal, PartFile
 from docmill.reading.child import tasks
 from docmill.reading.child.tasks import CONTAINERS, TEXT_READERS
 from docmill.reading.engines.engine import EngineChoice, LocalReader, PageReader, PageRequest
@@ -23,7 +26,7 @@ from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.kept_scans import KeptScan, PageScan, bind_scans
 from docmill.reading.pdf.merge_pictures import merge_figure
-from docmill.reading.text.languages import dominant_language, excerpts
+from docmill.reading.text.quality import dominant_language, excerpts
 from docmill.sections import splitting
 from docmill.workers.pool import Pool
 
@@ -262,7 +265,7 @@ class KeptPages:
                 model=spent.model,
                 cost=spent.cost - before.cost,
             )
-            scans = [(page, scan) for page in pages if (scan := self._choice.scans.of(page)) is not None]
+            scans = _with_scans(pages, self._choice)
             await self._journal.put(group * PAGES_PER_ENTRY + 1, _pack_pages(pages, scans, usage))
 
 
@@ -298,3 +301,52 @@ def _unpack_pages(data: bytes) -> tuple[list[Page], list[PageScan], Usage]:
         return pages, scans, Usage.model_validate(content["usage"])
     except (zstandard.ZstdError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("not kept pages") from error
+
+
+class PooledUnlocker:
+    """Takes the protection off files. The password goes to a child process and is kept nowhere."""
+
+    def __init__(self, pool: Pool, options: ReadingOptions | None = None) -> None:
+        self._pool = pool
+        self._options = options or ReadingOptions()
+
+    async def unlock(self, original: Path, password: str) -> bytes | None:
+        """See `docmill.service.ports.Unlocker.unlock`."""
+        limit_s = self._options.unlock_limit_s
+        return await self._pool.run(tasks.unlock, original, password, limit_s=limit_s)
+
+
+class PooledUnpacker:
+    """`Unpacker` on the processes of a pool. They return bytes; this process writes them."""
+
+    def __init__(self, pool: Pool, options: ReadingOptions | None = None) -> None:
+        self._pool = pool
+        self._options = options or ReadingOptions()
+
+    async def unpack(self, original: Original, document: Document, folder: Path) -> list[PartFile]:
+        """See `Unpacker.unpack`."""
+        options, is_container = self._options, document.media_type in CONTAINERS
+        files: list[PartFile] = []
+        room = options.max_unpacked_bytes
+        is_last = False
+        while not is_last:
+            if is_container:
+                arguments = (original.path, document.media_type, len(files), room, options)
+                batch = await self._pool.run(tasks.take_parts, *arguments, limit_s=options.unpack_limit_s)
+            else:
+                sections = (original.path, list(document.parts[len(files) :]), room, options)
+                batch = await self._pool.run(tasks.take_sections, *sections, limit_s=options.unpack_limit_s)
+            is_last = batch.is_last
+            for part, content in zip(batch.parts, batch.contents, strict=True):
+                path = None
+                if content is not None:
+                    path = folder / str(len(files))
+                    room -= len(content)
+                    try:
+                        await asyncio.to_thread(path.write_bytes, content)
+                    except OSError as error:
+                        raise ServerError(
+                            f"cannot write the parts of a document: {error.strerror}"
+                        ) from error
+                files.append(PartFile(part, path))
+        return files

@@ -11,9 +11,8 @@ from docmill.files import clean_name
 from docmill.model.document import Document, Page, Part, letters_and_digits
 from docmill.sections.page_marks import Marks, PageMark, marks
 
-SEPARATOR_WORDS = 40
-
 SEPARATOR = "DOCMILL-SPLIT"
+SEPARATOR_WORDS = 40
 """A page with more is no separator, whatever it says."""
 BLANK_WORDS = 2
 BLANK_CHARACTERS = 6
@@ -41,37 +40,40 @@ def sections(document: Document, *, separator: str = SEPARATOR) -> list[range]:
     the pages' words decides: the same document is always parted the same way.
     """
     sheets = [_sheet(page, letters_and_digits(separator)) for page in document.pages]
-    found: list[list[_Sheet]] = [[]]
+    backs = sheets[1::2]
+    has_backs = sum(sheet.kind == "blank" for sheet in backs) >= BACKS * max(1, len(backs))
+    groups: list[list[_Sheet]] = [[]]
     for sheet in sheets:
         if sheet.kind == "separator":
-            found.append([])
+            groups.append([])
         elif sheet.kind == "first":
-            found.append([replace(sheet, kind="text")])
-        elif sheet.kind == "text" and _begins(sheet, found[-1], backs=_has_backs(sheets)):
-            found.append([sheet])
+            groups.append([replace(sheet, kind="text")])
+        elif sheet.kind == "text" and _begins(sheet, groups[-1], backs=has_backs):
+            groups.append([sheet])
         else:
-            found[-1].append(sheet)
-    kept = [part for part in found if any(sheet.kind == "text" for sheet in part)]
+            groups[-1].append(sheet)
+    kept = [part for part in groups if any(sheet.kind == "text" for sheet in part)]
     if not kept:
         return [range(1, len(document.pages) + 1)]
     return [range(part[0].number, part[-1].number + 1) for part in kept]
 
 
 def parts(document: Document, name: str, *, separator: str) -> tuple[Part, ...]:
-    """The sections as parts of the document; none when there is but one. name: of the document's file."""
-    found = sections(document, separator=separator)
-    if len(found) == 1:
+    """The sections as parts of the document, named such as "scan, page 3.pdf"; none when there is but one.
+
+    name: of the document's file.
+    """
+    ranges = sections(document, separator=separator)
+    if len(ranges) == 1:
         return ()
-    return tuple(
-        Part(_named(name, document, pages), "section", pages.start, pages.stop - 1) for pages in found
-    )
-
-
-def _named(name: str, document: Document, pages: range) -> str:
-    """File name of a section, such as "scan, page 3.pdf"."""
     stem = PurePath(clean_name(name)).stem[:LONGEST_STEM]
-    shown = f"page {pages.start}" if len(pages) == 1 else f"pages {pages.start}-{pages.stop - 1}"
-    return f"{stem}, {shown}{'.pdf' if document.media_type == 'application/pdf' else '.tiff'}"
+    ending = ".pdf" if document.media_type == "application/pdf" else ".tiff"
+    result: list[Part] = []
+    for pages in ranges:
+        first, last = pages.start, pages.stop - 1
+        numbers = f"page {first}" if first == last else f"pages {first}-{last}"
+        result.append(Part(f"{stem}, {numbers}{ending}", "section", first, last))
+    return tuple(result)
 
 
 def _sheet(page: Page, separator: str) -> _Sheet:
@@ -89,14 +91,8 @@ def _says(separator: str, texts: Sequence[str]) -> bool:
     return bool(separator) and any(separator in letters_and_digits(text) for text in texts)
 
 
-def _has_backs(sheets: Sequence[_Sheet]) -> bool:
-    """True if every other page is the empty back of a sheet."""
-    backs = sheets[1::2]
-    return bool(backs) and sum(sheet.kind == "blank" for sheet in backs) >= BACKS * len(backs)
-
-
 def _begins(sheet: _Sheet, before: Sequence[_Sheet], *, backs: bool) -> bool:
-    """True if a page with text is the first of a document."""
+    """True if a page with text is the first of a document. backs: every other page is the back of a sheet."""
     pages = [earlier.marks for earlier in before if earlier.kind == "text"]
     if not pages:
         return False
@@ -120,7 +116,9 @@ def _begins(sheet: _Sheet, before: Sequence[_Sheet], *, backs: bool) -> bool:
     # Nothing is in common, else they were kin: neither accounts, VAT ids or domains nor other identities.
     other_firm = bool(new.issuers) and any(page.issuers for page in pages)
     strangers = bool(new.identities) and any(page.identities for page in pages)
-    strange = other_firm or (bool(new.numbers) and strangers) or _in_other_language(new, pages)
+    is_dated = bool(new.days) and any(page.days for page in pages)
+    is_foreign = is_dated and _speaks_otherwise(new, pages) and not _is_translation(new, pages)
+    strange = other_firm or (bool(new.numbers) and strangers) or is_foreign
     return new.is_head and (parted or _complete(last.page) or strange)
 
 
@@ -129,14 +127,11 @@ def _by_page_mark(new: PageMark | None, before: Sequence[PageMark | None]) -> bo
     marked = [mark for mark in before if mark is not None]
     if new is None or (new.number > 1 and not marked):
         return None
-    if new.number > 1:
-        return False if _goes_on(new, marked[-1]) else None
+    if new.number > 1:  # it goes on, unless another document is counted: "page 2 of 2" after "page 1 of 4"
+        last = marked[-1]
+        is_same_count = last.total == new.total or None in (last.total, new.total)
+        return False if last.number < new.number and is_same_count else None
     return True if new.total is not None or marked else None
-
-
-def _goes_on(new: PageMark, last: PageMark) -> bool:
-    """True if both count the same document: "page 2 of 2" after a "page 1 of 4" is of another."""
-    return last.number < new.number and (last.total == new.total or None in (last.total, new.total))
 
 
 def _is_counted(new: PageMark | None, pages: Sequence[Marks]) -> bool:
@@ -184,15 +179,9 @@ def _is_other_bill(new: Marks, pages: Sequence[Marks]) -> bool:
     )
 
 
-def _in_other_language(new: Marks, pages: Sequence[Marks]) -> bool:
-    """True if a page is of another language, other days and other people."""
-    is_dated = bool(new.days) and any(page.days for page in pages)
-    return is_dated and _speaks_otherwise(new, pages) and not _is_translation(new, pages)
-
-
 def _speaks_otherwise(new: Marks, pages: Sequence[Marks]) -> bool:
-    known = {page.language for page in pages if page.language}
-    return new.language is not None and bool(known) and new.language not in known
+    languages = {page.language for page in pages if page.language}
+    return new.language is not None and bool(languages) and new.language not in languages
 
 
 def _is_translation(new: Marks, pages: Sequence[Marks]) -> bool:

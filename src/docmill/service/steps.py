@@ -156,8 +156,7 @@ def _client(name: str, chosen: ChosenModel, settings: Settings, tracer: Tracer) 
     """The client of one model, with a breaker and slots of its own."""
     # Imported here, since it takes seconds and 100 MB.
     try:
-        from docmill.llm.answers import Price  # noqa: PLC0415
-        from docmill.llm.providers import model_of  # noqa: PLC0415
+        from docmill.llm.providers import Price, model_of  # noqa: PLC0415
         from docmill.understanding.llm.client import ModelClient  # noqa: PLC0415
     except ImportError as error:
         raise MisconfiguredError(

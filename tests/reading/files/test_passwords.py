@@ -14,9 +14,9 @@ from openpyxl import Workbook
 from docmill.api import process_file
 from docmill.errors import EncryptedError
 from docmill.reading.child import tasks
+from docmill.reading.convert import PooledUnlocker
 from docmill.reading.files import passwords as protected
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.unpack import PooledUnlocker
 from docmill.workers.pool import Pool
 
 PASSWORD = "open sesame"

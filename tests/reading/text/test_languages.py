@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from docmill.model.document import Document
-from docmill.reading.text.languages import MOST_PAGES, dominant_language, excerpts
+from docmill.reading.text.quality import MOST_PAGES, dominant_language, excerpts
 
 LETTERS = {
     "de": "Bitte überweisen Sie den Betrag innerhalb von 14 Tagen auf unser Konto",

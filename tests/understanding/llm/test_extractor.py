@@ -26,8 +26,7 @@ from docmill.errors import (
     ValidationError,
     retry_delay_s,
 )
-from docmill.llm.answers import Price
-from docmill.llm.providers import model_of
+from docmill.llm.providers import Price, model_of
 from docmill.model.document import Document, Usage
 from docmill.ports import Original
 from docmill.resilience.spending import Meter

@@ -17,7 +17,7 @@ from docmill.cli.vault.access import address_of, existing_service
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.files import chunks, is_junk
 from docmill.model.paths import leaves
-from docmill.reading.unpack import PooledUnlocker
+from docmill.reading.convert import PooledUnlocker
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import already_readable, unlocking

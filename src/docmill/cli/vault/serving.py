@@ -10,7 +10,7 @@ from docmill.cli.console import stderr, stdout
 from docmill.cli.vault.access import address_of, announced
 from docmill.errors import DocmillError, MisconfiguredError, first_of
 from docmill.reading.child.render import LocalRenderer
-from docmill.reading.unpack import PooledUnlocker
+from docmill.reading.convert import PooledUnlocker
 from docmill.resilience.concurrency import stop_signals
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings

@@ -28,7 +28,13 @@ class Numbering:
         self._lists: dict[str, dict[int, _Level]] = {}  # by list id
         for element in children(numbering):
             if local(element) == "abstractNum":
-                abstract[attribute(element, "abstractNumId") or ""] = _levels(element)
+                levels = abstract[attribute(element, "abstractNumId") or ""] = {}
+                for level in element:
+                    depth = whole_number(attribute(level, "ilvl"), LEVELS, max_digits=MAX_DIGITS)
+                    if local(level) == "lvl" and depth < LEVELS:
+                        start = whole_number(value(level, "start"), 1, max_digits=MAX_DIGITS)
+                        form, text = value(level, "numFmt") or "decimal", value(level, "lvlText") or ""
+                        levels[depth] = _Level(form, text, start)
             elif local(element) == "num":
                 levels = abstract.get(value(element, "abstractNumId") or "", {})
                 self._lists[attribute(element, "numId") or ""] = levels
@@ -60,17 +66,6 @@ class Numbering:
             form = levels[at].form if at in levels else "decimal"
             label = label.replace(f"%{at + 1}", FORMS.get(form, str)(max(counts[at], 1)))
         return label
-
-
-def _levels(abstract: Element) -> dict[int, _Level]:
-    levels: dict[int, _Level] = {}
-    for element in abstract:
-        depth = whole_number(attribute(element, "ilvl"), LEVELS, max_digits=MAX_DIGITS)
-        if local(element) == "lvl" and depth < LEVELS:
-            start = whole_number(value(element, "start"), 1, max_digits=MAX_DIGITS)
-            form, text = value(element, "numFmt") or "decimal", value(element, "lvlText") or ""
-            levels[depth] = _Level(form, text, start)
-    return levels
 
 
 def _list_and_depth(properties: Element) -> tuple[str, int]:

@@ -74,9 +74,14 @@ def page_words(recognised: RecognisedLines, *, width_px: int, height_px: int) ->
             places = np.stack([edges[:-1], edges[1:]], axis=1)
         for match in WORD.finditer(text):
             start, stop = float(places[match.start(), 0]), float(places[match.end() - 1, 1])
+            corners = recognised.corners[line]
+            top, bottom = corners[1] - corners[0], corners[2] - corners[3]
+            above = corners[0] + top * start, corners[0] + top * stop
+            below = corners[3] + bottom * start, corners[3] + bottom * stop
+            stretch = np.array([*above, *below])
             texts.append(match.group())
             owners.append(line)
-            boxes.append(_box_of_stretch(recognised.corners[line], start, stop))
+            boxes.append(np.concatenate([stretch.min(axis=0), stretch.max(axis=0)]))
     scale = np.array([width_px, height_px] * 2, np.float32)
     owner_column = np.array(owners, np.int32)
     return arrange_words(
@@ -86,20 +91,6 @@ def page_words(recognised: RecognisedLines, *, width_px: int, height_px: int) ->
         np.array(boxes, np.float32).reshape(-1, 4) / scale,
         confidences=recognised.scores[owner_column] if texts else np.zeros(0, np.float32),
     )
-
-
-def _box_of_stretch(corners: NDArray[np.float32], start: float, stop: float) -> NDArray[np.float32]:
-    """The upright box around a stretch of a line."""
-    top, bottom = corners[1] - corners[0], corners[2] - corners[3]
-    points = np.array(
-        [
-            corners[0] + top * start,
-            corners[0] + top * stop,
-            corners[3] + bottom * start,
-            corners[3] + bottom * stop,
-        ]
-    )
-    return np.concatenate([points.min(axis=0), points.max(axis=0)])
 
 
 class PictureSize(NamedTuple):

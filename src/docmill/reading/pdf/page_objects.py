@@ -285,19 +285,8 @@ _closes = _raw_function(raw.FPDFPathSegment_GetClose, c_int, Pointer)
 
 def find_ruling_lines(page: PdfPage) -> tuple[RulingLines, RulingLines]:
     """Find lines across and down the page; none of a page that is turned."""
-    left, _, _, top = page.get_bbox()
-    strokes = _strokes(page) if page.get_rotation() == 0 else []
-    x0, y0, x1, y1 = np.array(strokes, np.float64).reshape(-1, 4).T
-    wide, high = x1 - x0, y1 - y0
-    is_across = (wide >= SHORT) & (high <= THIN)
-    is_down = ~is_across & (high >= SHORT) & (wide <= THIN)
-    across = np.stack([top - (y0 + y1) / 2, x0 - left, x1 - left], axis=1)
-    down = np.stack([(x0 + x1) / 2 - left, top - y1, top - y0], axis=1)
-    return across[is_across], down[is_down]
-
-
-def _strokes(page: PdfPage) -> list[Rectangle]:
-    """Rectangles of thin paths, and of each side of paths drawn as outlines."""
+    if page.get_rotation() != 0:
+        return np.zeros((0, 3)), np.zeros((0, 3))
     objects, types = _page_objects(page, MAX_LINE_OBJECTS)
     paths = [path for path, kind in zip(objects, types, strict=True) if kind == raw.FPDF_PAGEOBJ_PATH]
     paths = paths[:MOST_PATHS]
@@ -307,13 +296,20 @@ def _strokes(page: PdfPage) -> list[Rectangle]:
     deque(map(_bounds, paths, *places), maxlen=0)
     modes = _Modes()
     fill = ctypes.addressof(modes)
-    rectangles: list[Rectangle] = []
+    strokes: list[Rectangle] = []  # thin paths, and each side of paths drawn as outlines
     for path, (x0, y0, x1, y1) in zip(paths, bounds.tolist(), strict=False):
         if min(x1 - x0, y1 - y0) <= THIN:
-            rectangles.append((x0, y0, x1, y1))
+            strokes.append((x0, y0, x1, y1))
         elif _draw_mode(path, fill, fill + ctypes.sizeof(c_int)) and modes[1]:  # it is stroked
-            rectangles += _sides(path)
-    return rectangles
+            strokes += _sides(path)
+    left, _, _, top = page.get_bbox()
+    x0, y0, x1, y1 = np.array(strokes, np.float64).reshape(-1, 4).T
+    wide, high = x1 - x0, y1 - y0
+    is_across = (wide >= SHORT) & (high <= THIN)
+    is_down = ~is_across & (high >= SHORT) & (wide <= THIN)
+    across = np.stack([top - (y0 + y1) / 2, x0 - left, x1 - left], axis=1)
+    down = np.stack([(x0 + x1) / 2 - left, top - y1, top - y0], axis=1)
+    return across[is_across], down[is_down]
 
 
 def _sides(path: int) -> list[Rectangle]:

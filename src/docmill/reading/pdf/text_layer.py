@@ -62,12 +62,24 @@ class Layer(NamedTuple):
 
 
 def read_layer(page: PdfPage, number: int) -> Layer:
-    """Read the page's text from the file itself. Raises PdfiumError for a page that is broken."""
+    """Read the page's text and the values of its form from the file. Raises PdfiumError for a broken page."""
     left, bottom, right, top = page.get_bbox()
     size = np.array([right - left, top - bottom], np.float32)
     with contextlib.closing(page.get_textpage()) as text:
         layer = _printed_layer(text, page, number, size)
-    return _with_fields(layer, page, size)
+    fields = form_fields.fields(page)
+    if not fields:
+        return layer
+    boxes = turn_boxes(np.array([field.box for field in fields], np.float32), size, layer.rotation)
+    new: list[int] = []  # the fields whose values are not printed on the page as well
+    for index, field in enumerate(fields):
+        inside = covered_share(layer.upright.boxes, boxes[index][None]) > INSIDE
+        texts = (text for text, is_inside in zip(layer.upright.texts, inside, strict=True) if is_inside)
+        value = letters_and_digits(field.value)
+        if not value or value not in letters_and_digits("".join(texts)):
+            new.append(index)
+    values = form_fields.values([fields[index]._replace(box=tuple(boxes[index].tolist())) for index in new])
+    return layer._replace(upright=text_runs.concatenate_runs([layer.upright, values]), filled=boxes[new])
 
 
 def _printed_layer(text: PdfTextPage, page: PdfPage, number: int, size: NDArray[np.float32]) -> Layer:
@@ -191,23 +203,6 @@ def _rotation(text: PdfTextPage, page: PdfPage, characters: Characters) -> int:
         return stored
     sample = characters.indices[:: max(1, len(characters.indices) // SAMPLE)]
     return int(90 * np.bincount(_turns(text, sample) // 90).argmax())
-
-
-def _with_fields(layer: Layer, page: PdfPage, size: NDArray[np.float32]) -> Layer:
-    """The layer with the values of the page's form, except those that are printed there as well."""
-    fields = form_fields.fields(page)
-    if not fields:
-        return layer
-    boxes = turn_boxes(np.array([field.box for field in fields], np.float32), size, layer.rotation)
-    new: list[int] = []
-    for index, field in enumerate(fields):
-        inside = covered_share(layer.upright.boxes, boxes[index][None]) > INSIDE
-        texts = (text for text, is_inside in zip(layer.upright.texts, inside, strict=True) if is_inside)
-        value = letters_and_digits(field.value)
-        if not value or value not in letters_and_digits("".join(texts)):
-            new.append(index)
-    values = form_fields.values([fields[index]._replace(box=tuple(boxes[index].tolist())) for index in new])
-    return layer._replace(upright=text_runs.concatenate_runs([layer.upright, values]), filled=boxes[new])
 
 
 def displayed(size: NDArray[np.float32], rotation: int) -> NDArray[np.float32]:

@@ -28,7 +28,7 @@ from docmill.errors import (
     ServerError,
     TransientError,
 )
-from docmill.llm.answers import Price, translated, usage_of
+from docmill.llm.providers import Price, translated, usage_of
 from docmill.resilience.spending import Meter
 from docmill.resilience.time_limits import Guard, Slots
 
