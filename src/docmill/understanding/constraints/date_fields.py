@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import date, timedelta
-from itertools import pairwise
+from itertools import pairwise, product
 
 from docmill.schemas.document_types import DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
@@ -71,8 +71,21 @@ def _is_payment_deadline(candidates: Candidates, candidate: Candidate[date]) -> 
 
 
 def _period(all_dates: list[Candidate[date]]) -> Iterator[tuple[str, Finding]]:
-    """Find the pair of dates that is most likely the period."""
-    pairs = sorted(_pairs(all_dates), key=lambda pair: -pair[2])
+    """The most likely pair of dates that are written as one period or labelled as its ends."""
+    pairs: list[tuple[Candidate[date], Candidate[date], float]] = []
+    for start, end in pairwise(all_dates):
+        if start.role == "start" and end.role == "end" and start.value <= end.value:
+            # One label counts for both ends; it stands nearest to the start.
+            score = 2 * max(0.0, _START.score(start.clues)) + 2 * _RANGE_BONUS
+            pairs.append((start, end, score - _position_penalty(start)))
+    starts = [start for start in all_dates if start.clues.get(Concept.PERIOD_START) and not start.role]
+    ends = [end for end in all_dates if end.clues.get(Concept.PERIOD_END) and not end.role]
+    for start, end in product(starts, ends):
+        if timedelta(0) <= end.value - start.value <= _LONGEST_PERIOD:
+            distance = abs(end.segment.index - start.segment.index)
+            score = _START.score(start.clues) + _END.score(end.clues)
+            pairs.append((start, end, score - 0.02 * min(distance, 50) - _position_penalty(start)))
+    pairs.sort(key=lambda pair: -pair[2])
     if not pairs or pairs[0][2] <= 2 * _START.null:
         return
     start, end, score = pairs[0]
@@ -81,24 +94,6 @@ def _period(all_dates: list[Candidate[date]]) -> Iterator[tuple[str, Finding]]:
     share = probabilities([score / 2, *(rival / 2 for rival in rivals.values())], null=_START.null)[0]
     yield "period_start", finding_of(start, share)
     yield "period_end", finding_of(end, share)
-
-
-def _pairs(all_dates: list[Candidate[date]]) -> Iterator[tuple[Candidate[date], Candidate[date], float]]:
-    """Yield pairs of dates that are written as one period or labelled as its ends, with their scores."""
-    for start, end in pairwise(all_dates):
-        if start.role == "start" and end.role == "end" and start.value <= end.value:
-            # One label counts for both ends; it stands nearest to the start.
-            score = 2 * max(0.0, _START.score(start.clues)) + 2 * _RANGE_BONUS
-            yield start, end, score - _position_penalty(start)
-    ends = [end for end in all_dates if end.clues.get(Concept.PERIOD_END) and not end.role]
-    for start in all_dates:
-        if start.role or not start.clues.get(Concept.PERIOD_START):
-            continue
-        for end in ends:
-            if timedelta(0) <= end.value - start.value <= _LONGEST_PERIOD:
-                distance = abs(end.segment.index - start.segment.index)
-                score = _START.score(start.clues) + _END.score(end.clues)
-                yield start, end, score - 0.02 * min(distance, 50) - _position_penalty(start)
 
 
 def _position_penalty(candidate: Candidate[date]) -> float:

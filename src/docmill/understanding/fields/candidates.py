@@ -349,8 +349,10 @@ class Candidates:
         codes = self._found("vat id", find_vat_ids)
         country = _VAT_COUNTRIES.get(self.conventions.language or "")
         if country:
-            numbers = self._found("vat id", partial(find_vat_numbers, country=country))
-            codes += [number for number in numbers if _strongest_clue(number) is Concept.VAT_NUMBER]
+            for number in self._found("vat id", partial(find_vat_numbers, country=country)):
+                clues = number.clues
+                if max(clues, key=clues.__getitem__, default=None) is Concept.VAT_NUMBER:
+                    codes.append(number)
         return codes
 
     @cached_property
@@ -432,11 +434,6 @@ class Candidates:
         """A candidate at these characters of a segment."""
         context = ValueContext(self.contexts, segment, start)
         return Candidate(form, value, (Span(segment, start, stop),), context, plain=plain)
-
-
-def _strongest_clue(candidate: Candidate[str]) -> Concept | None:
-    clues = candidate.clues
-    return max(clues, key=clues.__getitem__, default=None)
 
 
 def _overlaps(start: int, stop: int, others: Sequence[WrittenDate | WrittenAmount | Term]) -> bool:

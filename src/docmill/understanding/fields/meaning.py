@@ -101,11 +101,6 @@ class FieldMeaning:
     _is_hint: dict[str, bool] = field(default_factory=dict[str, bool], repr=False)
     _strengths: dict[str, float] = field(default_factory=dict[str, float], repr=False)
 
-    @property
-    def is_named_by_labels_alone(self) -> bool:
-        """True if no word but its labels, as they are spelt, names the field."""
-        return bool(self.aliases) and not self.words and not self.labels
-
     def score(self, clues: Mapping[Concept, float]) -> float:
         """The sum of the labels' weights, each times the strength of its label."""
         labels = self.labels
@@ -125,8 +120,8 @@ class FieldMeaning:
         written = words_of(text)
         if not written:
             return 0.0
-        if self.is_named_by_labels_alone:
-            # A label before digits has its value already.
+        if self.aliases and not self.words and not self.labels:
+            # Its labels alone name the field, as they are spelt. One before digits has its value already.
             is_label = not text.rstrip()[-1].isdecimal() and tuple(spelling_of(text)) in self.aliases
             return STRONGEST if is_label else 0.0
         if self.aliases:

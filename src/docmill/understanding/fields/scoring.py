@@ -230,8 +230,15 @@ def find_names(candidates: Candidates, match_strength: MatchStrength) -> list[Ca
         page = candidates.layout.sheet(segment).page
         texts = page.words.texts[segment.start : segment.stop]
         for start in _starts(candidates, segment, texts, match_strength):
-            for stop in _ends(texts, start):
-                names.extend(_names_at(candidates, segment, texts, start, stop))
+            for stop in range(start + 1, min(len(texts), start + _LONGEST_NAME) + 1):
+                # A name may end anywhere near its start; farther away, only before marks and labels.
+                if (
+                    stop == len(texts)
+                    or stop - start <= _ANY_END
+                    or texts[stop].startswith(("(", "[", "-", "/", "|"))
+                    or texts[stop].endswith(":")
+                ):
+                    names.extend(_names_at(candidates, segment, texts, start, stop))
     return names[:MOST_CANDIDATES]
 
 
@@ -249,18 +256,6 @@ def _starts(
     if starts and len(texts) < _LONGEST_LABEL and match_strength(segment.text) >= _IS_LABEL:
         return []
     return sorted(starts)
-
-
-def _ends(texts: Sequence[str], start: int) -> list[int]:
-    """The ends of names that start there: anywhere near, then only before marks and labels."""
-    return [
-        stop
-        for stop in range(start + 1, min(len(texts), start + _LONGEST_NAME) + 1)
-        if stop == len(texts)
-        or stop - start <= _ANY_END
-        or texts[stop].startswith(("(", "[", "-", "/", "|"))
-        or texts[stop].endswith(":")
-    ]
 
 
 def _names_at(

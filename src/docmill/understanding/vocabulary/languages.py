@@ -209,14 +209,14 @@ def parse_language(text: str, file: str) -> Language:
         raise MisconfiguredError(f"{file}: {'; '.join(problems)}") from error
 
 
-def _load() -> tuple[Language, ...]:
-    """Every file of the folder; English first, whose words are the most common on papers of all countries."""
-    files = [file for file in resources.files(__package__ or "").iterdir() if file.name.endswith(".toml")]
-    files.sort(key=lambda file: (file.name != "en.toml", file.name))
-    return tuple(parse_language(file.read_text(encoding="utf-8"), file.name) for file in files)
-
-
-LANGUAGES: tuple[Language, ...] = _load()
+LANGUAGES: tuple[Language, ...] = tuple(
+    parse_language(file.read_text(encoding="utf-8"), file.name)
+    for file in sorted(
+        resources.files(__package__ or "").iterdir(), key=lambda file: (file.name != "en.toml", file.name)
+    )
+    if file.name.endswith(".toml")
+)
+"""Of every file of the folder; English first, whose words are the most common on papers of all countries."""
 CODES = tuple(language.code for language in LANGUAGES)
 NUMBER_WORDS = frozenset(("#", *(word for language in LANGUAGES for word in language.numbers)))
 """Every word that `#` in a phrase stands for."""
