@@ -38,34 +38,25 @@ class FolderLister:
             raise MisconfiguredError(
                 f"there is no folder {str(self._root)!r}; give a folder or a file that exists"
             )
-        files, self.skipped_links = _walk(self._root)
+        seen: set[str] = set()
+        files, links = _walk_folder(self._root, seen)
+        self.skipped_links = []
+        inside = os.path.realpath(self._root)
+        for link in links:  # after all real files, so that none stands for one; grows meanwhile
+            target = os.path.realpath(link)
+            if not Path(target).is_relative_to(inside) or not link.exists():
+                self.skipped_links.append(f"{link.relative_to(self._root).as_posix()} -> {target}")
+            elif link.is_dir():
+                more_files, more_links = _walk_folder(link, seen)
+                files += more_files
+                links += more_links
+            elif link.is_file() and target not in seen:
+                seen.add(target)
+                files.append(link)
         kept = [path for path in sorted(files) if not is_junk(path.name)]
         self.junk_count = len(files) - len(kept)
         for path in kept:
             yield Ref(key=path.relative_to(self._root).as_posix(), name=path.name)
-
-
-def _walk(root: Path) -> tuple[list[Path], list[str]]:
-    """The files below a folder, and the links that are not followed, each with where it leads.
-
-    Links come last, so that none stands for a real file.
-    """
-    seen: set[str] = set()
-    files, links = _walk_folder(root, seen)
-    skipped_links: list[str] = []
-    inside = os.path.realpath(root)
-    for link in links:  # grows meanwhile
-        target = os.path.realpath(link)
-        if not Path(target).is_relative_to(inside) or not link.exists():
-            skipped_links.append(f"{link.relative_to(root).as_posix()} -> {target}")
-        elif link.is_dir():
-            more_files, more_links = _walk_folder(link, seen)
-            files += more_files
-            links += more_links
-        elif link.is_file() and target not in seen:
-            seen.add(target)
-            files.append(link)
-    return files, skipped_links
 
 
 def _walk_folder(top: Path, seen: set[str]) -> tuple[list[Path], list[Path]]:

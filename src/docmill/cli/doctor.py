@@ -174,7 +174,15 @@ def _check_vault(config: Path | None) -> Iterator[CheckResult]:
         yield CheckResult("otel.endpoint", "set, but nothing can send traces", remedy)
     yield from engine_findings(settings)
     yield from model_findings(settings)
-    yield _check_data_folder(settings.folder)
+    existing = next(parent for parent in (settings.folder, *settings.folder.parents) if parent.exists())
+    if os.access(existing, os.W_OK):
+        free = shutil.disk_usage(existing).free
+        remedy = "little space: free some or set data_dir to another disk" if free < 2 * _GIB else None
+        detail = f"{settings.folder}, {free / _GIB:.0f} GB free"
+        yield CheckResult("data folder", detail, remedy, needed=False)
+    else:
+        remedy = "set data_dir or DOCMILL_DATA_DIR"
+        yield CheckResult("data folder", f"{settings.folder} cannot be written", remedy)
     if settings.database_url is None:
         yield from _check_embedded_postgres(settings.folder / "postgres")
     else:
@@ -184,15 +192,6 @@ def _check_vault(config: Path | None) -> Iterator[CheckResult]:
         probe.settimeout(1)
         is_taken = probe.connect_ex((host, port)) == 0
     yield CheckResult("web", f"{host}:{port} is {'taken (by a running vault?)' if is_taken else 'free'}")
-
-
-def _check_data_folder(folder: Path) -> CheckResult:
-    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    if not os.access(existing, os.W_OK):
-        return CheckResult("data folder", f"{folder} cannot be written", "set data_dir or DOCMILL_DATA_DIR")
-    free = shutil.disk_usage(existing).free
-    remedy = "little space: free some or set data_dir to another disk" if free < 2 * _GIB else None
-    return CheckResult("data folder", f"{folder}, {free / _GIB:.0f} GB free", remedy, needed=False)
 
 
 def _check_embedded_postgres(folder: Path) -> Iterator[CheckResult]:

@@ -84,7 +84,11 @@ def _add_noise(page: _FloatImage, random: np.random.Generator, strength: float) 
 def photograph_page(page: Pixels, random: np.random.Generator) -> Pixels:
     """Apply the effects of a telephone camera: perspective, bent paper on a tabletop, a shadow."""
     width, height = _PHOTO_SIZE_PX
-    tabletop = _build_tabletop(random)
+    # A wooden tabletop: long streaks in a random brown.
+    streaks = random.standard_normal((height // 4, width // 48), np.float32)
+    grain = cv2.GaussianBlur(cv2.resize(streaks, (width, height), interpolation=cv2.INTER_CUBIC), (0, 0), 2)
+    colour = np.array((random.uniform(95, 150), random.uniform(72, 105), random.uniform(50, 80)), np.float32)
+    tabletop = np.clip(colour + 14 * grain[..., None], 0, 255).astype(np.float32)
     page = _bend_paper(page, random)
     corners = _choose_corners(page, random)
     source = np.array([(0, 0), (page.shape[1], 0), page.shape[1::-1], (0, page.shape[0])], np.float32)
@@ -99,15 +103,6 @@ def photograph_page(page: Pixels, random: np.random.Generator) -> Pixels:
     scene *= (_build_gradient((height, width), random, darkest=0.72) * _build_shadow(random))[..., None]
     scene *= np.array((1.0, 0.98, 0.93), np.float32)
     return _add_noise(_blur(np.asarray(scene, np.float32), 0.7), random, 3.5)
-
-
-def _build_tabletop(random: np.random.Generator) -> _FloatImage:
-    """Build the picture of a wooden tabletop: long streaks in a random brown."""
-    width, height = _PHOTO_SIZE_PX
-    streaks = random.standard_normal((height // 4, width // 48), np.float32)
-    grain = cv2.GaussianBlur(cv2.resize(streaks, (width, height), interpolation=cv2.INTER_CUBIC), (0, 0), 2)
-    colour = np.array((random.uniform(95, 150), random.uniform(72, 105), random.uniform(50, 80)), np.float32)
-    return np.clip(colour + 14 * grain[..., None], 0, 255).astype(np.float32)
 
 
 def _bend_paper(page: Pixels, random: np.random.Generator) -> Pixels:

@@ -79,17 +79,15 @@ class LocalRequestsOnly:
             name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
             if not _is_this_machine(name):
                 app = PlainTextResponse("This vault answers to names of this machine only.", 421)
-            elif scope["method"] not in _SAFE_METHODS and not _is_same_origin(headers, host):
-                app = PlainTextResponse("This request comes from another site.", 403)
+            elif scope["method"] not in _SAFE_METHODS:
+                site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+                if site is None:
+                    is_same_origin = origin is None or origin.partition("://")[2] == host
+                else:
+                    is_same_origin = site in {"same-origin", "none"}
+                if not is_same_origin:
+                    app = PlainTextResponse("This request comes from another site.", 403)
         await app(scope, receive, send)
-
-
-def _is_same_origin(headers: Headers, host: str) -> bool:
-    site = headers.get("sec-fetch-site")
-    if site is not None:
-        return site in {"same-origin", "none"}
-    origin = headers.get("origin")
-    return origin is None or origin.partition("://")[2] == host
 
 
 def _is_this_machine(host: str) -> bool:

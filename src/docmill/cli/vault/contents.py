@@ -161,28 +161,22 @@ def _print_document(
     if result is None:
         return
     if row.structured_data:
-        stdout.print(_fields_table(row.structured_data, result.evidence or {}, current_reviews))
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        for column in ("field", "value", "read as", "page", "sure"):
+            table.add_column(column)
+        for path, value in leaves(row.structured_data):
+            review = current_reviews.get(path)
+            proof: dict[str, Any] = (result.evidence or {}).get(path) or {}
+            sure = f"{proof['confidence']:.0%}" if "confidence" in proof else ""
+            if review is not None:
+                sure = "corrected" if review.action == "correct" else "confirmed"
+                if review.action == "correct":  # a confirmed value stands where it was read
+                    proof = review.evidence or {}
+            page = str(proof.get("page") or "")
+            table.add_row(path, Text(str(value)), Text(proof.get("text") or "", style="dim"), page, sure)
+        stdout.print(table)
     for failure in failures_in(row.verdict or result.verdict):
         stdout.print(f"! {failure.message}", style="yellow", markup=False)
-
-
-def _fields_table(
-    data: dict[str, Any], evidence: dict[str, Any], current_reviews: Mapping[str, CurrentReview]
-) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("field", "value", "read as", "page", "sure"):
-        table.add_column(column)
-    for path, value in leaves(data):
-        review = current_reviews.get(path)
-        proof: dict[str, Any] = evidence.get(path) or {}
-        sure = f"{proof['confidence']:.0%}" if "confidence" in proof else ""
-        if review is not None:
-            sure = "corrected" if review.action == "correct" else "confirmed"
-            if review.action == "correct":  # a confirmed value stands where it was read
-                proof = review.evidence or {}
-        page = str(proof.get("page") or "")
-        table.add_row(path, Text(str(value)), Text(proof.get("text") or "", style="dim"), page, sure)
-    return table
 
 
 async def status(settings: Settings) -> int:

@@ -42,7 +42,13 @@ def facture(paper: Paper, letter: Letter) -> None:
     y = pairs(paper, meta(letter), at=(15, 64), width=78, size=9)
     style = TableStyle("grid", head_fill=sender.colour, head_colour=WHITE, size=8.8)
     y = table(paper, letter, at=(15, max(y, 84) + 4), width=180, style=style) + 8
-    low = _breakdown(paper, letter, y)
+    titles = (f"{say.label('tax')} %", say.label("base"), say.label("tax"))
+    shape = [Column(title, 30, "right") for title in titles]
+    style = TableStyle("grid", head_fill=PALE, size=8.5)
+    low = table_row(paper, shape, titles, at=(15, y), style=style, head=True)
+    for tax in letter.taxes:
+        texts = (say.percent(tax.rate), say.number(tax.base), say.number(tax.amount))
+        low = table_row(paper, shape, texts, at=(15, low), style=style)
     for label, value in totals(letter):
         paper.box(127, y, 68, 7, stroke=GREY, fill=PALE if label == totals(letter)[-1][0] else None)
         pairs(paper, [(label, value)], at=(129, y + 4.8), width=64.5, size=9.5, strong_last=True)
@@ -52,18 +58,6 @@ def facture(paper: Paper, letter: Letter) -> None:
     foot = f"{sender.name} \u00b7 {sender.legal}"
     paper.text(105, 284.5, foot, size=7, align="center", colour=GREY)
     paper.text(105, 288.5, " ".join(vat_line(letter, "seller")), size=7, align="center", colour=GREY)
-
-
-def _breakdown(paper: Paper, letter: Letter, y: float) -> float:
-    say = letter.wording
-    titles = (f"{say.label('tax')} %", say.label("base"), say.label("tax"))
-    shape = [Column(title, 30, "right") for title in titles]
-    style = TableStyle("grid", head_fill=PALE, size=8.5)
-    y = table_row(paper, shape, titles, at=(15, y), style=style, head=True)
-    for tax in letter.taxes:
-        texts = (say.percent(tax.rate), say.number(tax.base), say.number(tax.amount))
-        y = table_row(paper, shape, texts, at=(15, y), style=style)
-    return y
 
 
 def utility(paper: Paper, letter: Letter) -> None:
@@ -89,7 +83,12 @@ def utility(paper: Paper, letter: Letter) -> None:
         size=9.5,
     )
     y = paragraph(paper, 20, 108, letter.opening, width=170)
-    _chart(paper, sender.colour, 20, y + 24)
+    base = y + 24
+    for month, height in enumerate((11, 14, 12, 9, 7, 6, 5, 6, 8, 10, 12, 15)):
+        x = 20 + month * 8
+        paper.box(x, base - height, 5.5, height, fill=sender.colour)
+        paper.text(x + 2.7, base + 3.6, str(month + 1), size=6.5, align="center", colour=GREY)
+    paper.line(20, base, 116, base, colour=GREY)
     y = table(paper, letter, at=(20, y + 34), width=170, style=TableStyle(head_colour=sender.colour))
     y = pairs(paper, rows, at=(110, y + 7), width=78.5, strong_last=True)
     closing(paper, letter, 20, y + 4, width=170, size=8.5)
@@ -97,14 +96,6 @@ def utility(paper: Paper, letter: Letter) -> None:
     stack(paper, (20, 260), [sender.name, *vat_line(letter, "seller"), *sender.legal.split(" | ")], size=8.5)
     paper.box(128, 257, 62, 18, stroke=sender.colour)
     paper.text(159, 268.5, rows[-1][1], size=15, bold=True, align="center")
-
-
-def _chart(paper: Paper, colour: tuple[float, float, float], x: float, base: float) -> None:
-    heights = (11, 14, 12, 9, 7, 6, 5, 6, 8, 10, 12, 15)
-    for month, height in enumerate(heights):
-        paper.box(x + month * 8, base - height, 5.5, height, fill=colour)
-        paper.text(x + month * 8 + 2.7, base + 3.6, str(month + 1), size=6.5, align="center", colour=GREY)
-    paper.line(x, base, x + 96, base, colour=GREY)
 
 
 def ledger(paper: Paper, letter: Letter) -> None:

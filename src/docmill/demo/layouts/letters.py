@@ -88,7 +88,15 @@ def band(paper: Paper, letter: Letter) -> None:
     stack(paper, (18, 47.5), address(sender) + vat_line(letter, "seller"), size=9)
     paper.text(112, 42, say.label("buyer").upper(), size=7.5, bold=True, colour=sender.colour)
     stack(paper, (112, 47.5), address(letter.recipient) + vat_line(letter, "buyer"), size=9)
-    y = _boxed_meta(paper, letter, 74) + 8
+    facts = meta(letter)
+    per_row = min(4, len(facts))
+    width = (paper.width - 36) / per_row
+    for index, (label, value) in enumerate(facts):
+        x, top = 18 + index % per_row * width, 74 + index // per_row * 12
+        paper.box(x, top, width, 12, stroke=GREY, line_width=0.4)
+        paper.text(x + 2, top + 4.2, label, size=7, colour=GREY)
+        paper.text(x + 2, top + 9.4, value, size=9.5 if len(value) < _LONG_VALUE else 7.5, bold=True)
+    y = 74 + -(-len(facts) // per_row) * 12 + 8
     if letter.opening:
         y = paragraph(paper, 18, y, letter.opening, width=right - 18) + 2
     style = TableStyle("zebra", head_fill=sender.colour, head_colour=WHITE, rule=sender.colour)
@@ -100,18 +108,6 @@ def band(paper: Paper, letter: Letter) -> None:
     paper.text(right - 2, y + 3, rows[-1][1], size=11, bold=True, align="right", colour=WHITE)
     closing(paper, letter, 18, y + 18, width=right - 18)
     paper.text(paper.width / 2, paper.height - 10, sender.legal, size=7, align="center", colour=GREY)
-
-
-def _boxed_meta(paper: Paper, letter: Letter, y: float) -> float:
-    rows = meta(letter)
-    per_row = min(4, len(rows))
-    width = (paper.width - 36) / per_row
-    for index, (label, value) in enumerate(rows):
-        x, top = 18 + index % per_row * width, y + index // per_row * 12
-        paper.box(x, top, width, 12, stroke=GREY, line_width=0.4)
-        paper.text(x + 2, top + 4.2, label, size=7, colour=GREY)
-        paper.text(x + 2, top + 9.4, value, size=9.5 if len(value) < _LONG_VALUE else 7.5, bold=True)
-    return y + -(-len(rows) // per_row) * 12
 
 
 def airy(paper: Paper, letter: Letter) -> None:

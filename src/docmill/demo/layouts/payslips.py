@@ -14,16 +14,12 @@ def _values(sheet: PaySheet) -> dict[str, Any]:
     return sheet.fields.model_dump()
 
 
-def _period(sheet: PaySheet) -> str:
-    values, day = _values(sheet), sheet.wording.day
-    return f"{day(values['period_start'])} {DASH} {day(values['period_end'])}"
-
-
 def _facts(sheet: PaySheet) -> list[Row]:
     say, values = sheet.wording, _values(sheet)
+    period = f"{say.day(values['period_start'])} {DASH} {say.day(values['period_end'])}"
     return [
         (say.label("employee_number"), values["employee_number"]),
-        (say.label("pay_period"), _period(sheet)),
+        (say.label("pay_period"), period),
         (say.label("payment_date"), say.day(values["payment_date"])),
     ]
 

@@ -15,7 +15,6 @@ from botocore.parsers import ResponseParserError
 from botocore.session import Session as BotocoreSession
 
 from docmill.errors import (
-    DocmillError,
     MisconfiguredError,
     NetworkError,
     RateLimitedError,
@@ -90,7 +89,19 @@ def translating_errors(operation: str) -> Generator[None]:
     try:
         yield
     except exceptions.ClientError as error:
-        raise _refusal(operation, error) from error
+        response = cast("dict[str, Any]", error.response)
+        code: str = response.get("Error", {}).get("Code", "")
+        status: int = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        if code in _THROTTLED or status == HTTPStatus.TOO_MANY_REQUESTS:
+            raise RateLimitedError(f"AWS asks to slow down with {operation}: {code}") from error
+        if code in _UNAUTHORIZED or status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+            raise UnauthorizedError(
+                f"AWS does not allow {operation}: {code}; "
+                "docs/how-to/deploy-on-aws.md lists the permissions needed"
+            ) from error
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise ServerError(f"AWS failed on {operation}: {code}") from error
+        raise AwsRefusedError(f"AWS refuses {operation}: {code}", refusal=code) from error
     except exceptions.ParamValidationError:
         raise
     except (exceptions.HTTPClientError, exceptions.ConnectionError, TimeoutError) as error:
@@ -109,23 +120,6 @@ def no_credentials() -> UnauthorizedError:
         "there are no valid AWS credentials; give the machine a role, or set AWS_PROFILE, or "
         "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
     )
-
-
-def _refusal(operation: str, error: exceptions.ClientError) -> DocmillError:
-    """The error for an answer of AWS that is none of success."""
-    response = cast("dict[str, Any]", error.response)
-    code: str = response.get("Error", {}).get("Code", "")
-    status: int = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    if code in _THROTTLED or status == HTTPStatus.TOO_MANY_REQUESTS:
-        return RateLimitedError(f"AWS asks to slow down with {operation}: {code}")
-    if code in _UNAUTHORIZED or status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        return UnauthorizedError(
-            f"AWS does not allow {operation}: {code}; "
-            "docs/how-to/deploy-on-aws.md lists the permissions needed"
-        )
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return ServerError(f"AWS failed on {operation}: {code}")
-    return AwsRefusedError(f"AWS refuses {operation}: {code}", refusal=code)
 
 
 class Session(Protocol):
