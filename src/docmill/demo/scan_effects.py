@@ -90,7 +90,14 @@ def photograph_page(page: Pixels, random: np.random.Generator) -> Pixels:
     colour = np.array((random.uniform(95, 150), random.uniform(72, 105), random.uniform(50, 80)), np.float32)
     tabletop = np.clip(colour + 14 * grain[..., None], 0, 255).astype(np.float32)
     page = _bend_paper(page, random)
-    corners = _choose_corners(page, random)
+    # The page's corners in the photo, clockwise from top left: turned a little, and none quite in its place.
+    scale = min(width * 0.9 / page.shape[1], height * 0.9 / page.shape[0])
+    half = np.array((page.shape[1], page.shape[0]), np.float32) * scale / 2
+    square = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], np.float32) * half
+    angle = np.deg2rad(random.uniform(-3, 3))
+    turn = np.array([(np.cos(angle), np.sin(angle)), (-np.sin(angle), np.cos(angle))], np.float32)
+    jitter = random.uniform(-0.025, 0.025, (4, 2)).astype(np.float32) * half
+    corners = (square @ turn * 0.97 + jitter + np.array((width / 2, height / 2))).astype(np.float32)
     source = np.array([(0, 0), (page.shape[1], 0), page.shape[1::-1], (0, page.shape[0])], np.float32)
     lens = cv2.getPerspectiveTransform(source, corners)
     paper = cv2.warpPerspective(page, lens, (width, height), flags=cv2.INTER_AREA)
@@ -118,18 +125,6 @@ def _bend_paper(page: Pixels, random: np.random.Generator) -> Pixels:
         borderMode=cv2.BORDER_REPLICATE,
     )
     return np.asarray(bent, np.uint8)
-
-
-def _choose_corners(page: Pixels, random: np.random.Generator) -> _FloatImage:
-    """Choose the page's corners in the photo, in pixels, clockwise from top left."""
-    width, height = _PHOTO_SIZE_PX
-    scale = min(width * 0.9 / page.shape[1], height * 0.9 / page.shape[0])
-    half = np.array((page.shape[1], page.shape[0]), np.float32) * scale / 2
-    corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], np.float32) * half
-    angle = np.deg2rad(random.uniform(-3, 3))
-    turn = np.array([(np.cos(angle), np.sin(angle)), (-np.sin(angle), np.cos(angle))], np.float32)
-    jitter = random.uniform(-0.025, 0.025, (4, 2)).astype(np.float32) * half
-    return (corners @ turn * 0.97 + jitter + np.array((width / 2, height / 2))).astype(np.float32)
 
 
 def _build_shadow(random: np.random.Generator) -> _FloatImage:

@@ -18,7 +18,7 @@ from docmill.pipeline import Steps
 from docmill.resilience.concurrency import cancel_and_wait
 from docmill.service.app import Service
 from docmill.service.observe.metrics import Metrics
-from docmill.service.ports import CorrectionMaker, Message
+from docmill.service.ports import CorrectionMaker
 from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.processing.job import LETTING_GO_S, Attempt, Jobs
 from docmill.service.processing.pause_records import PauseRecords
@@ -184,8 +184,11 @@ class Worker:
                 messages = await self._queue.receive(
                     limit=limit, wait_s=self._settings.wait_s, receiver=self._worker_id
                 )
-                for message in messages:
-                    self._take(message, group)
+                for message in messages:  # given back if nothing more may be begun since they were asked for
+                    work = self._jobs.handle(message) if self._free > 0 else self._jobs.give_back(message)
+                    job = group.create_task(work)
+                    self._isolation.add(job)
+                    job.add_done_callback(lambda _: self._room.set())
             except DocmillError as error:
                 log.warning("cannot receive messages", extra={"code": error.code})
                 await asyncio.sleep(_POLL_RETRY_S)
@@ -197,13 +200,6 @@ class Worker:
     def _free(self) -> int:
         """The number of documents that may be taken now."""
         return 0 if self._isolation.closed else self._settings.concurrency - len(self._isolation.jobs)
-
-    def _take(self, message: Message, group: asyncio.TaskGroup) -> None:
-        """Start on a message, or give it back if nothing more may be begun since it was asked for."""
-        work = self._jobs.handle(message) if self._free > 0 else self._jobs.give_back(message)
-        job = group.create_task(work)
-        self._isolation.add(job)
-        job.add_done_callback(lambda _: self._room.set())
 
     async def _drain(self, abort: asyncio.Event) -> None:
         """Let the jobs finish; at the end of the grace time, or at once on `abort`, stop them."""
