@@ -19,6 +19,7 @@ from docmill.cli.vault.contents import UNFINISHED, file_chunks
 from docmill.cli.vault.serving import running_vault
 from docmill.demo import Sample, generate
 from docmill.model.paths import is_same_value, value_at
+from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.registry import REGISTRY
 from docmill.service.app import Service
 from docmill.service.store import documents
@@ -27,7 +28,7 @@ from docmill.service.store.documents import DocumentRow
 FOLDER = Path("~/.local/share/docmill-demo")
 _WIDTH = 170
 """Width of the table in a file or pipe."""
-_SHOWN = ("seller.name", "number", "issue_date", "gross_total")
+_DATES = ("issue_date", "payment_date", "period_end", "delivery_date")
 
 
 async def demo(data_dir: Path | None, *, serve: bool) -> int:
@@ -86,12 +87,15 @@ def _print_comparison(samples: Sequence[Sample], rows: Sequence[DocumentRow]) ->
         right = sum(is_same_value(_value(read, path), _value(truth, path)) for path in critical)
         right += row.document_type == sample.document_type
         all_right, all_fields = all_right + right, all_fields + len(critical) + 1
+        definition = DEFINITIONS[sample.document_type]
+        date = next((path for path in _DATES if _value(truth, path)), _DATES[0])
+        shown = (definition.counterparty, "number", date, definition.amount or "gross_total")
         table.add_row(
             MARKS[row.state],
             Text(row.file_name),
             sample.form,
             _compare(row.document_type or "", sample.document_type),
-            *(_compare(_value(read, path), _value(truth, path)) for path in _SHOWN),
+            *(_compare(_value(read, path), _value(truth, path)) for path in shown),
             f"{right}/{len(critical) + 1}",
         )
     wide = stdout if stdout.is_terminal else Console(width=_WIDTH, highlight=False)
