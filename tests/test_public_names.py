@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +44,16 @@ def test_the_command_line_starts_without_the_service() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_a_command_whose_libraries_are_missing_says_what_to_install(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['psycopg'] = None; from docmill.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "status", "--data-dir", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert "run: pip install 'docmill[all]'" in done.stderr

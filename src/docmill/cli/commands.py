@@ -61,9 +61,8 @@ def main() -> None:
         stderr.print(f"docmill: cannot print: {error.strerror}", style="red", markup=False)
         sys.exit(FAILED)
     except ModuleNotFoundError as error:
-        stderr.print(
-            f"docmill: this command needs {error.name!r}; run: pip install 'docmill[all]'", style="red"
-        )
+        message = f"docmill: this command needs {error.name!r}; run: pip install 'docmill[all]'"
+        stderr.print(message, style="red", markup=False)
         sys.exit(USAGE)
 
 
