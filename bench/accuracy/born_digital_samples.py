@@ -1,7 +1,7 @@
 """Measure fields and lists of the generated born-digital samples against their truth.
 
-Usage: python -m bench born_digital_samples FOLDER [--errors]. FOLDER is where `docmill.demo.generate`
-wrote. Text is compared by letters and digits, dates and amounts as values. What follows from other values and
+Usage: python -m bench born_digital_samples FOLDER [--errors]. The samples are written to FOLDER.
+Text is compared by letters and digits, dates and amounts as values. What follows from other values and
 is in no truth, such as the amount due of an invoice that prints none, is counted apart.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.arguments import argument_parser
 from bench.data.text_layer import text_layer
-from docmill.demo import Sample, load_truth
+from docmill.demo import Sample, generate
 from docmill.model.document import letters_and_digits
 from docmill.model.paths import leaves
 from docmill.schemas.registry import REGISTRY
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--errors", action="store_true")
     arguments = parser.parse_args()
     counts: Counter[str] = Counter()
-    for sample in load_truth(arguments.folder):
+    for sample in generate(arguments.folder):
         if sample.form != "born-digital":
             continue
         document = text_layer(sample.path)

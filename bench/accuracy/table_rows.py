@@ -1,9 +1,9 @@
 """Measure how many line items stand in one row of one table, and how many tables have none.
 
 Usage: python -m bench table_rows [--errors] [--samples FOLDER]. The truth is the XML inside the PDFs of the
-ZUGFeRD corpus and of Order-X, and, with --samples, what `docmill.demo.generate` wrote. An item is found
-when a row holds its name, its quantity and its amount, each in a cell of its own. A table without an item or
-another number of the document's lines in it counts as invented.
+ZUGFeRD corpus and of Order-X, and, with --samples, the samples of `docmill demo`, written to FOLDER. An item
+is found when a row holds its name, its quantity and its amount, each in a cell of its own. A table without
+an item or another number of the document's lines in it counts as invented.
 """
 
 import xml.etree.ElementTree as ET
@@ -17,7 +17,7 @@ import pikepdf
 from bench.arguments import argument_parser
 from bench.data.shared import DATA
 from bench.data.text_layer import text_layer
-from docmill.demo import load_truth
+from docmill.demo import generate
 from docmill.errors import DocmillError
 from docmill.model.document import Page, letters_and_digits
 
@@ -83,7 +83,7 @@ def truths(samples: Path | None) -> Iterator[tuple[Path, list[Item]]]:
                 yield path, embedded_items(path)
             except (pikepdf.PdfError, ET.ParseError):
                 continue
-    for sample in load_truth(samples) if samples else []:
+    for sample in generate(samples) if samples else []:
         lines = getattr(sample.truth, "lines", ())
         items = [
             Item(line.description or "", str(line.quantity or ""), str(line.net_amount or ""))
