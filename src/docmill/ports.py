@@ -1,4 +1,4 @@
-"""What the pipeline calls, one Protocol each. Each promises which errors of `docmill.errors` it raises."""
+"""The interfaces that the pipeline calls. Each promises which errors of `docmill.errors` it raises."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class PageJournal(Protocol):
         ...
 
     def entries(self) -> AsyncGenerator[bytes]:
-        """What was put, by this or an earlier attempt under the same settings.
+        """The pages kept by this or an earlier attempt under the same settings.
 
         Raises NetworkError or ServerError if the store cannot be reached.
         """
@@ -122,7 +122,7 @@ class PartsReceiver(Protocol):
 
 
 class Understood(NamedTuple):
-    """What a document is, and its fields by the schema of its type; no fields where they were not read."""
+    """The type of a document, and its fields by the schema of that type; None if they were not read."""
 
     classification: Classification
     extraction: Extraction | None = None
@@ -231,7 +231,7 @@ class Journal(Protocol):
     """Remembers the result of finished steps of one document, so that a retry need not repeat them."""
 
     async def get(self, step: str) -> bytes | None:
-        """What was put for this step, or None."""
+        """The kept result of this step; None if there is none."""
         ...
 
     async def put(self, step: str, result: bytes) -> None:
@@ -259,9 +259,9 @@ class Journal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What is known of a document before its end; None where nothing is yet.
+    """The findings on a document that is still being processed; None where there is nothing yet.
 
-    extraction, verdict: what there is while a model can be asked later for more.
+    extraction, verdict: the results so far, while a model can still be asked for more.
     """
 
     media_type: str | None = None

@@ -112,7 +112,7 @@ def portable(schema: Schema) -> str:
 
 
 def unpacked(text: str) -> Schema:
-    """What `portable` packed; its model has the same values, each of which may be null."""
+    """Unpack the schema that `portable` packed; its model has the same values, each of which may be null."""
     content = json.loads(text)
     name = content["name"]
     known = REGISTRY.get(name)

@@ -69,8 +69,7 @@ def _extract(
     document: Document, schema: Schema, model: SchemaModel | None, data: EmbeddedInvoice
 ) -> Extraction:
     xml = DEFINITIONS[known_type(schema.name)].xml
-    is_built_in = schema.fields is choose_built_in(schema.name).schema.fields
-    message = xml.message if xml is not None and is_built_in else None
+    message = xml.message if xml is not None and _is_built_in(schema) else None
     if data.invoice is not None and data.invoice.kind.message == message:
         extraction = extract_einvoice(document, data.invoice, known_type(schema.name))
     else:
@@ -82,10 +81,14 @@ def _extract(
 
 def read_pages(document: Document, schema: Schema, model: SchemaModel | None = None) -> Extraction:
     """Read the fields from the pages alone, without the corrections of the tenant."""
-    known = REGISTRY.get(schema.name)
-    if known is not None and schema.fields is known.fields:
+    if _is_built_in(schema):
         return extract_built_in(document, schema)
     return extract_user_schema(document, schema, model)
+
+
+def _is_built_in(schema: Schema) -> bool:
+    known = REGISTRY.get(schema.name)
+    return known is not None and schema.fields is known.fields
 
 
 def correct(document: Document, schema: Schema, read: Extraction, corrections: Corrections) -> Extraction:

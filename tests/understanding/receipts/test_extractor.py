@@ -69,7 +69,7 @@ enthaltene MwSt 19%          1,68 EUR
 
 
 def correction(document: Document, **values: str) -> Correction:
-    """What a person confirmed of the seller of a document with these numbers."""
+    """The seller that a person confirmed on a document with these numbers."""
     given = {f"seller.{name}": CorrectedValue(value) for name, value in values.items()}
     return Correction("first.pdf", identifiers(document), frozenset(), given)
 

@@ -24,11 +24,11 @@ from docmill.schemas.registry import REGISTRY
 from docmill.service.app import Service
 from docmill.service.store import documents
 from docmill.service.store.documents import DocumentRow
+from docmill.understanding.types.summary import DAYS
 
 FOLDER = Path("~/.local/share/docmill-demo")
 _WIDTH = 170
 """Width of the table in a file or pipe."""
-_DATES = ("issue_date", "payment_date", "period_end", "delivery_date")
 
 
 async def demo(data_dir: Path | None, *, serve: bool) -> int:
@@ -88,7 +88,7 @@ def _print_comparison(samples: Sequence[Sample], rows: Sequence[DocumentRow]) ->
         right += row.document_type == sample.document_type
         all_right, all_fields = all_right + right, all_fields + len(critical) + 1
         definition = DEFINITIONS[sample.document_type]
-        date = next((path for path in _DATES if _value(truth, path)), _DATES[0])
+        date = next((path for path in DAYS if _value(truth, path)), DAYS[0])
         shown = (definition.counterparty, "number", date, definition.amount or "gross_total")
         table.add_row(
             MARKS[row.state],

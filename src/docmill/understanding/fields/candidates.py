@@ -421,7 +421,10 @@ class Candidates:
         find: Callable[[str], Iterable[Code | tuple[str, int, int]]],
         segments: Iterable[Segment] | None = None,
     ) -> list[Candidate[str]]:
-        """What `find` finds in segments, all unless given: each with its value, start and stop."""
+        """Return a candidate for each match of `find` in the segments, or in all segments of the layout.
+
+        find: yields the value, start and stop of each match in a text.
+        """
         return [
             self.candidate(form, found[0], segment, found[1], found[2])
             for segment in (self.layout.segments if segments is None else segments)

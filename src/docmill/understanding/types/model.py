@@ -46,7 +46,7 @@ def shares(scores: NDArray[np.float64], warmth: float) -> NDArray[np.float64]:
 
 
 def loads(content: bytes) -> Kinds:
-    """What `Kinds.dumps` gave. Raises ValueError for a model of other signs than ours."""
+    """Load the model that `Kinds.dumps` wrote. Raises ValueError for a model of other signs than ours."""
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         if tuple(map(str, file["signs"])) != SIGNS:
             raise ValueError("the model of document types was made for other signs; train it anew")
