@@ -389,7 +389,7 @@ async def test_a_title_and_a_summary_name_number_and_parties(typeset: Typeset) -
 
     assert classification.title == "Invoice RE-2026-104, Müller GmbH"
     assert classification.summary == (
-        "Invoice RE-2026-104 from Müller GmbH to Beispiel AG of 2026-03-12 over 6098.75 EUR."
+        "Invoice RE-2026-104 from Müller GmbH to Beispiel AG of 2026-03-12 for 6098.75 EUR."
     )
 
 

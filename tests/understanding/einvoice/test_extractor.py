@@ -54,7 +54,7 @@ async def test_the_xml_is_taken_and_each_value_found_on_the_page(sample: Sample,
     assert classification == Classification(
         document_type="invoice",
         title="Invoice R-2026-17, Beispiel Holz AG",
-        summary="Invoice R-2026-17 from Beispiel Holz AG to Muster Bau GmbH of 2026-03-01 over 107.10 EUR.",
+        summary="Invoice R-2026-17 from Beispiel Holz AG to Muster Bau GmbH of 2026-03-01 for 107.10 EUR.",
         document_date=date(2026, 3, 1),
         tags=("holz", "invoices", "Beispiel Holz AG", "2026"),
         language="en",

@@ -46,7 +46,7 @@ def test_what_was_put_right_is_said_by_title_summary_day_and_tags(paper: Documen
     told = describe(paper, READ, extraction(PUT_RIGHT))
 
     assert told.title == "Invoice 4711, M\u00fcller GmbH"
-    assert told.summary == "Invoice 4711 from M\u00fcller GmbH of 2026-02-01 over 12.50 EUR."
+    assert told.summary == "Invoice 4711 from M\u00fcller GmbH of 2026-02-01 for 12.50 EUR."
     assert told.document_date == dt.date(2026, 2, 1)
     assert told.tags == ("site Nord", "M\u00fcller GmbH", "Invoice", "2026")
 

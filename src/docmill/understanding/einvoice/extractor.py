@@ -79,7 +79,7 @@ def classify_einvoice(
     summary += [f"from {seller}"] if seller else []
     summary += [f"to {buyer}"] if buyer else []
     summary += [f"of {issued}"] if issued else []
-    summary += [f"over {total} {terms.text('BT-5') or ''}".rstrip()] if total is not None else []
+    summary += [f"for {total} {terms.text('BT-5') or ''}".rstrip()] if total is not None else []
     return Classification(
         document_type=invoice.document_type,
         title=title,
