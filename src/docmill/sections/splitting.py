@@ -4,8 +4,9 @@ To tear a document apart costs more than to leave two together, so that doubt ke
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
+from typing import Literal
 
 from docmill.files import clean_name
 from docmill.model.document import Document, Page, Part, letters_and_digits
@@ -26,11 +27,11 @@ LIKE_HEADS = 0.35
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """A page, and what says where it belongs. kind: text, blank, separator, or first: of a document."""
+    """A page with its marks. role: text, blank, separator, or first page of a document."""
 
     number: int
-    kind: str
-    marks: Marks
+    role: Literal["text", "blank", "separator", "first"]
+    marks: Marks = field(default_factory=Marks)
 
 
 def sections(document: Document, *, separator: str = SEPARATOR) -> list[range]:
@@ -41,18 +42,18 @@ def sections(document: Document, *, separator: str = SEPARATOR) -> list[range]:
     """
     sheets = [_sheet(page, letters_and_digits(separator)) for page in document.pages]
     backs = sheets[1::2]
-    has_backs = sum(sheet.kind == "blank" for sheet in backs) >= BACKS * max(1, len(backs))
+    has_backs = sum(sheet.role == "blank" for sheet in backs) >= BACKS * max(1, len(backs))
     groups: list[list[_Sheet]] = [[]]
     for sheet in sheets:
-        if sheet.kind == "separator":
+        if sheet.role == "separator":
             groups.append([])
-        elif sheet.kind == "first":
-            groups.append([replace(sheet, kind="text")])
-        elif sheet.kind == "text" and _begins(sheet, groups[-1], backs=has_backs):
+        elif sheet.role == "first":
+            groups.append([replace(sheet, role="text")])
+        elif sheet.role == "text" and _begins(sheet, groups[-1], backs=has_backs):
             groups.append([sheet])
         else:
             groups[-1].append(sheet)
-    kept = [part for part in groups if any(sheet.kind == "text" for sheet in part)]
+    kept = [part for part in groups if any(sheet.role == "text" for sheet in part)]
     if not kept:
         return [range(1, len(document.pages) + 1)]
     return [range(part[0].number, part[-1].number + 1) for part in kept]
@@ -78,53 +79,61 @@ def parts(document: Document, name: str, *, separator: str) -> tuple[Part, ...]:
 
 def _sheet(page: Page, separator: str) -> _Sheet:
     words = page.words.texts
-    if _says(separator, page.codes):
-        return _Sheet(page.number, "separator" if len(words) <= SEPARATOR_WORDS else "first", marks(page))
-    if len(words) <= SEPARATOR_WORDS and _says(separator, [" ".join(words)]):
-        return _Sheet(page.number, "separator", Marks())
+    is_short = len(words) <= SEPARATOR_WORDS
+    is_in_code, is_in_text = (
+        bool(separator) and any(separator in letters_and_digits(text) for text in texts)
+        for texts in (page.codes, [" ".join(words)])
+    )
+    if is_short and (is_in_code or is_in_text):
+        return _Sheet(page.number, "separator")
+    if is_in_code:
+        return _Sheet(page.number, "first", marks(page))
     if len(words) <= BLANK_WORDS and sum(map(len, words)) <= BLANK_CHARACTERS and page.problem is None:
-        return _Sheet(page.number, "blank", Marks())
+        return _Sheet(page.number, "blank")
     return _Sheet(page.number, "text", marks(page))
-
-
-def _says(separator: str, texts: Sequence[str]) -> bool:
-    return bool(separator) and any(separator in letters_and_digits(text) for text in texts)
 
 
 def _begins(sheet: _Sheet, before: Sequence[_Sheet], *, backs: bool) -> bool:
     """True if a page with text is the first of a document. backs: every other page is the back of a sheet."""
-    pages = [earlier.marks for earlier in before if earlier.kind == "text"]
+    pages = [earlier.marks for earlier in before if earlier.role == "text"]
     if not pages:
         return False
-    new, last = sheet.marks, pages[-1]
-    by_mark = _by_page_mark(new.page, [page.page for page in pages])
-    by_number = _by_numbers(new, pages)
-    if by_mark is False and by_number is True and not _is_counted(new.page, pages) and not _kin(new, pages):
-        by_mark = (
-            None  # another document's number on another paper says more than a count that may be of both
-        )
+    new = sheet.marks
+    last = pages[-1].page
+    is_complete = last is not None and last.number == last.total
+    is_kin = _is_kin(new, pages)
+    by_mark, by_number = _by_page_mark(new.page, pages), _by_numbers(new, pages)
+    if by_mark is False and by_number is True and not is_kin and not _is_counted(new.page, pages):
+        # Another document's number on another paper says more than a count that may be of both.
+        by_mark = None
     if by_mark is False or by_number is False:
         return False
-    named = new.is_head or bool(new.numbers) or bool(new.identities)
-    if (by_mark is True and named and _complete(last.page)) or (by_number is True and new.is_head):
+    is_marked = new.is_head or bool(new.numbers) or bool(new.identities)
+    if (by_mark is True and is_marked and is_complete) or (by_number is True and new.is_head):
         return True
-    if _kin(new, pages):
+    if is_kin:
         return False
-    if _is_other_bill(new, pages):
+    languages = {page.language for page in pages if page.language}
+    is_foreign = new.language is not None and bool(languages) and new.language not in languages
+    # A translation names the same people or the same day.
+    is_translation = is_foreign and any(
+        new.names & page.names or any(day.may_be(other) for day in new.days for other in page.days)
+        for page in pages
+    )
+    if _is_other_bill(new, pages) and not is_translation:
         return True
-    parted = by_mark is True or (before[-1].kind == "blank" and not backs)
+    is_parted = by_mark is True or is_complete or (before[-1].role == "blank" and not backs)
     # Nothing is in common, else they were kin: neither accounts, VAT ids or domains nor other identities.
-    other_firm = bool(new.issuers) and any(page.issuers for page in pages)
-    strangers = bool(new.identities) and any(page.identities for page in pages)
+    is_other_firm = bool(new.issuers) and any(page.issuers for page in pages)
+    is_other_file = bool(new.numbers and new.identities) and any(page.identities for page in pages)
     is_dated = bool(new.days) and any(page.days for page in pages)
-    is_foreign = is_dated and _speaks_otherwise(new, pages) and not _is_translation(new, pages)
-    strange = other_firm or (bool(new.numbers) and strangers) or is_foreign
-    return new.is_head and (parted or _complete(last.page) or strange)
+    is_other_text = is_dated and is_foreign and not is_translation
+    return new.is_head and (is_parted or is_other_firm or is_other_file or is_other_text)
 
 
-def _by_page_mark(new: PageMark | None, before: Sequence[PageMark | None]) -> bool | None:
+def _by_page_mark(new: PageMark | None, pages: Sequence[Marks]) -> bool | None:
     """True if a document begins by a mark such as "page 1 of 3", False if it goes on, None if unknown."""
-    marked = [mark for mark in before if mark is not None]
+    marked = [page.page for page in pages if page.page is not None]
     if new is None or (new.number > 1 and not marked):
         return None
     if new.number > 1:  # it goes on, unless another document is counted: "page 2 of 2" after "page 1 of 4"
@@ -144,25 +153,18 @@ def _is_counted(new: PageMark | None, pages: Sequence[Marks]) -> bool:
     )
 
 
-def _complete(mark: PageMark | None) -> bool:
-    return mark is not None and mark.number == mark.total
-
-
 def _by_numbers(new: Marks, pages: Sequence[Marks]) -> bool | None:
     """True if a document begins by another document number, False if the number goes on, None if unknown."""
-    known = {kind: [page.numbers[kind] for page in pages if kind in page.numbers] for kind in new.numbers}
-    same = {number in known[kind] for kind, number in new.numbers.items() if known[kind]}
-    if len(same) != 1:
-        return None  # two invoices for one order share one number of two
-    return not same.pop()
+    earlier = {name: [page.numbers[name] for page in pages if name in page.numbers] for name in new.numbers}
+    is_same = {number in earlier[name] for name, number in new.numbers.items() if earlier[name]}
+    # Two invoices for one order share one number of two.
+    return not is_same.pop() if len(is_same) == 1 else None
 
 
-def _kin(new: Marks, pages: Sequence[Marks]) -> bool:
+def _is_kin(new: Marks, pages: Sequence[Marks]) -> bool:
     """True if a page shares an identity with those before: an account, telephone, file number or head."""
-    if any(new.identities & page.identities for page in pages):
-        return True
     heads = [page.head for page in pages if page.head]
-    return any(
+    return any(new.identities & page.identities for page in pages) or any(
         len(new.head & head) / max(1, min(len(new.head), len(head))) >= LIKE_HEADS
         for head in heads[:1] + heads[-1:]
     )
@@ -170,23 +172,8 @@ def _kin(new: Marks, pages: Sequence[Marks]) -> bool:
 
 def _is_other_bill(new: Marks, pages: Sequence[Marks]) -> bool:
     """True if both sides are bills by themselves, such as receipts, of other days and sums."""
-    bills = [page for page in pages if page.is_bill]
     return (
         new.is_bill
-        and bool(bills)
+        and any(page.is_bill for page in pages)
         and not any(new.dates & page.dates or new.sums & page.sums for page in pages)
-        and not _is_translation(new, pages)
-    )
-
-
-def _speaks_otherwise(new: Marks, pages: Sequence[Marks]) -> bool:
-    languages = {page.language for page in pages if page.language}
-    return new.language is not None and bool(languages) and new.language not in languages
-
-
-def _is_translation(new: Marks, pages: Sequence[Marks]) -> bool:
-    """True if a page may translate those before: another language, and the same people or day."""
-    return _speaks_otherwise(new, pages) and any(
-        new.names & page.names or any(day.may_be(other) for day in new.days for other in page.days)
-        for page in pages
     )

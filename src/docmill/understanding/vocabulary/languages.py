@@ -60,6 +60,40 @@ class AddressWords(_Table):
     tails: Words
 
 
+class DocumentWords(_Table):
+    """Words for documents beside which their numbers stand. Numbers of different kinds are not compared."""
+
+    invoice: Words
+    order: Words
+    delivery: Words
+    contract: Words
+    receipt: Words
+    quote: Words
+    credit: Words
+    statement: Words
+
+
+class PageWords(_Table):
+    """Words by which the pages of a file are sorted into documents, as printed, in lower case with accents.
+
+    They are read by `docmill.sections`. page, of: as in "page 2 of 3". of_alone: those of `of` that also
+    stand without the word for page, as in "2 of 3". numbers: words for `number`. sums: words in lines with
+    the amount of a bill; `*` stands for the rest of a word. heads: words on the heads of many papers, which
+    distinguish nobody's. names: words with a capital on many pages that are nobody's name. common: the most
+    common words of a text in this language, by which the language of a page is recognised.
+    """
+
+    page: Words
+    of: Words
+    of_alone: Words
+    numbers: Words
+    sums: Words
+    heads: Words
+    names: Words
+    common: Words
+    documents: DocumentWords
+
+
 class BookingWords(_Table):
     """Words of the bookings on a bank statement.
 
@@ -183,6 +217,7 @@ class Language(_Table):
     currencies: Mapping[str, str]
     dates: DateWords
     address: AddressWords
+    pages: PageWords
     bookings: BookingWords
     fields: FieldWords
     terms: Terms
