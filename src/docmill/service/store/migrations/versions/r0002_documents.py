@@ -11,13 +11,7 @@ depends_on = None
 def upgrade() -> None:
     """Apply."""
     op.execute("SET LOCAL lock_timeout = '5s'")
-    _document()
-    _ingestion()
-    _dispatch()
-    _copy_of_result()
 
-
-def _document() -> None:
     op.execute(
         """
         CREATE TABLE document (
@@ -59,8 +53,6 @@ def _document() -> None:
     op.execute("CREATE POLICY of_tenant ON document USING (tenant_id = (SELECT current_tenant()))")
     op.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON document TO docmill_app")
 
-
-def _ingestion() -> None:
     op.execute(
         """
         CREATE TABLE ingestion (
@@ -115,8 +107,6 @@ def _ingestion() -> None:
     op.execute("CREATE POLICY of_tenant ON ingestion USING (tenant_id = (SELECT current_tenant()))")
     op.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON ingestion TO docmill_app")
 
-
-def _dispatch() -> None:
     op.execute(
         """
         -- A message names an ingestion and nothing else; this alone crosses tenants, and tells no more.
@@ -135,8 +125,6 @@ def _dispatch() -> None:
     op.execute("GRANT EXECUTE ON FUNCTION tenant_of_ingestion(uuid) TO docmill_app")
     op.execute("RESET ROLE")
 
-
-def _copy_of_result() -> None:
     op.execute(
         """
         -- A finished ingestion reaches its document unless a newer one has finished with a result.

@@ -11,12 +11,7 @@ depends_on = None
 def upgrade() -> None:
     """Apply."""
     op.execute("SET LOCAL lock_timeout = '5s'")
-    _event()
-    _recorders()
-    _document_state()
 
-
-def _event() -> None:
     op.execute(
         """
         -- transaction_id: ids are taken before they are committed, so a reader who has seen an id may have
@@ -41,8 +36,6 @@ def _event() -> None:
     op.execute("CREATE POLICY of_tenant ON event USING (tenant_id = (SELECT current_tenant()))")
     op.execute("GRANT SELECT, INSERT ON event TO docmill_app")
 
-
-def _recorders() -> None:
     op.execute(
         """
         CREATE FUNCTION document_event() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -105,8 +98,6 @@ def _recorders() -> None:
         """
     )
 
-
-def _document_state() -> None:
     op.execute(
         """
         -- security_invoker: the reader's tenant binds, not the view's owner.

@@ -11,15 +11,7 @@ depends_on = None
 def upgrade() -> None:
     """Apply."""
     op.execute("SET LOCAL lock_timeout = '5s'")
-    _dead_letter()
-    _outbox()
-    _ingestion()
-    _chore()
-    _event()
-    _dispatch()
 
-
-def _dead_letter() -> None:
     op.execute(
         """
         -- body: the ingestion's id, as in its message. A letter lives as long as its ingestion is failed and
@@ -39,17 +31,9 @@ def _dead_letter() -> None:
         """
     )
     op.execute("CREATE INDEX dead_letter_of_tenant ON dead_letter (tenant_id, id DESC)")
-    _carry_over()
-    op.execute("ALTER TABLE dead_letter ENABLE ROW LEVEL SECURITY")
-    op.execute("ALTER TABLE dead_letter FORCE ROW LEVEL SECURITY")
-    op.execute("CREATE POLICY of_tenant ON dead_letter USING (tenant_id = (SELECT current_tenant()))")
-    op.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON dead_letter TO docmill_app")
 
-
-def _carry_over() -> None:
-    op.execute(
-        "ALTER TABLE ingestion NO FORCE ROW LEVEL SECURITY"
-    )  # its owner sees all tenants' for a moment
+    # Its owner sees the rows of all tenants for a moment.
+    op.execute("ALTER TABLE ingestion NO FORCE ROW LEVEL SECURITY")
     op.execute(
         """
         -- The letters of before held a message each; what they say stands on the ingestion.
@@ -79,8 +63,11 @@ def _carry_over() -> None:
     )
     op.execute("ALTER TABLE ingestion FORCE ROW LEVEL SECURITY")
 
+    op.execute("ALTER TABLE dead_letter ENABLE ROW LEVEL SECURITY")
+    op.execute("ALTER TABLE dead_letter FORCE ROW LEVEL SECURITY")
+    op.execute("CREATE POLICY of_tenant ON dead_letter USING (tenant_id = (SELECT current_tenant()))")
+    op.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON dead_letter TO docmill_app")
 
-def _outbox() -> None:
     op.execute(
         """
         -- Messages for a queue that cannot take part in a transaction. They have no tenant: a message tells
@@ -101,8 +88,6 @@ def _outbox() -> None:
     op.execute("CREATE INDEX outbox_body ON outbox (body)")
     op.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON outbox TO docmill_app")
 
-
-def _ingestion() -> None:
     op.execute(
         """
         -- pipeline_fingerprint: of the pipeline that completed it. sent_at: when the sweeper sent it again.
@@ -112,8 +97,6 @@ def _ingestion() -> None:
     # On the id and nothing that changes, so that progress and heartbeats need not touch it.
     op.execute("CREATE INDEX ingestion_in_progress ON ingestion (id) WHERE status = 'in-progress'")
 
-
-def _chore() -> None:
     op.execute(
         """
         -- What is to be done now and then by whoever comes first.
@@ -125,13 +108,9 @@ def _chore() -> None:
     )
     op.execute("GRANT SELECT, INSERT, UPDATE ON chore TO docmill_app")
 
-
-def _event() -> None:
     op.execute("GRANT DELETE ON event TO docmill_app")
 
-
-def _dispatch() -> None:
-    """What crosses tenants, and tells ids and tenants only."""
+    # What crosses tenants, and tells ids and tenants only.
     op.execute(
         """
         -- In progress and nobody has worked on it for `grace`. Sent again already, it waits as long again as
@@ -185,10 +164,7 @@ def _dispatch() -> None:
     op.execute("GRANT SELECT (body) ON outbox TO docmill_dispatch")
     op.execute("GRANT SELECT (id, tenant_id, at) ON event TO docmill_dispatch")
     op.execute("CREATE POLICY dispatch ON event FOR SELECT TO docmill_dispatch USING (true)")
-    _hand_over()
 
-
-def _hand_over() -> None:
     op.execute("GRANT CREATE ON SCHEMA public TO docmill_dispatch")
     op.execute("ALTER FUNCTION idle_ingestions(interval, uuid, integer) OWNER TO docmill_dispatch")
     op.execute("ALTER FUNCTION ingestions_held_by(text) OWNER TO docmill_dispatch")

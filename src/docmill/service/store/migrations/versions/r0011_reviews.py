@@ -11,14 +11,7 @@ depends_on = None
 def upgrade() -> None:
     """Apply."""
     op.execute("SET LOCAL lock_timeout = '5s'")
-    _review()
-    _only_appended()
-    _current()
-    _overlay()
-    _copy_of_result()
 
-
-def _review() -> None:
     op.execute(
         """
         -- number: the order in which they were made, under the lock of their document. path: as in evidence;
@@ -56,8 +49,6 @@ def _review() -> None:
     op.execute("CREATE POLICY of_tenant ON review USING (tenant_id = (SELECT current_tenant()))")
     op.execute("GRANT SELECT, INSERT ON review TO docmill_app")
 
-
-def _only_appended() -> None:
     op.execute(
         """
         -- The rights forbid it already; this binds whoever owns the table too.
@@ -79,8 +70,6 @@ def _only_appended() -> None:
         """
     )
 
-
-def _current() -> None:
     op.execute(
         """
         -- What holds now: of each path the newest that nobody has taken back.
@@ -94,8 +83,6 @@ def _current() -> None:
     )
     op.execute("GRANT SELECT ON current_review TO docmill_app")
 
-
-def _overlay() -> None:
     op.execute(
         """
         -- 'lines[0].net_amount' as {lines,0,net_amount}
@@ -160,8 +147,6 @@ def _overlay() -> None:
         """
     )
 
-
-def _copy_of_result() -> None:
     op.execute(
         """
         -- verdict: of the values as reviewed, once they were judged anew; null while that of the ingestion

@@ -11,16 +11,10 @@ depends_on = None
 def upgrade() -> None:
     """Apply."""
     op.execute("SET LOCAL lock_timeout = '5s'")
-    _number()
-    _copy_of_result()
-    _document_state()
 
-
-def _number() -> None:
     op.execute("ALTER TABLE ingestion ADD COLUMN ordinal bigint")
-    op.execute(
-        "ALTER TABLE ingestion NO FORCE ROW LEVEL SECURITY"
-    )  # its owner sees all tenants' for a moment
+    # Its owner sees the rows of all tenants for a moment.
+    op.execute("ALTER TABLE ingestion NO FORCE ROW LEVEL SECURITY")
     op.execute(
         """
         UPDATE ingestion
@@ -46,8 +40,6 @@ def _number() -> None:
     op.execute("CREATE INDEX ingestion_latest ON ingestion (document_id, ordinal DESC)")
     op.execute("DROP INDEX ingestion_newest")
 
-
-def _copy_of_result() -> None:
     op.execute(
         """
         -- As before, but which ingestion is newer is told by its number.
@@ -87,8 +79,6 @@ def _copy_of_result() -> None:
         """
     )
 
-
-def _document_state() -> None:
     op.execute(
         """
         -- As before, but the newest ingestion is that of the highest number.

@@ -19,13 +19,7 @@ def upgrade() -> None:
         """
     )
     op.execute("CREATE INDEX document_review_due ON document (id) WHERE review_due")
-    _reviewed_date()
-    _copy_of_result()
-    _repair()
-    _dispatch()
 
-
-def _reviewed_date() -> None:
     op.execute(
         """
         -- The date that a person gave the document; null if nobody did, or it is none.
@@ -41,8 +35,6 @@ def _reviewed_date() -> None:
         """
     )
 
-
-def _copy_of_result() -> None:
     op.execute(
         """
         -- As before, but under reviews the document's date is theirs and a person has to look until they are
@@ -95,9 +87,7 @@ def _copy_of_result() -> None:
         """
     )
 
-
-def _repair() -> None:
-    """Documents whose worker died between a result and the judgement of reviews under an earlier release."""
+    # Documents whose worker died between a result and the judgement of reviews under an earlier release.
     # Their owner sees all tenants' for a moment; the change of a document is an event.
     op.execute("ALTER TABLE document NO FORCE ROW LEVEL SECURITY")
     op.execute("ALTER TABLE review NO FORCE ROW LEVEL SECURITY")
@@ -115,8 +105,6 @@ def _repair() -> None:
     op.execute("ALTER TABLE review FORCE ROW LEVEL SECURITY")
     op.execute("ALTER TABLE document FORCE ROW LEVEL SECURITY")
 
-
-def _dispatch() -> None:
     op.execute(
         """
         -- The sweeper asks across tenants, and is told ids and tenants only.

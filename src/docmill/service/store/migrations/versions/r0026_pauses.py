@@ -11,12 +11,7 @@ depends_on = None
 def upgrade() -> None:
     """Apply."""
     op.execute("SET LOCAL lock_timeout = '5s'")
-    _pause()
-    _event()
-    _recorder()
 
-
-def _pause() -> None:
     op.execute(
         """
         -- Of the installation and not of a tenant: messages of setup errors name no document.
@@ -34,8 +29,6 @@ def _pause() -> None:
     )
     op.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON pause TO docmill_app")
 
-
-def _event() -> None:
     op.execute("ALTER TABLE event ALTER COLUMN document_id DROP NOT NULL")
     op.execute("ALTER TABLE event DROP CONSTRAINT event_kind_check")
     op.execute(
@@ -48,8 +41,6 @@ def _event() -> None:
         """
     )
 
-
-def _recorder() -> None:
     op.execute("GRANT SELECT (id) ON tenant TO docmill_dispatch")
     op.execute("CREATE POLICY told_of_pauses ON tenant FOR SELECT TO docmill_dispatch USING (true)")
     op.execute("GRANT SELECT (worker_id, part) ON pause TO docmill_dispatch")
