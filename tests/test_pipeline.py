@@ -162,6 +162,29 @@ async def test_a_document_is_named_by_its_fields(io: MakeIO, steps: Steps) -> No
     assert result.classification.summary == "Receipt from Corner Shop."
 
 
+async def test_a_document_whose_values_stay_as_they_were_read_keeps_its_name(
+    io: MakeIO, steps: Steps
+) -> None:
+    class Naming(Classifying):
+        async def understand(
+            self,
+            document: Document,
+            original: Original | None = None,
+            *,
+            schemas: Mapping[str, Schema],
+            tags: Sequence[str] = (),
+        ) -> Understood:
+            found = await super().understand(document, original, schemas=schemas, tags=tags)
+            read = await Extracting().extract(document, schemas["receipt"], original)
+            data = Receipt(seller=Party(name="Corner Shop"))
+            named = found.classification.model_copy(update={"title": "Receipt of the corner shop"})
+            return Understood(named, read.model_copy(update={"data": data}))
+
+    result = await process(REF, replace(steps, understander=Naming()), io())
+
+    assert result.classification.title == "Receipt of the corner shop"
+
+
 async def test_fields_that_come_with_the_type_are_not_read_again(io: MakeIO, steps: Steps) -> None:
     class Whole(Classifying):
         async def understand(

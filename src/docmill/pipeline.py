@@ -245,10 +245,13 @@ async def _understand(attempt: _Attempt) -> Result:
     if understood.classification != Classification():
         await attempt.clock.record(Findings(classification=understood.classification))
     extraction, verdict = await _extract(document, understood, attempt)
-    # The words of all languages take half a second to load, which a start can do without.
-    from docmill.understanding.types.summary import describe  # noqa: PLC0415
+    classification, read = understood.classification, understood.extraction
+    # The understander named the document by the values it read; corrections and second readers give others.
+    if read is None or (extraction.data, extraction.evidence) != (read.data, read.evidence):
+        # The words of all languages take half a second to load, which a start can do without.
+        from docmill.understanding.types.summary import describe  # noqa: PLC0415
 
-    classification = describe(document, understood.classification, extraction, tags)
+        classification = describe(document, classification, extraction, tags)
     # A person looks for the content; a document of a sure type needs no person, only a name.
     if classification.title is None and (document.parts or classification.confidence >= SURE):
         classification = classification.model_copy(update={"title": ref.name})

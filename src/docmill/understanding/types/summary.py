@@ -69,7 +69,7 @@ def describe(
     extraction: Extraction,
     tags_in_use: Sequence[str] = (),
 ) -> Classification:
-    """The classification with title, summary, date and tags by the final fields.
+    """The classification with title, summary, date and tags by fields that are not as they were first read.
 
     What a language model or the document's own XML calls the document stays. So do the words of a type whose
     title names somebody whom no field names, and of a schema of the user's own, which has other fields.
