@@ -24,7 +24,7 @@ from bench.data.classification_documents import Labelled, load
 from bench.data.shared import ROOT
 from docmill.schemas.document_types import TRAINED_TYPES, known_type, trained_type
 from docmill.training.document_types import LabelledDocument, held_out, made_up_examples, shippable, warmth
-from docmill.training.folds import folds
+from docmill.training.scorers import folds
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout

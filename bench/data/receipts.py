@@ -14,8 +14,8 @@ from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
 from docmill.reading.ocr.page import RecognisedLines, page_words
 from docmill.reading.text.quality import page_quality
-from docmill.training.folds import vendors
 from docmill.training.receipts import LabelledReceipt
+from docmill.training.scorers import vendors
 
 SROIE = DATA / "sroie"
 PATHS = {

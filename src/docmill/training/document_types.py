@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from docmill.model.document import Document
 from docmill.schemas.document_types import TRAINED_TYPES, DocumentType
-from docmill.training.folds import shares as weights_of
 from docmill.training.generated_pages import made_up
-from docmill.training.scorers import boosted
+from docmill.training.scorers import boosted, group_weights
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
@@ -65,7 +64,7 @@ def trained(
         [TRAINED_TYPES.index(example.document_type) for example in (*examples, *invented)], np.int64
     )
     weights = np.append(
-        weights_of([example.source for example in examples]), np.full(len(invented), _MADE_UP_WEIGHT)
+        group_weights([example.source for example in examples]), np.full(len(invented), _MADE_UP_WEIGHT)
     )
     weights /= np.sqrt(np.bincount(truth, weights, len(TRAINED_TYPES))[truth])
     trees = boosted(
@@ -102,7 +101,7 @@ def held_out(
 def warmth(scores: NDArray[np.float64], examples: Sequence[LabelledDocument]) -> float:
     """Fit the softmax temperature to held-out scores: the one that makes the true types most likely."""
     truth = [TRAINED_TYPES.index(example.document_type) for example in examples]
-    weights = np.array(weights_of([example.source for example in examples]))
+    weights = np.array(group_weights([example.source for example in examples]))
     rows = np.arange(len(truth))
     surprises = [
         -(weights * np.log(shares(scores, float(value))[rows, truth] + 1e-12)).sum() for value in _WARMTHS

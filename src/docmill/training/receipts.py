@@ -10,16 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from operator import attrgetter
-from typing import TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
 from docmill.model.document import Document, letters_and_digits
-from docmill.training.folds import folds, shares
-from docmill.training.scorers import boosted, calibrated, spelled
+from docmill.training.scorers import boosted, calibrated, folds, group_weights, spelled
 from docmill.understanding.constraints.address_features import FIRM_WORDS, REGIONS, STREET_WORDS
 from docmill.understanding.constraints.extractor import ruled_findings
 from docmill.understanding.fields.candidates import Candidates
@@ -48,7 +48,7 @@ _COMMON = 0.1
 """Share of the receipts in a currency from which on it is one that the model was trained on."""
 _SEVERAL = 2
 """Vendors that must have a word for misread ones to be put right to it."""
-_Example = TypeVar("_Example")
+_Rows = TypeVar("_Rows")
 _Stage = TypeVar("_Stage")
 _Output = TypeVar("_Output")
 
@@ -130,7 +130,8 @@ def weighed(documents: Sequence[Prepared]) -> list[Prepared]:
     """The documents with their weights, by the sellers' names on their labels."""
     names = [letters_and_digits(document.example.truth.get(PATHS["name"], "")) for document in documents]
     return [
-        replace(document, weight=weight) for document, weight in zip(documents, shares(names), strict=True)
+        replace(document, weight=weight)
+        for document, weight in zip(documents, group_weights(names), strict=True)
     ]
 
 
@@ -141,28 +142,39 @@ def trained(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel:
     )
     parts = [inner[document.example.key] for document in documents]
     letters, spellings = _crossed(
-        documents, parts, _train_letters, lambda model, index: model.scores(documents[index].head.texts)
+        [_Samples(document.head.texts, document.tags, document.weight) for document in documents],
+        parts,
+        partial(_train_ngrams, classes=len(TAGS)),
+        lambda model, index: model.scores(documents[index].head.texts),
     )
     contexts, context_outputs = _crossed(
-        documents,
+        [_context_samples(document) for document in documents],
         parts,
-        _train_contexts,
+        partial(_train_ngrams, classes=2),
         lambda model, index: context_scores(model, documents[index].amounts),
     )
-    rows = [document.head.rows(spelling) for document, spelling in zip(documents, spellings, strict=True)]
+    lines = [
+        _Samples(document.head.rows(spelling), document.tags, document.weight)
+        for document, spelling in zip(documents, spellings, strict=True)
+    ]
     tagger, tags = _crossed(
-        list(zip(documents, rows, strict=True)),
+        lines,
         parts,
-        _train_tagger,
-        lambda model, index: model.probabilities(rows[index]),
+        lambda samples: boosted(*_stacked(samples), rounds=110, classes=len(TAGS), pace=0.08, features=0.3),
+        lambda model, index: model.probabilities(lines[index].rows),
     )
+    totals = [
+        _Samples(document.amounts.rows(output), document.total, document.weight)
+        for document, output in zip(documents, context_outputs, strict=True)
+        if document.total.any()
+    ]
     currencies = Counter(document.candidates.conventions.currency or "" for document in documents)
     return ReceiptModel(
         letters=letters,
         tagger=tagger,
         contexts=contexts,
         spans={field: _train_spans(documents, tags, field) for field in FIELDS},
-        totals=_train_totals(documents, context_outputs),
+        totals=boosted(*_stacked(totals), rounds=200, pace=0.04, features=0.3, leaves=7),
         corrector=_word_corrector(documents),
         calibrations={},
         currencies=frozenset(
@@ -171,83 +183,66 @@ def trained(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel:
     )
 
 
+class _Samples(NamedTuple, Generic[_Rows]):
+    """What a stage learns from one document: its texts or rows, the class of each, and its weight."""
+
+    rows: _Rows
+    truth: NDArray[np.int64]
+    weight: float
+
+
 def _crossed(
-    examples: Sequence[_Example],
+    samples: Sequence[_Samples[_Rows]],
     parts: Sequence[int],
-    train: Callable[[Sequence[_Example]], _Stage],
+    train: Callable[[Sequence[_Samples[_Rows]]], _Stage],
     apply: Callable[[_Stage, int], _Output],
 ) -> tuple[_Stage, list[_Output]]:
-    """A stage trained on all, and for each example the output of one that was trained without its vendor.
+    """A stage trained on all, and for each document the output of one that was trained without its vendor.
 
-    apply: a stage to the example of this index.
+    apply: a stage to the document of this index.
     """
     outputs: dict[int, _Output] = {}
     for part in sorted(set(parts)):
-        stage = train([example for example, other in zip(examples, parts, strict=True) if other != part])
-        for index, other in enumerate(parts):
-            if other == part:
-                outputs[index] = apply(stage, index)
-    return train(examples), [outputs[index] for index in range(len(examples))]
+        stage = train([sample for sample, other in zip(samples, parts, strict=True) if other != part])
+        outputs |= {index: apply(stage, index) for index, other in enumerate(parts) if other == part}
+    return train(samples), [outputs[index] for index in range(len(samples))]
 
 
-def _train_letters(documents: Sequence[Prepared]) -> CharNgramModel:
-    texts = [text for document in documents for text in document.head.texts]
-    truth = [document.tags for document in documents]
-    return spelled(texts, np.concatenate(truth), _repeated(documents, truth), classes=len(TAGS))
+def _context_samples(document: Prepared) -> _Samples[list[str]]:
+    """The texts around each amount; all around the labelled total are of the class 1."""
+    contexts, total = document.amounts.contexts, document.total.tolist()
+    pairs = [(text, right) for around, right in zip(contexts, total, strict=True) for text in around]
+    truth = np.array([right for _, right in pairs], np.int64)
+    return _Samples([text for text, _ in pairs], truth, document.weight)
 
 
-def _train_contexts(documents: Sequence[Prepared]) -> CharNgramModel:
-    examples = [
-        (text, right, document.weight)
-        for document in documents
-        for around, right in zip(document.amounts.contexts, document.total.tolist(), strict=True)
-        for text in around
-    ]
-    texts = [text for text, _, _ in examples]
-    truth = np.array([right for _, right, _ in examples])
-    return spelled(texts, truth, np.array([weight for _, _, weight in examples]), classes=2)
-
-
-def _train_tagger(examples: Sequence[tuple[Prepared, NDArray[np.float32]]]) -> Trees:
-    documents = [document for document, _ in examples]
-    truth = [document.tags for document in documents]
-    return boosted(
-        np.vstack([rows for _, rows in examples]),
-        np.concatenate(truth),
-        _repeated(documents, truth),
-        rounds=110,
-        classes=len(TAGS),
-        pace=0.08,
-        features=0.3,
-    )
+def _train_ngrams(samples: Sequence[_Samples[list[str]]], *, classes: int) -> CharNgramModel:
+    texts = [text for sample in samples for text in sample.rows]
+    return spelled(texts, *_labels(samples), classes=classes)
 
 
 def _train_spans(documents: Sequence[Prepared], tags: Sequence[NDArray[np.float64]], field: Field) -> Trees:
-    rows: list[NDArray[np.float32]] = []
-    truth: list[NDArray[np.int64]] = []
-    used: list[Prepared] = []
+    """The ranking of the spans that are likely by the tags of their lines."""
+    samples: list[_Samples[NDArray[np.float32]]] = []
     for document, tag_shares in zip(documents, tags, strict=True):
-        if document.right[field].any():
-            keep = pruning_mask(document.choices[field], tag_shares)
-            rows.append(document.choices[field].rows(tag_shares)[keep])
-            truth.append(document.right[field][keep])
-            used.append(document)
-    weights = _repeated(used, truth)
-    return boosted(
-        np.vstack(rows), np.concatenate(truth), weights, rounds=400, pace=0.04, features=0.25, leaves=8
-    )
+        choices, right = document.choices[field], document.right[field]
+        if right.any():
+            keep = pruning_mask(choices, tag_shares)
+            samples.append(_Samples(choices.rows(tag_shares)[keep], right[keep], document.weight))
+    return boosted(*_stacked(samples), rounds=400, pace=0.04, features=0.25, leaves=8)
 
 
-def _train_totals(documents: Sequence[Prepared], outputs: Sequence[NDArray[np.float32]]) -> Trees:
-    used = [pair for pair in zip(documents, outputs, strict=True) if pair[0].total.any()]
-    rows = np.vstack([document.amounts.rows(output) for document, output in used])
-    truth = [document.total for document, _ in used]
-    weights = _repeated([document for document, _ in used], truth)
-    return boosted(rows, np.concatenate(truth), weights, rounds=200, pace=0.04, features=0.3, leaves=7)
+def _stacked(
+    samples: Sequence[_Samples[NDArray[np.float32]]],
+) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float64]]:
+    return np.vstack([sample.rows for sample in samples]), *_labels(samples)
 
 
-def _repeated(documents: Sequence[Prepared], truth: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
-    return np.repeat([document.weight for document in documents], [len(labels) for labels in truth])
+def _labels(samples: Sequence[_Samples[_Rows]]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The classes and weights of all samples."""
+    lengths = [len(sample.truth) for sample in samples]
+    weights = np.repeat([sample.weight for sample in samples], lengths)
+    return np.concatenate([sample.truth for sample in samples]), weights
 
 
 def _word_corrector(documents: Sequence[Prepared]) -> WordCorrector:

@@ -1,5 +1,10 @@
-"""Boosted trees, trained by LightGBM and kept as arrays."""
+"""Folds and weights of labelled documents, and the training of scorers on them.
 
+LightGBM trains the boosted trees, which are kept as arrays.
+"""
+
+import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Protocol, cast
@@ -7,11 +12,16 @@ from typing import Any, Protocol, cast
 import lightgbm
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz import fuzz
 from scipy.sparse import csc_matrix, csr_matrix
 
+from docmill.model.document import letters_and_digits
 from docmill.understanding.receipts.model import FARTHEST, Calibration
 from docmill.understanding.receipts.scorers import BUCKETS, CharNgramModel, Rows, Trees, bag
 
+_SAME_NAME = 88
+_SAME_ADDRESS = 90
+_SHORTEST_ADDRESS = 10
 _SHARED: Mapping[str, Any] = {
     "bagging_fraction": 0.8,
     "bagging_freq": 1,
@@ -24,6 +34,55 @@ _SHARED: Mapping[str, Any] = {
     "max_bin": 63,
     "seed": 1,
 }
+
+
+def vendors(names: Mapping[str, str], addresses: Mapping[str, str]) -> dict[str, str]:
+    """For each document the vendor it belongs to: names or addresses nearly alike are one vendor's.
+
+    names, addresses: by document.
+    """
+    parent = {key: key for key in names}
+
+    def root(key: str) -> str:
+        while parent[key] != key:
+            parent[key] = parent[parent[key]]
+            key = parent[key]
+        return key
+
+    for texts, least, shortest in ((names, _SAME_NAME, 0), (addresses, _SAME_ADDRESS, _SHORTEST_ADDRESS)):
+        first: dict[str, str] = {}
+        for key, text in texts.items():
+            letters = letters_and_digits(text)
+            if len(letters) <= shortest:
+                continue
+            for other, owner in first.items():
+                if fuzz.ratio(letters, other, score_cutoff=least) >= least:
+                    parent[root(key)] = root(owner)
+            first.setdefault(letters, key)
+    return {key: root(key) for key in parent}
+
+
+def folds(groups: Mapping[str, str], count: int, *, seed: int) -> dict[str, int]:
+    """For each document its fold; a group stays together, and folds are about equally large."""
+    sizes = list(Counter(groups.values()).items())
+    random.Random(seed).shuffle(sizes)  # noqa: S311 - parts, not secrets
+    sizes.sort(key=lambda size: -size[1])
+    loads = [0] * count
+    fold_of: dict[str, int] = {}
+    for group, size in sizes:
+        least = min(range(count), key=loads.__getitem__)
+        fold_of[group] = least
+        loads[least] += size
+    return {key: fold_of[group] for key, group in groups.items()}
+
+
+def group_weights(names: Sequence[str]) -> list[float]:
+    """The weight of each document: a group with many counts more than one with few, but not by as much.
+
+    names: of the group of each document.
+    """
+    counts = Counter(names)
+    return [counts[name] ** -0.5 for name in names]
 
 
 def boosted(
@@ -110,7 +169,12 @@ def spelled(
     wanted = np.zeros((len(texts), classes), np.float32)
     wanted[np.arange(len(texts)), truth] = 1
     importance = weights.astype(np.float32)[:, None]
-    pace = 1 / (_steepest(matrix, transposed, importance) + 1 / _STRENGTH)
+    # A bound on how fast the slope changes: half the largest eigenvalue, by power iteration.
+    direction = np.ones((BUCKETS + 1, 1), np.float32)
+    for _ in range(_POWER):
+        direction = (direction / np.linalg.norm(direction)).astype(np.float32)
+        direction = transposed @ (importance * (matrix @ direction))
+    pace = 1 / (0.5 * float(np.linalg.norm(direction)) * _MARGIN + 1 / _STRENGTH)
     coefficients = ahead = np.zeros((BUCKETS + 1, classes), np.float32)
     for step in range(_STEPS):
         scores = matrix @ ahead
@@ -120,15 +184,6 @@ def spelled(
         before, coefficients = coefficients, ahead - pace * slope
         ahead = coefficients + step / (step + 3) * (coefficients - before)
     return CharNgramModel(coefficients[:-1].astype(np.float16), coefficients[-1])
-
-
-def _steepest(matrix: _Linear, transposed: _Linear, importance: NDArray[np.float32]) -> float:
-    """A bound on how fast the slope changes: half the largest eigenvalue, by power iteration."""
-    direction = np.ones((BUCKETS + 1, 1), np.float32)
-    for _ in range(_POWER):
-        direction = (direction / np.linalg.norm(direction)).astype(np.float32)
-        direction = transposed @ (importance * (matrix @ direction))
-    return 0.5 * float(np.linalg.norm(direction)) * _MARGIN
 
 
 _NEWTON_STEPS = 50
