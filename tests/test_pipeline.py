@@ -29,8 +29,7 @@ from docmill.model.result import Classification, Evidence, Extraction, Failure, 
 from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
 from docmill.ports import Findings, Journal, Original, PageJournal, PartFile, Ref, Understood
 from docmill.resilience.spending import Meter, Spending
-from docmill.schemas.fields import Party
-from docmill.schemas.types import Receipt
+from docmill.schemas.types import Party, Receipt
 from docmill.testing.steps import FakeUnderstander
 from docmill.understanding.router import GateRouter
 from docmill.understanding.second_readers import ModelReader

@@ -11,9 +11,8 @@ from pydantic import BaseModel, model_validator
 from docmill.model.document import Document, Embedded
 from docmill.model.paths import leaves
 from docmill.model.result import Evidence, Extraction, Failure, Schema, Verdict
-from docmill.schemas.fields import Fields, Line, Party, Payment
 from docmill.schemas.registry import REGISTRY
-from docmill.schemas.types import Invoice, Receipt
+from docmill.schemas.types import Fields, Invoice, Line, Party, Payment, Receipt
 from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.gate import RuleGate, judge_off_loop
 

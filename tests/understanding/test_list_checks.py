@@ -5,8 +5,7 @@ import pytest
 
 from docmill.model.document import Document, Embedded
 from docmill.model.paths import leaves
-from docmill.schemas.fields import Line
-from docmill.schemas.types import Invoice
+from docmill.schemas.types import Invoice, Line
 from docmill.understanding.gate import check_lists
 
 Typeset = Callable[..., Document]

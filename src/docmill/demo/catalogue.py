@@ -23,9 +23,8 @@ from docmill.demo.plan import (
     total,
     without,
 )
-from docmill.schemas.fields import Fields, Transaction
 from docmill.schemas.registry import REGISTRY
-from docmill.schemas.types import BankStatement
+from docmill.schemas.types import BankStatement, Fields, Transaction
 
 _FILES = ("invoices", "bills", "trade", "receipts", "statements", "neighbours", "credit_notes", "payslips")
 

@@ -16,8 +16,7 @@ from docmill.demo.canvas import A4, Colour, Size
 from docmill.demo.truth import Form
 from docmill.demo.wording import Wording
 from docmill.schemas.document_types import DocumentType
-from docmill.schemas.fields import Fields, Line, Party
-from docmill.schemas.types import BankStatement, DeliveryNote, Invoice, PurchaseOrder
+from docmill.schemas.types import BankStatement, DeliveryNote, Fields, Invoice, Line, Party, PurchaseOrder
 
 Logo = Literal["disc", "peak", "bars", "leaf", "frame", "wave"]
 Bill = Invoice | PurchaseOrder | DeliveryNote

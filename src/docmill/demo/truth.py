@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal, cast
 
 from docmill.schemas.document_types import DocumentType
-from docmill.schemas.fields import Fields
 from docmill.schemas.registry import REGISTRY
+from docmill.schemas.types import Fields
 
 Form = Literal["born-digital", "scan", "photo"]
 

@@ -1,4 +1,4 @@
-"""From values that were read to the user's model, as far as they go."""
+"""Filling of a user's model with the values that were read, as far as they go."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,11 @@ def filled(fields: type[Model], data: Mapping[str, Any]) -> Model:
             data = cast("Mapping[str, Any]", _without(data, bad))
         except Exception as error:  # noqa: BLE001 - a user's rule may raise anything, over a null above all
             log.warning("a rule of a model failed", extra={"error": type(error).__name__})
-    return _without_rules(fields, data)
+    empty = dict.fromkeys(fields.model_fields)
+    if issubclass(fields, OwnFields):  # it has no rules: the values are of no kind at all
+        return fields.model_construct(**empty)
+    typed = filled(model_of(json_schema(fields)), data)
+    return fields.model_construct(**{name: getattr(typed, name, None) for name in empty})
 
 
 class ValueWithEvidence(NamedTuple):
@@ -58,15 +62,6 @@ def replace_values(
         else:
             evidence[path] = replacement.evidence
     return read.model_copy(update={"data": filled(schema.fields, data), "evidence": evidence})
-
-
-def _without_rules(fields: type[Model], data: Mapping[str, Any]) -> Model:
-    """The model with values of the right kinds, and none of its own rules applied."""
-    empty = dict.fromkeys(fields.model_fields)
-    if issubclass(fields, OwnFields):  # it has no rules: the values are of no kind at all
-        return fields.model_construct(**empty)
-    typed = filled(model_of(json_schema(fields)), data)
-    return fields.model_construct(**{name: getattr(typed, name, None) for name in empty})
 
 
 def _without(value: object, places: Sequence[Place]) -> object:

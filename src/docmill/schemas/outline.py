@@ -1,6 +1,6 @@
-"""A schema as a list of its values: what each is called, what kind it is, what is said of it."""
+"""A schema as a list of its values, each with its path, kind and description."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -26,6 +26,8 @@ MOST_VALUES = 4000
 """Limit of one schema; nobody fills in a form with more values."""
 
 Node = Mapping[str, Any]
+_Leaf = tuple[str, Node, bool]
+"""Path and node of a value, and whether it is required."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,46 +63,41 @@ def outline(schema: Schema) -> tuple[FieldOutline, ...]:
             path=path,
             kind=kind_of(node),
             description=node.get("description", ""),
-            is_required=required,
+            is_required=is_required,
             choices=choices_of(node),
             labels=tuple(schema.labels.get(path, ())),
         )
-        for path, node, required in _of_model(schema.fields)
+        for path, node, is_required in _values_of_model(schema.fields)
     )
 
 
 @lru_cache(maxsize=64)
-def _of_model(fields: type[BaseModel]) -> tuple[tuple[str, Node, bool], ...]:
-    return _of_schema(json_schema(fields))
+def _values_of_model(fields: type[BaseModel]) -> tuple[_Leaf, ...]:
+    return _values_of(json_schema(fields))
 
 
 @lru_cache(maxsize=64)
 def json_schema(fields: type[BaseModel]) -> Node:
-    """The model as JSON Schema, by the names of its values. To write it takes milliseconds: it is kept."""
+    """The model as JSON Schema, by the names of its values; cached, as it takes milliseconds."""
     try:
         return fields.model_json_schema(by_alias=False)
     except PydanticUserError as error:
-        said = error.message.partition("\n")[0]
-        raise MisconfiguredError(f"the model {fields.__name__!r} cannot be a schema: {said}") from error
-
-
-def _of_schema(root: Node) -> tuple[tuple[str, Node, bool], ...]:
-    found = tuple(islice(_leaves(root, definitions_of(root), "", required=True, depth=0), MOST_VALUES + 1))
-    if len(found) > MOST_VALUES:
-        raise MisconfiguredError(
-            f"the schema has more than {MOST_VALUES} values; leave out fields in which a model holds itself"
-        )
-    return found
-
-
-def required(fields: type[BaseModel]) -> tuple[str, ...]:
-    """Paths of the values that the model cannot be made without; no members of lists."""
-    return tuple(leaf.path for leaf in outline(Schema("", fields)) if leaf.is_required and not leaf.is_listed)
+        reason = error.message.partition("\n")[0]
+        raise MisconfiguredError(f"the model {fields.__name__!r} cannot be a schema: {reason}") from error
 
 
 def required_of(root: Node) -> tuple[str, ...]:
-    """The same of a JSON Schema."""
-    return tuple(path for path, _, must in _of_schema(root) if must and "[]" not in path)
+    """Paths of the values that a JSON Schema requires; no members of lists."""
+    return tuple(path for path, _, is_required in _values_of(root) if is_required and "[]" not in path)
+
+
+def _values_of(root: Node) -> tuple[_Leaf, ...]:
+    leaves = tuple(islice(_leaves(root, definitions_of(root), "", required=True, depth=0), MOST_VALUES + 1))
+    if len(leaves) > MOST_VALUES:
+        raise MisconfiguredError(
+            f"the schema has more than {MOST_VALUES} values; leave out fields in which a model holds itself"
+        )
+    return leaves
 
 
 def definitions_of(root: Node) -> Mapping[str, Node]:
@@ -108,15 +105,10 @@ def definitions_of(root: Node) -> Mapping[str, Node]:
     return {**root.get("definitions", {}), **root.get("$defs", {})}
 
 
-def resolved_root(root: Node) -> Node:
-    """See `resolved`."""
-    return resolved(root, definitions_of(root))
-
-
 def choices_of(node: Node) -> tuple[str, ...]:
     """The only values that a node allows; none for any."""
     given = node.get("enum", [node["const"]] if "const" in node else [])
-    return tuple(str(one) for one in given if one is not None)
+    return tuple(str(choice) for choice in given if choice is not None)
 
 
 def kind_of(node: Node) -> Kind:
@@ -131,23 +123,32 @@ def kind_of(node: Node) -> Kind:
         return form
     kind = node.get("type")
     if isinstance(kind, list):
-        kind = next((one for one in cast("list[str]", kind) if one != "null"), "string")
+        kind = next((option for option in cast("list[str]", kind) if option != "null"), "string")
     return _TYPES.get(kind or "string", "text")
 
 
 def resolved(node: Node, definitions: Mapping[str, Node]) -> Node:
-    """The node without references and without the choice of null; what is said where it is used wins."""
+    """The node without references and without the choice of null; what is said where it is used wins.
+
+    Objects of which a value may be any are one object with the values of all of them.
+    """
     own = {key: value for key, value in node.items() if key not in ("$ref", "allOf", "anyOf", "oneOf")}
     if "$ref" in node:
         return {**resolved(definitions.get(node["$ref"].rpartition("/")[2], {}), definitions), **own}
     for key in ("allOf", "anyOf", "oneOf"):
-        options = [option for option in node.get(key, ()) if option.get("type") != "null"]
+        options = [
+            resolved(option, definitions) for option in node.get(key, ()) if option.get("type") != "null"
+        ]
         if len(options) == 1 and "properties" not in own:
-            return {**resolved(options[0], definitions), **own}
+            return {**options[0], **own}
         if options:
-            return _together(
-                [resolved(option, definitions) for option in options], own, is_all=key == "allOf"
-            )
+            objects = [*options, own] if "properties" in own else options
+            if not all("properties" in each for each in objects):
+                return {**own, "anyOf": options}
+            members = {name: child for each in objects for name, child in each["properties"].items()}
+            obliging = objects if key == "allOf" else objects[len(options) :]
+            must = [name for each in obliging for name in each.get("required", ())]
+            return {**own, "type": "object", "properties": members, "required": must}
     kinds = node.get("type")
     if isinstance(kinds, list):
         others = [kind for kind in cast("list[str]", kinds) if kind != "null"]
@@ -155,19 +156,9 @@ def resolved(node: Node, definitions: Mapping[str, Node]) -> Node:
     return node
 
 
-def _together(options: Sequence[Node], own: Node, *, is_all: bool) -> Node:
-    """Objects as one, with the values of all of them; is_all: what one requires is required."""
-    objects = [*options, own] if "properties" in own else options
-    if not all("properties" in one for one in objects):
-        return {**own, "anyOf": list(options)}
-    members = {name: child for one in objects for name, child in one["properties"].items()}
-    must = [name for one in objects for name in one.get("required", ()) if is_all or one is own]
-    return {**own, "type": "object", "properties": members, "required": must}
-
-
 def _leaves(
     node: Node, definitions: Mapping[str, Node], path: str, *, required: bool, depth: int
-) -> Iterator[tuple[str, Node, bool]]:
+) -> Iterator[_Leaf]:
     node = resolved(node, definitions)
     if depth > _DEEPEST:
         return

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, create_model
 from docmill.model.result import Schema
 from docmill.schemas import types
 from docmill.schemas.document_types import DEFINITIONS, FieldDefinition, TypeDefinition
-from docmill.schemas.fields import Fields
+from docmill.schemas.types import Fields
 
 _KINDS: Mapping[str, type] = {
     "text": str,

@@ -1,4 +1,4 @@
-"""Schemas of the user's own in files: JSON Schema, TOML, or a Pydantic model in Python."""
+"""Schemas of users in files: JSON Schema, TOML, or a Pydantic model in Python."""
 
 import importlib.util
 import json
@@ -22,8 +22,8 @@ _KINDS = {
     "boolean": {"type": "boolean"},
 }
 
-_OF_SCHEMAS = ("name", "critical", "fields")
-_OF_FIELDS = ("kind", "description", "labels", "choices")
+_SCHEMA_KEYS = ("name", "critical", "fields")
+_FIELD_KEYS = ("kind", "description", "labels", "choices")
 
 Labels = Mapping[str, tuple[str, ...]]
 NO_LABELS: Labels = {}
@@ -53,43 +53,38 @@ def schema_in(place: str, labels: Path | None = None) -> Schema:
 def schema_from(content: Mapping[str, Any], name: str, more: Labels = NO_LABELS) -> Schema:
     """The schema with the table `fields`, and perhaps `name` and `critical`. name: where it has none.
 
-    more: labels by path. Raises MisconfiguredError.
+    A field is a description, or a table with kind, description, labels and choices. more: labels by path.
+    Raises MisconfiguredError.
     """
-    _refuse_unknown(content, _OF_SCHEMAS)
-    fields = content["fields"]
-    members = {path: _table(one) for path, one in cast("Mapping[str, Any]", fields).items()}
-    own = {path: words_of(one["labels"]) for path, one in members.items() if "labels" in one}
-    schema = {
-        "type": "object",
-        "title": content.get("name", name),
-        "properties": {path: _property(path, one) for path, one in members.items()},
-    }
-    critical = words_of(content.get("critical", ()))
-    return schema_of(schema, name=str(content.get("name", name)), critical=critical, labels={**own, **more})
+    _refuse_unknown(content, _SCHEMA_KEYS)
+    properties: dict[str, Any] = {}
+    labels: dict[str, tuple[str, ...]] = {}
+    for path, value in cast("Mapping[str, Any]", content["fields"]).items():
+        field: Any = {"description": value} if isinstance(value, str) else value
+        if not isinstance(field, Mapping):
+            raise MisconfiguredError(f"a field is a description or a table, and not {value!r}")
+        field = cast("Mapping[str, Any]", field)
+        _refuse_unknown(field, _FIELD_KEYS)
+        kind = field.get("kind", "text")
+        if kind not in _KINDS:
+            raise MisconfiguredError(f"{path!r} has the kind {kind!r}; there are {', '.join(_KINDS)}")
+        choices = {"enum": field["choices"]} if "choices" in field else {}
+        properties[path] = {**_KINDS[kind], "description": field.get("description", ""), **choices}
+        if "labels" in field:
+            labels[path] = words_of(field["labels"])
+    title = content.get("name", name)
+    return schema_of(
+        {"type": "object", "title": title, "properties": properties},
+        name=str(title),
+        critical=words_of(content.get("critical", ())),
+        labels={**labels, **more},
+    )
 
 
-def _table(one: Any) -> Mapping[str, Any]:  # noqa: ANN401 - TOML
-    """`"description"`, or a table with kind, description, choices, labels. Raises MisconfiguredError."""
-    if isinstance(one, str):
-        return {"description": one}
-    if not isinstance(one, Mapping):
-        raise MisconfiguredError(f"a field is a description or a table, and not {one!r}")
-    _refuse_unknown(cast("Mapping[str, Any]", one), _OF_FIELDS)
-    return cast("Mapping[str, Any]", one)
-
-
-def _refuse_unknown(table: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    unknown = [key for key in table if key not in known]
+def _refuse_unknown(table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
+    unknown = [key for key in table if key not in keys]
     if unknown:
-        raise MisconfiguredError(f"a schema has no key {unknown[0]!r}{nearest(unknown[0], known)}")
-
-
-def _property(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    kind = table.get("kind", "text")
-    if kind not in _KINDS:
-        raise MisconfiguredError(f"{name!r} has the kind {kind!r}; there are {', '.join(_KINDS)}")
-    choices = {"enum": table["choices"]} if "choices" in table else {}
-    return {**_KINDS[kind], "description": table.get("description", ""), **choices}
+        raise MisconfiguredError(f"a schema has no key {unknown[0]!r}{nearest(unknown[0], keys)}")
 
 
 def labels_in(path: Path) -> dict[str, tuple[str, ...]]:
@@ -119,19 +114,14 @@ def _class(path: Path, name: str) -> Any:  # noqa: ANN401 - checked by schema_of
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # the user's code may raise anything
-        raise MisconfiguredError(f"{str(path)!r} does not run: {_blame(path, error)}") from error
-    found = getattr(module, name, None)
-    if found is None:
+        lines = [
+            f"line {frame.lineno}: "
+            for frame in traceback.extract_tb(error.__traceback__)
+            if Path(frame.filename).resolve() == path.resolve() and not isinstance(error, SyntaxError)
+        ]
+        reason = f"{''.join(lines[-1:])}{type(error).__name__}: {error}"
+        raise MisconfiguredError(f"{str(path)!r} does not run: {reason}") from error
+    model = getattr(module, name, None)
+    if model is None:
         raise MisconfiguredError(f"{str(path)!r} has no {name!r}")
-    return found
-
-
-def _blame(path: Path, error: Exception) -> str:
-    """The error in one line, with that of the file where it happened."""
-    said = f"{type(error).__name__}: {error}"
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).resolve() == path.resolve()
-    ]
-    return f"line {lines[-1]}: {said}" if lines and not isinstance(error, SyntaxError) else said
+    return model

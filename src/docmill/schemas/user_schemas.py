@@ -1,10 +1,10 @@
-"""Schemas of the user's own: a Pydantic model as it is, or a JSON Schema made into one."""
+"""Schemas of users: a Pydantic model as it is, or a JSON Schema that is checked and made into one."""
 
 import datetime as dt
 import json
 import re
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any, Literal, cast
@@ -21,13 +21,12 @@ from docmill.schemas.outline import (
     json_schema,
     kind_of,
     outline,
-    required,
     required_of,
     resolved,
-    resolved_root,
 )
 from docmill.schemas.registry import REGISTRY
-from docmill.schemas.schema_shape import JsonSchema, checked
+
+JsonSchema = Mapping[str, Any]
 
 _KINDS: Mapping[Kind, type] = {
     "text": str,
@@ -39,6 +38,9 @@ _KINDS: Mapping[Kind, type] = {
     "boolean": bool,
 }
 _JSON_TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
+_TEXT_KEYS = ("description", "format", "$ref")
+_OPTION_KEYS = ("anyOf", "oneOf", "allOf")
+_DEFINITIONS = ("$defs", "definitions")
 _DEEPEST = 8
 
 
@@ -73,9 +75,12 @@ def schema_of(
             wanted.critical if critical is None else critical,
             {**wanted.labels, **(labels or {})},
         )
-    fields, must = _fields(wanted)
+    fields, must = _model_and_required(wanted)
     schema = Schema(
-        name or _snake(fields.__name__), fields, must if critical is None else critical, labels or {}
+        name or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", fields.__name__).lower(),
+        fields,
+        must if critical is None else critical,
+        labels or {},
     )
     paths = {leaf.path for leaf in outline(schema)}
     if not paths:
@@ -127,21 +132,23 @@ def unpacked(text: str) -> Schema:
 
 def model_of(schema: JsonSchema) -> type[BaseModel]:
     """A model with the values of a JSON Schema. Raises MisconfiguredError if it is not one of an object."""
-    root = resolved_root(schema)
+    definitions = definitions_of(schema)
+    root = resolved(schema, definitions)
     if not isinstance(root.get("properties"), Mapping):
         raise MisconfiguredError('a JSON Schema must be of an object with "properties"')
-    return _model(root, definitions_of(schema), root.get("title", "Fields"), depth=0)
+    return _model(root, definitions, root.get("title", "Fields"), depth=0)
 
 
-def _fields(wanted: type[BaseModel] | JsonSchema) -> tuple[type[BaseModel], tuple[str, ...]]:
+def _model_and_required(wanted: type[BaseModel] | JsonSchema) -> tuple[type[BaseModel], tuple[str, ...]]:
     if isinstance(wanted, type):
         if not issubclass(wanted, BaseModel):  # pyright: ignore[reportUnnecessaryIsInstance] - users' code
             raise MisconfiguredError(f"{wanted.__name__} is no Pydantic model")
-        return wanted, required(wanted)
+        return wanted, required_of(json_schema(wanted))
     if not isinstance(wanted, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise MisconfiguredError("a schema is a Pydantic model or a JSON Schema")
-    checked(wanted)
-    unknown = set(wanted.get("required", ())) - set(resolved_root(wanted).get("properties", {}))
+    check_json_schema(wanted)
+    members = resolved(wanted, definitions_of(wanted)).get("properties", {})
+    unknown = set(wanted.get("required", ())) - set(members)
     if unknown:
         raise MisconfiguredError(f"the schema requires {', '.join(sorted(unknown))}, which it does not have")
     must = required_of(wanted)  # and too many values are refused before a model is made of them
@@ -177,5 +184,84 @@ def _annotation(node: Node, definitions: Mapping[str, Node], name: str, *, depth
     return Literal[choices] if choices else _KINDS[kind_of(node)]
 
 
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+def check_json_schema(schema: JsonSchema) -> None:
+    """Raises MisconfiguredError, which names the place, for what is no JSON Schema that can be read."""
+    waiting: list[tuple[str, object]] = [("the schema", schema)]
+    references = {f"#/{key}/{name}" for key in _DEFINITIONS for name in _members(schema, key, "the schema")}
+    while waiting:  # and no recursion: it may be as deep as it likes
+        where, node = waiting.pop()
+        if not isinstance(node, Mapping):
+            raise MisconfiguredError(f'{where} must be an object, such as {{"type": "string"}}')
+        node = cast("JsonSchema", node)
+        _check_keywords(node, where, references)
+        waiting += _subschemas(node, where)
+    _check_circles(schema)
+
+
+def _check_keywords(node: JsonSchema, where: str, references: Collection[str]) -> None:
+    for key in _TEXT_KEYS:
+        if not isinstance(node.get(key, ""), str):
+            raise MisconfiguredError(f"{key!r} of {where} must be a text")
+    reference = node.get("$ref")
+    if reference is not None and reference not in references:
+        raise MisconfiguredError(f"{where} refers to {reference!r}, which is not in its $defs")
+    kinds = node.get("type", "string")
+    if not isinstance(kinds, str) and not _is_texts(kinds):
+        raise MisconfiguredError(f"the type of {where} must be a name, or a list of names")
+    if not _is_texts(node.get("required", [])):
+        raise MisconfiguredError(f"'required' of {where} must be a list of names")
+    if not isinstance(node.get("enum", []), list | tuple):
+        raise MisconfiguredError(f"'enum' of {where} must be a list of values")
+
+
+def _subschemas(node: JsonSchema, where: str) -> Iterator[tuple[str, object]]:
+    for name, child in _members(node, "properties", where).items():
+        if not name or set("[].") & set(name):
+            raise MisconfiguredError(
+                f"a value cannot be called {name!r}: names have letters, and no points and brackets"
+            )
+        yield repr(name), child
+    if "items" in node:
+        yield f"'items' of {where}", node["items"]
+    for key in _OPTION_KEYS:
+        options = node.get(key, [])
+        if not isinstance(options, list | tuple):
+            raise MisconfiguredError(f"{key!r} of {where} must be a list")
+        yield from ((f"{key!r} of {where}", option) for option in cast("Sequence[object]", options))
+    for key in _DEFINITIONS:
+        yield from ((repr(name), child) for name, child in _members(node, key, where).items())
+
+
+def _members(node: JsonSchema, key: str, where: str) -> Mapping[str, object]:
+    members = node.get(key, {})
+    if not isinstance(members, Mapping):
+        raise MisconfiguredError(f"{key!r} of {where} must be an object")
+    return cast("Mapping[str, object]", members)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(
+        isinstance(text, str) for text in cast("Sequence[object]", value)
+    )
+
+
+def _check_circles(schema: JsonSchema) -> None:
+    """A definition may hold itself, as a tree does, but may not be itself."""
+    meant: dict[str, set[str]] = {}
+    for name, definition in definitions_of(schema).items():
+        meant[name] = set()
+        waiting = [definition]
+        while waiting:
+            node = waiting.pop()
+            if "$ref" in node:
+                meant[name].add(node["$ref"].rpartition("/")[2])
+            waiting += [option for key in _OPTION_KEYS for option in node.get(key, ())]
+    for start, others in meant.items():
+        seen, ahead = set[str](), set(others)
+        while ahead:
+            name = ahead.pop()
+            if name == start:
+                raise MisconfiguredError(f"{start!r} in the schema's $defs refers to itself and says nothing")
+            if name not in seen:
+                seen.add(name)
+                ahead |= meant.get(name, set())

@@ -4,8 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from docmill.schemas.fields import Line, Party, Payment
-from docmill.schemas.types import DeliveryNote, Invoice, PurchaseOrder
+from docmill.schemas.types import DeliveryNote, Invoice, Line, Party, Payment, PurchaseOrder
 from docmill.understanding.einvoice.reading import einvoice
 from docmill.understanding.einvoice.tree import UnreadableError
 

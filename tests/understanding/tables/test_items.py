@@ -1,18 +1,15 @@
 from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
 from docmill.model.document import Document
 from docmill.model.result import Extraction
-from docmill.schemas.fields import Line
 from docmill.schemas.registry import REGISTRY
+from docmill.schemas.types import Invoice, Line
 from docmill.understanding.constraints.extractor import extract_by_rules
 from docmill.understanding.gate import RuleGate
-
-if TYPE_CHECKING:
-    from docmill.schemas.types import Invoice
 
 Typeset = Callable[..., Document]
 

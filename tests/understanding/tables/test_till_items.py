@@ -1,14 +1,11 @@
 from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from docmill.model.document import Document
-from docmill.schemas.fields import Line
 from docmill.schemas.registry import REGISTRY
+from docmill.schemas.types import Line, Receipt
 from docmill.understanding.receipts.extractor import extract_built_in
-
-if TYPE_CHECKING:
-    from docmill.schemas.types import Receipt
 
 Typeset = Callable[..., Document]
 

@@ -12,10 +12,9 @@ from pydantic import BaseModel
 from docmill.model.document import Document, Embedded, Usage
 from docmill.model.result import Classification, Evidence, Extraction
 from docmill.schemas.document_types import DEFINITIONS
-from docmill.schemas.fields import Party
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
-from docmill.schemas.types import BankStatement, Invoice
+from docmill.schemas.types import BankStatement, Invoice, Party
 from docmill.understanding.types.summary import describe
 
 READ = Classification(

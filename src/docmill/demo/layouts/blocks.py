@@ -11,7 +11,7 @@ from stdnum import iban
 from docmill.demo.canvas import BLACK, GREY, WHITE, Align, Colour, Face, Paper, wrap
 from docmill.demo.plan import House, Letter
 from docmill.demo.wording import DASH
-from docmill.schemas.fields import Payment
+from docmill.schemas.types import Payment
 
 Row = tuple[str, str]
 _LEADING = 0.485  # millimetres per point of size

@@ -15,7 +15,7 @@ from docmill.demo.layouts.blocks import (
     totals,
 )
 from docmill.demo.plan import Letter
-from docmill.schemas.fields import Party
+from docmill.schemas.types import Party
 
 _SIDEBAR_WIDTH = 47
 _LONG_VALUE = 24

@@ -6,8 +6,7 @@ from decimal import Decimal
 from docmill.demo.canvas import BLACK, GREY, Align, Face, Paper, text_width
 from docmill.demo.layouts.blocks import logo, meta, tax_rows
 from docmill.demo.plan import Letter
-from docmill.schemas.fields import Payment
-from docmill.schemas.types import Receipt
+from docmill.schemas.types import Payment, Receipt
 
 _MARGIN = 5.0
 

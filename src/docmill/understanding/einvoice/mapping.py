@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from docmill.schemas.fields import Line, Party, Payment
+from docmill.schemas.types import Line, Party, Payment
 from docmill.understanding.einvoice.terms import TermValues
 
 FIELDS: Mapping[str, str] = {
