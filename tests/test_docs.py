@@ -26,7 +26,7 @@ from docmill.service import probes
 from docmill.service.observe import metrics
 from docmill.service.observe.metrics import Metrics
 from docmill.understanding import gate, offline
-from docmill.understanding.llm import injection
+from docmill.understanding.llm import prompts
 from docmill.understanding.vocabulary import CODES
 
 ROOT = Path(__file__).parents[1]
@@ -145,7 +145,7 @@ def test_every_log_line_that_is_described_is_written() -> None:
 
 
 def test_every_check_of_the_gate_is_described() -> None:
-    modules = (gate, injection, offline)
+    modules = (gate, prompts, offline)
     source = "".join(Path(str(module.__file__)).read_text() for module in modules)
     checks = set(re.findall(r'(?:check=|CHECK = )"(\w+)"', source))
     checks |= {check.name for definition in DEFINITIONS.values() for check in definition.checks}

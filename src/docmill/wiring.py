@@ -16,14 +16,13 @@ from docmill.reading.page_source import PageSource
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.pooled import PooledUnderstanding
-from docmill.understanding.ports import SecondReader
 from docmill.understanding.router import GateRouter
-from docmill.understanding.second_readers import ModelReader, SecondLook
+from docmill.understanding.second_readers import ModelReader, SecondLook, SecondReader
 from docmill.workers.pool import Pool
 
 if TYPE_CHECKING:
     from docmill.understanding.llm.client import ModelClient
-    from docmill.understanding.llm.windows import Pictures
+    from docmill.understanding.llm.prompts import Pictures
 
 READING = ReadingOptions()
 LIMITS = TimeLimits()
@@ -63,7 +62,7 @@ class LanguageModels:
         from docmill.understanding.llm.extractor import LlmExtractor  # noqa: PLC0415 - loads the library
 
         models = [
-            ModelReader(LlmExtractor(client, budget=self.budget, name=name, pictures=pictures))
+            ModelReader(LlmExtractor(client, name=name, pictures=pictures))
             for name, client in self.for_fields.items()
         ]
         return GateRouter(gate, [*readers, *models], budget=self.budget, limit_s=self.limit_s)

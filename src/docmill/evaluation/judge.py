@@ -47,28 +47,24 @@ def agreement(read: str, true: str, kind: Kind, *, month_first: bool = False) ->
 
     month_first: of days in the truth such as 03/04/2026.
     """
-    return tuple(tier for tier in TIERS if _agrees(read, true, kind, tier, month_first=month_first))
-
-
-def _agrees(read: str, true: str, kind: Kind, tier: Tier, *, month_first: bool) -> bool:
-    if tier == "S0":
-        return read == true
-    is_number = kind in ("decimal", "integer")
-    if tier == "S1":
-        return _bare_amount(read) == _bare_amount(true) if is_number else _unspaced(read) == _unspaced(true)
-    if is_number:
-        return _is_same_number(read, true)
-    # A name in Greek letters folds to nothing, and any two of them would be the same.
-    fold = _folded if _folded(true) else _unspaced
-    is_same = fold(read) == fold(true)
-    if kind == "date" and not is_same:
-        day = day_of(read, month_first=month_first)
-        is_same = day is not None and day == day_of(true, month_first=month_first)
-    if kind == "datetime" and (moment := _moment(read)) is not None:
-        is_same = moment == _moment(true)
-    if kind == "text" and tier == "S3" and not is_same:
-        is_same = Levenshtein.normalized_similarity(fold(read), fold(true)) >= _LIKE
-    return is_same
+    if kind in ("decimal", "integer"):
+        is_alike = _bare_amount(read) == _bare_amount(true)
+        is_same = is_similar = _is_same_number(read, true)
+    else:
+        is_alike = _unspaced(read) == _unspaced(true)
+        # A name in Greek letters folds to nothing, and any two of them would be the same.
+        fold = _folded if _folded(true) else _unspaced
+        is_same = fold(read) == fold(true)
+        if kind == "date" and not is_same:
+            day = day_of(read, month_first=month_first)
+            is_same = day is not None and day == day_of(true, month_first=month_first)
+        if kind == "datetime" and (moment := _moment(read)) is not None:
+            is_same = moment == _moment(true)
+        is_similar = is_same or (
+            kind == "text" and Levenshtein.normalized_similarity(fold(read), fold(true)) >= _LIKE
+        )
+    agreed = {"S0": read == true, "S1": is_alike, "S2": is_same, "S3": is_similar}
+    return tuple(tier for tier in TIERS if agreed[tier])
 
 
 @lru_cache(maxsize=100_000)

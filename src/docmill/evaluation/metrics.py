@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,11 +56,25 @@ def compute_scores(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
     """Precision, recall and F1 per tier, accuracy per field and the share of documents all correct."""
     labelled = [document for document in documents if document.is_labelled]
     weights = draws([document.group for document in labelled])
+    fields: dict[str, dict[str, Any]] = {}
+    for field in fields_of(labelled):
+        of_field = select_field(labelled, field)
+        correct, _, missing = count_values(of_field)
+        true = correct + missing
+        cells = [cell for document in of_field for cell in document.cells]
+        fields[field] = {
+            "values": int(true.sum()),
+            "right": int(correct.sum()),
+            "accuracy": share(correct.sum(), true.sum()),
+            "interval": ratio(correct, true, weights),
+            "missing": sum(cell.read is None for cell in cells),
+            "surplus": sum(cell.true is None for cell in cells),
+        }
     return {
         "documents": len(labelled),
         "groups": len({document.group for document in labelled}),
         "tiers": {tier: _score_tier(labelled, tier, weights) for tier in TIERS},
-        "fields": {field: _score_field(labelled, field, weights) for field in fields_of(labelled)},
+        "fields": fields,
         "lists": _score_lists(labelled),
     }
 
@@ -68,6 +82,14 @@ def compute_scores(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
 def fields_of(documents: Sequence[JudgedDocument]) -> list[str]:
     """The fields with a value in the truth of any document, or with one that was read where there is none."""
     return list(dict.fromkeys(cell.field for document in documents for cell in document.cells))
+
+
+def select_field(documents: Sequence[JudgedDocument], field: str) -> list[JudgedDocument]:
+    """The documents with their values of one field alone."""
+    return [
+        replace(document, cells=[cell for cell in document.cells if cell.field == field])
+        for document in documents
+    ]
 
 
 def draws(groups: Sequence[str]) -> Floats:
@@ -125,20 +147,6 @@ def _score_tier(documents: Sequence[JudgedDocument], tier: Tier, weights: Floats
         "values": int((correct + missing).sum()),
         "documents_right": share(whole.sum(), len(documents)),
         "documents_right_interval": ratio(whole, np.ones(len(documents)), weights),
-    }
-
-
-def _score_field(documents: Sequence[JudgedDocument], field: str, weights: Floats) -> dict[str, Any]:
-    rows = [[cell for cell in document.cells if cell.field == field] for document in documents]
-    correct = np.array([sum(cell.is_right for cell in row) for row in rows], np.float64)
-    true = np.array([sum(cell.true is not None for cell in row) for row in rows], np.float64)
-    return {
-        "values": int(true.sum()),
-        "right": int(correct.sum()),
-        "accuracy": share(correct.sum(), true.sum()),
-        "interval": ratio(correct, true, weights),
-        "missing": sum(cell.read is None for row in rows for cell in row),
-        "surplus": sum(cell.true is None for row in rows for cell in row),
     }
 
 

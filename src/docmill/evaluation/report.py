@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from docmill.evaluation.metrics import (
     fields_of,
     score_confidences,
     score_types,
+    select_field,
 )
 from docmill.evaluation.truth import Truth
 
@@ -133,7 +133,8 @@ def compare_reports(
     fields: dict[str, dict[str, Any]] = {}
     names = fields_of([*(old for old, _ in pairs), *(new for _, new in pairs)])
     for name in names:
-        of_field = [(_only_field(old, name), _only_field(new, name)) for old, new in pairs]
+        old_values = select_field([old for old, _ in pairs], name)
+        of_field = list(zip(old_values, select_field([new for _, new in pairs], name), strict=True))
         gains = [
             sum(not cell.is_right for cell in old.cells) - sum(not cell.is_right for cell in new.cells)
             for old, new in of_field
@@ -155,10 +156,6 @@ def compare_reports(
 
 def _true_values(document: JudgedDocument) -> Counter[tuple[str, str]]:
     return Counter((cell.field, cell.true) for cell in document.cells if cell.true is not None)
-
-
-def _only_field(document: JudgedDocument, name: str) -> JudgedDocument:
-    return replace(document, cells=[cell for cell in document.cells if cell.field == name])
 
 
 def _compare_f1(

@@ -98,7 +98,7 @@ def _documentai(
 def _vision(settings: Settings, pool: Pool, options: ReadingOptions, tracer: Tracer) -> PageReader:
     # Here, since it takes seconds and 100 MB, which only who wants it should spend.
     with _installed("vision", extra="llm"):
-        from docmill.llm.providers import model_of  # noqa: PLC0415
+        from docmill.llm import model_of  # noqa: PLC0415
         from docmill.reading.engines.vision import VisionModel  # noqa: PLC0415
     llm = settings.llm
     key = llm.api_key.get_secret_value() if llm.api_key else None
@@ -156,7 +156,7 @@ def _client(name: str, chosen: ChosenModel, settings: Settings, tracer: Tracer) 
     """The client of one model, with a breaker and slots of its own."""
     # Imported here, since it takes seconds and 100 MB.
     try:
-        from docmill.llm.providers import Price, model_of  # noqa: PLC0415
+        from docmill.llm import Price, model_of  # noqa: PLC0415
         from docmill.understanding.llm.client import ModelClient  # noqa: PLC0415
     except ImportError as error:
         raise MisconfiguredError(

@@ -14,7 +14,7 @@ from docmill.ports import Gate, Judged, Original
 from docmill.resilience.spending import Meter
 from docmill.resilience.time_limits import inner_limit
 from docmill.understanding.gate import judge_off_loop
-from docmill.understanding.ports import Question, SecondReader
+from docmill.understanding.second_readers import Question, SecondReader
 
 log = logging.getLogger(__name__)
 

@@ -35,7 +35,7 @@ from docmill.errors import (
     UnauthorizedError,
     ValidationError,
 )
-from docmill.llm.providers import model_of, translated, usage_of
+from docmill.llm import model_of, translated, usage_of
 from docmill.model.document import Page, Usage, Words
 from docmill.reading.engines.engine import PageReader, PageRequest, UsageMeter
 from docmill.reading.engines.remote import PageImage, RemoteCaller, TranscribingReader, Transcript

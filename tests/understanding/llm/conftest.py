@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from docmill.llm.providers import model_of
+from docmill.llm import model_of
 from docmill.resilience.time_limits import Slots
 from docmill.understanding.llm.client import ModelClient
 from support.llm_server import KEY, MODELS, Provider, Server, serving

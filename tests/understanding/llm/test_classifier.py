@@ -11,7 +11,7 @@ import pytest
 
 from docmill.batch.in_memory import MemoryExporter, MemoryJournal, MemoryReader
 from docmill.errors import TimeLimitError, UnauthorizedError
-from docmill.llm.providers import Price
+from docmill.llm import Price
 from docmill.model.document import Document, Usage
 from docmill.model.result import Classification
 from docmill.pipeline import DocumentIO, Steps, TimeLimits, process

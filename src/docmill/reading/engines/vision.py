@@ -6,7 +6,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, UserPromptPart
 from pydantic_ai.models import Model
 
 from docmill.errors import AiContentBlockedError, BadModelOutputError
-from docmill.llm.providers import translated, usage_of
+from docmill.llm import translated, usage_of
 from docmill.reading.engines.remote import PageImage, Transcript
 
 INSTRUCTIONS = """\

@@ -16,7 +16,7 @@ from docmill.resilience.spending import Meter
 from docmill.resilience.time_limits import inner_limit
 from docmill.schemas.document_types import DOCUMENT_TYPES
 from docmill.understanding.llm.client import ModelClient, Prompt
-from docmill.understanding.llm.windows import Pictures, draw_poor_pages, fence, windows
+from docmill.understanding.llm.prompts import Pictures, draw_poor_pages, fence, windows
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.types.days import plausible
 from docmill.understanding.types.tags import chosen, one_line

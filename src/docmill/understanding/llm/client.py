@@ -28,7 +28,7 @@ from docmill.errors import (
     ServerError,
     TransientError,
 )
-from docmill.llm.providers import Price, translated, usage_of
+from docmill.llm import Price, translated, usage_of
 from docmill.resilience.spending import Meter
 from docmill.resilience.time_limits import Guard, Slots
 
@@ -115,7 +115,16 @@ class ModelClient:
     async def _call(self, messages: Sequence[ModelMessage], schema: Mapping[str, Any]) -> ModelResponse:
         """Call the model; a provider that is busy or fails is called again after a pause."""
         settings = ModelSettings(max_tokens=MAX_TOKENS, temperature=0, timeout=self.limit_s)
-        parameters = self._parameters(schema)
+        if self.output == "tool":
+            tool = ToolDefinition(
+                name=TOOL, description="Give the answer.", parameters_json_schema=dict(schema), kind="output"
+            )
+            parameters = ModelRequestParameters(
+                output_mode="tool", output_tools=[tool], allow_text_output=False
+            )
+        else:
+            form = OutputObjectDefinition(json_schema=dict(schema), name=TOOL, strict=self.output == "native")
+            parameters = ModelRequestParameters(output_mode=self.output, output_object=form)
         pauses_s = iter(PAUSES_S)
         while True:
             try:
@@ -132,15 +141,6 @@ class ModelClient:
                 if pause_s is None:
                     raise
                 await self.pause(pause_s)
-
-    def _parameters(self, schema: Mapping[str, Any]) -> ModelRequestParameters:
-        if self.output == "tool":
-            tool = ToolDefinition(
-                name=TOOL, description="Give the answer.", parameters_json_schema=dict(schema), kind="output"
-            )
-            return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
-        form = OutputObjectDefinition(json_schema=dict(schema), name=TOOL, strict=self.output == "native")
-        return ModelRequestParameters(output_mode=self.output, output_object=form)
 
 
 def _pause_before_retry(error: TransientError, usual_s: float | None) -> float | None:

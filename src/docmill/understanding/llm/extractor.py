@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from decimal import Decimal
 from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel
@@ -17,8 +16,15 @@ from docmill.resilience.spending import Meter
 from docmill.schemas.filling import filled
 from docmill.understanding.llm.client import ModelClient, Prompt
 from docmill.understanding.llm.form import answer_schema, clean_answer
-from docmill.understanding.llm.injection import find_injection
-from docmill.understanding.llm.windows import CHARACTERS, Pictures, Window, draw_poor_pages, fence, windows
+from docmill.understanding.llm.prompts import (
+    CHARACTERS,
+    Pictures,
+    Window,
+    draw_poor_pages,
+    fence,
+    find_injection,
+    windows,
+)
 from docmill.understanding.locate.evidence import located
 
 INSTRUCTIONS = """\
@@ -35,9 +41,8 @@ _LAST_WINS = ("total", "amount_due", "balance")
 
 
 class LlmExtractor:
-    """`Extractor` by a language model, for any schema.
+    """`FieldModel` that asks a language model about a document, by any schema.
 
-    budget: US dollars that models may cost for a document, with the cost of reading it; None for no limit.
     name: of the model in reasons. pictures: of pages that were read badly, for a model that sees.
     """
 
@@ -45,22 +50,14 @@ class LlmExtractor:
         self,
         client: ModelClient,
         *,
-        budget: Decimal | None = None,
         name: str = "model",
         pictures: Pictures | None = None,
         characters: int = CHARACTERS,
     ) -> None:
         self.name = name
         self._client = client
-        self._budget = budget
         self._pictures = pictures if client.sees else None
         self._characters = characters
-
-    async def extract(
-        self, document: Document, schema: Schema, original: Original | None = None
-    ) -> Extraction:
-        """See `Extractor.extract`. Raises any TransientError or SetupError, too."""
-        return await self.ask(document, schema, original, meter=Meter(self._budget, document.usage))
 
     async def ask(
         self,
@@ -71,7 +68,7 @@ class LlmExtractor:
         meter: Meter,
         only: Collection[str] = (),
     ) -> Extraction:
-        """The fields at these paths, or all; the cost is added to the meter.
+        """See `FieldModel.ask`; without paths, all fields. Raises any TransientError or SetupError, too.
 
         The windows are asked about at once, as far as the slots go; none once the budget is spent.
         """

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from docmill.model.document import Document
-from docmill.understanding.llm.injection import find_injection
-from docmill.understanding.llm.windows import fence, windows
+from docmill.understanding.llm.prompts import fence, find_injection, windows
 
 Typeset = Callable[..., Document]
 
