@@ -1,15 +1,17 @@
 """The schema of each built-in document type."""
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
 from pydantic import BaseModel, Field, create_model
 
+from docmill.errors import MisconfiguredError
 from docmill.model.result import Schema
 from docmill.schemas import types
-from docmill.schemas.document_types import DEFINITIONS, FieldDefinition, TypeDefinition
+from docmill.schemas.document_types import DEFINITIONS, PATH_IN_BRACES, FieldDefinition, TypeDefinition
+from docmill.schemas.outline import outline
 from docmill.schemas.types import Fields
 
 _KINDS: Mapping[str, type] = {
@@ -25,10 +27,40 @@ _MADE_MODELS: dict[str, type[BaseModel]] = {}
 
 
 def schema_of_type(name: str, definition: TypeDefinition) -> Schema:
-    """The schema that a type's file describes."""
+    """The schema that a type's file describes.
+
+    Raises MisconfiguredError for a path in its files that is no field: a check of it would never fail.
+    """
     base: type[BaseModel] = getattr(types, definition.model) if definition.model else Fields
     fields = _model(name, definition.fields, base) if definition.fields else base
-    return Schema(name, fields, definition.critical, definition.labels)
+    for template in definition.summary:  # may name what is read for it alone, such as a statement's number
+        if not PATH_IN_BRACES.search(template):
+            raise MisconfiguredError(f"{name}.toml: summary: no path in braces in {template!r}")
+    schema = Schema(name, fields, definition.critical, definition.labels)
+    paths = {leaf.path for leaf in outline(schema)}
+    for key, path in _named_paths(definition):
+        if path not in paths:
+            raise MisconfiguredError(f"{name}.toml: {key}: the type has no field '{path}'")
+    return schema
+
+
+def _named_paths(definition: TypeDefinition) -> Iterator[tuple[str, str]]:
+    """Every path that a type's files name outside of its summary, with the key where it stands."""
+    listed: dict[str, Iterable[str]] = {
+        "critical": definition.critical,
+        "recognition.fields": definition.recognition.fields,
+        "least_confidence": definition.least_confidence,
+        "confidence_when_recognised": definition.confidence_when_recognised,
+        "labels in the file of words": definition.words.labels,
+    }
+    for key in ("counterparty", "amount"):
+        if key in definition.model_fields_set:
+            listed[key] = (getattr(definition, key),)
+    for check in definition.checks:
+        terms = (term.removeprefix("-") for term in (*check.left, *check.right))
+        listed[f"checks.{check.name}"] = (*terms, *PATH_IN_BRACES.findall(check.message))
+    for key, paths in listed.items():
+        yield from ((key, path) for path in paths)
 
 
 def _model(name: str, fields: Mapping[str, FieldDefinition], base: type[BaseModel]) -> type[BaseModel]:

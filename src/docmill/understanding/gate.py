@@ -15,7 +15,7 @@ from docmill.model.paths import leaves, path_of
 from docmill.model.result import Evidence, Extraction, Failure, Schema, Verdict
 from docmill.ports import Gate
 from docmill.resilience.concurrency import VALUE, off_loop
-from docmill.schemas.document_types import DEFINITIONS, known_type
+from docmill.schemas.document_types import DEFINITIONS, PATH_IN_BRACES, known_type
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
 from docmill.understanding.text.money import CASH_ROUNDING, CENT, find_amounts, number
@@ -131,7 +131,8 @@ def _check_type_rules(extraction: Extraction, values: Values) -> Iterator[Failur
         difference = sum((sign * amount for sign, amount in zip(signs, amounts, strict=True)), Decimal(0))
         is_met = abs(difference) <= CENT if check.relation == "=" else difference >= 0
         if not is_met:
-            yield Failure(check=check.name, message=check.message.format_map(values), fields=paths)
+            message = PATH_IN_BRACES.sub(lambda path: str(values.get(path[1], "nothing")), check.message)
+            yield Failure(check=check.name, message=message, fields=paths)
 
 
 def check_lists(document: Document, values: Values) -> Iterator[Failure]:

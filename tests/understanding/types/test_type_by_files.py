@@ -112,3 +112,19 @@ def test_its_checks_are_those_of_its_file(typeset: Typeset) -> None:
     assert [(failure.check, failure.message) for failure in failures] == [
         ("weights", "18240.00 less 7040.00 is not 11300.00.")
     ]
+
+
+@pytest.mark.usefixtures("weighing_slips")
+def test_the_message_of_a_check_may_name_any_field_even_a_missing_one(
+    typeset: Typeset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    definition = DEFINITIONS["weighing_slip"]
+    check = definition.checks[0].model_copy(update={"message": "{slip_number}: {net_weight} of {weighed_on}"})
+    changed = definition.model_copy(update={"checks": (check,)})
+    monkeypatch.setitem(DEFINITIONS, "weighing_slip", changed)  # pyright: ignore[reportArgumentType]
+    document = typeset(PAGE.replace("11.200,00", "11.300,00").replace("Gewogen am: 03.04.2026", ""))
+
+    extraction = understand(document).extraction
+
+    failures = RuleGate().judge(document, extraction, REGISTRY["weighing_slip"]).failures
+    assert "W-7731: 11300.00 of nothing" in [failure.message for failure in failures]

@@ -1,15 +1,21 @@
 """The built-in document types: a file of fields and rules for each in this folder, of words in `words`."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictBool
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictBool, ValidationError
+
+from docmill.errors import MisconfiguredError
 
 _NOT_INHERITED = frozenset({"position", "label", "title", "is_trained", "recognition", "xml"})
 """Keys that a type does not inherit from the type that it extends."""
+
+PATH_IN_BRACES = re.compile(r"\{([\w.]+)\}")
+"""A field's path in a message or summary, `{seller.name}`."""
 
 Phrases = tuple[str, ...]
 
@@ -143,24 +149,41 @@ class TypeDefinition(_Table):
 
 
 def load_types(folder: Traversable) -> Mapping[str, TypeDefinition]:
-    """The types of a folder, by their names, in the order of lists. Each has a file; words are in `words`."""
+    """The types of a folder, by their names, in the order of lists. Each has a file; words are in `words`.
+
+    Raises MisconfiguredError, naming file and key, for a key that is missing, unknown or of the wrong kind.
+    """
     tables = _tables(folder)
     words = _tables(folder.joinpath("words"))
+    if unnamed := sorted(words.keys() - tables.keys()):
+        raise MisconfiguredError(f"words/{unnamed[0]}.toml: there is no document type '{unnamed[0]}'")
     definitions: dict[str, TypeDefinition] = {}
     for name, table in tables.items():
-        extended = tables.get(table.get("extends", ""), {})
-        inherited = {key: value for key, value in extended.items() if key not in _NOT_INHERITED}
-        definitions[name] = TypeDefinition.model_validate(
-            {**inherited, **table, "words": words.get(name, {})}
-        )
+        extended = table.get("extends", "")
+        if extended and extended not in tables:
+            raise MisconfiguredError(f"{name}.toml: extends: there is no document type '{extended}'")
+        inherited = {
+            key: value for key, value in tables.get(extended, {}).items() if key not in _NOT_INHERITED
+        }
+        try:
+            definitions[name] = TypeDefinition.model_validate(
+                {**inherited, **table, "words": words.get(name, {})}
+            )
+        except ValidationError as error:
+            problems = [f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors()]
+            raise MisconfiguredError(f"{name}.toml: {'; '.join(problems)}") from error
     return dict(sorted(definitions.items(), key=lambda item: item[1].position))
 
 
 def _tables(folder: Traversable) -> dict[str, dict[str, Any]]:
-    files = [file for file in folder.iterdir() if file.name.endswith(".toml")]
-    return {
-        file.name.removesuffix(".toml"): tomllib.loads(file.read_text(encoding="utf-8")) for file in files
-    }
+    tables: dict[str, dict[str, Any]] = {}
+    for file in folder.iterdir():
+        if file.name.endswith(".toml"):
+            try:
+                tables[file.name.removesuffix(".toml")] = tomllib.loads(file.read_text(encoding="utf-8"))
+            except ValueError as error:
+                raise MisconfiguredError(f"{file.name}: {error}") from error
+    return tables
 
 
 DEFINITIONS: Mapping[str, TypeDefinition] = load_types(resources.files(__name__))

@@ -8,7 +8,7 @@ from decimal import Decimal
 from docmill.model.document import Document
 from docmill.model.paths import leaves
 from docmill.model.result import Classification, Extraction
-from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
+from docmill.schemas.document_types import DEFINITIONS, PATH_IN_BRACES, DocumentType, known_type
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.address_features import is_name
 from docmill.understanding.fields.candidates import Candidates
@@ -21,7 +21,6 @@ MAILS = frozenset({"message/rfc822", "application/vnd.ms-outlook", "application/
 DAYS = ("issue_date", "payment_date", "period_end", "delivery_date")
 """The fields with the document's date; the first that has a value counts."""
 LONGEST_TITLE = 120
-_PATH = re.compile(r"\{([\w.]+)\}")
 _SUBJECT, _DATE = "Subject:", "Date:"
 _HEADS = ("From:", "To:", "Cc:", "Bcc:", _DATE, _SUBJECT)
 """The beginnings of the lines that reading sets above the text of a mail."""
@@ -130,9 +129,9 @@ def _summary(document_type: DocumentType, findings: Findings) -> str | None:
     texts: Mapping[str, str] = {path: str(finding.value) for path, finding in findings.items()}
     parts: list[str] = []
     for template in DEFINITIONS[document_type].summary:
-        first = _PATH.findall(template)[0]
+        first = PATH_IN_BRACES.findall(template)[0]
         if first in texts and (not first.endswith(".name") or is_name(texts[first])):
-            part = _PATH.sub(lambda path: texts.get(path[1], ""), template)
+            part = PATH_IN_BRACES.sub(lambda path: texts.get(path[1], ""), template)
             parts.append(re.sub(r" +", " ", part).strip())
     return " ".join([name_of(document_type), *parts]).rstrip(".") + "." if parts else None
 
