@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
+from docmill.reading.child import tasks
 from docmill.reading.files import containers, file_types
 from docmill.reading.files.containers import (
     DAMAGED,
@@ -60,8 +61,7 @@ def test_the_files_of_an_archive_come_out_as_they_went_in(pack: Pack, how: int) 
 def test_what_is_listed_is_what_is_taken_out(pack: Pack) -> None:
     path = pack(("a.pdf", b"1"), ("a.pdf", b"2"), ("__MACOSX/._a.pdf", b"3"), ("empty.txt", b""))
 
-    with containers.open_archive(path, OPTIONS) as held:
-        listed = containers.list_parts(held)
+    listed = tasks.list_parts(path, "application/zip", OPTIONS)
 
     assert listed == taken(path).parts
     assert [(part.name, part.problem) for part in listed] == [

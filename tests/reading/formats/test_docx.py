@@ -10,12 +10,10 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
 from docmill.errors import CorruptError
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.docx import read
 from docmill.reading.layout.typeset import Block, HeadingBlock, PageBreak, Paragraph, TableBlock
 
 MakeZip = Callable[[Mapping[str, str]], Path]
-OPTIONS = ReadingOptions()
 
 
 @pytest.fixture
@@ -25,7 +23,7 @@ def document() -> Document:
 
 def blocks(document: Document, folder: Path) -> list[Block]:
     document.save(str(folder / "made.docx"))
-    return read(folder / "made.docx", OPTIONS)
+    return read(folder / "made.docx")
 
 
 def add(document: Document, xml: str) -> None:
@@ -177,7 +175,7 @@ def test_footnotes_stand_at_the_end(make_zip: MakeZip) -> None:
         }
     )
 
-    assert read(path, OPTIONS) == [Paragraph("text[1]"), Paragraph("[1] plus VAT")]
+    assert read(path) == [Paragraph("text[1]"), Paragraph("[1] plus VAT")]
 
 
 def test_a_heading_may_be_one_by_its_outline(document: Document, tmp_path: Path) -> None:
@@ -192,4 +190,4 @@ BROKEN = ["<w:document/>", "<a><b></a>", "", "<?xml version='1.0' encoding='odd'
 @pytest.mark.parametrize("content", BROKEN)
 def test_a_broken_document_is_corrupt(make_zip: MakeZip, content: str) -> None:
     with pytest.raises(CorruptError, match="damaged"):
-        read(make_zip({"word/document.xml": content}), OPTIONS)
+        read(make_zip({"word/document.xml": content}))

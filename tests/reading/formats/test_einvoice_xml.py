@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.reading.files.options import ReadingOptions
-from docmill.reading.formats.einvoice_xml import LARGE, read
+from docmill.reading.formats.text_files import LARGE_GROUP, read_xml
 from docmill.reading.layout.typeset import Block, HeadingBlock, Paragraph, TableBlock
 
 UBL = "urn:oasis:names:specification:ubl:schema:xsd:"
@@ -33,7 +32,7 @@ def _invoice(body: str) -> str:
 
 def _read(path: Path, content: str | bytes) -> list[Block]:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return read(path, ReadingOptions())
+    return read_xml(path)
 
 
 def test_names_become_words_and_groups_headings(tmp_path: Path) -> None:
@@ -59,12 +58,12 @@ def test_what_comes_several_times_is_counted_and_amounts_have_their_unit(tmp_pat
 
 
 def test_a_large_group_is_parted_again(tmp_path: Path) -> None:
-    notes = "".join(f"<cbc:Note>{index}</cbc:Note>" for index in range(LARGE))
+    notes = "".join(f"<cbc:Note>{index}</cbc:Note>" for index in range(LARGE_GROUP))
 
     blocks = _read(tmp_path / "a.xml", _invoice(f"<cac:Group>{PARTY}{notes}</cac:Group>"))
 
     assert HeadingBlock("Accounting supplier party", 3) in blocks
-    assert blocks[-1] == TableBlock([("Note", str(index)) for index in range(LARGE)])
+    assert blocks[-1] == TableBlock([("Note", str(index)) for index in range(LARGE_GROUP)])
 
 
 def test_days_without_marks_are_written_with_them(tmp_path: Path) -> None:

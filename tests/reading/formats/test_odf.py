@@ -4,12 +4,10 @@ from pathlib import Path
 import pytest
 
 from docmill.errors import CorruptError, EncryptedError
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import odf
 from docmill.reading.layout.typeset import Block, HeadingBlock, PageBreak, Paragraph, TableBlock
 
 MakeZip = Callable[[Mapping[str, str]], Path]
-OPTIONS = ReadingOptions()
 STYLES = (
     "<s><master-styles><master-page name='Standard'><header><p>ACME</p></header><footer><p>Bank</p></footer>"
     "</master-page><master-page name='other'><header><p>unused</p></header></master-page></master-styles></s>"
@@ -21,7 +19,7 @@ def text(make_zip: MakeZip) -> Callable[[str], list[Block]]:
     def read(body: str) -> list[Block]:
         content = "<c><automatic-styles><style name='P1'><paragraph-properties break-before='page'/></style>"
         content += f"<style name='P2'/></automatic-styles><body><text>{body}</text></body></c>"
-        return odf.read(make_zip({"content.xml": content}), OPTIONS)
+        return odf.read(make_zip({"content.xml": content}))
 
     return read
 
@@ -30,7 +28,7 @@ def text(make_zip: MakeZip) -> Callable[[str], list[Block]]:
 def sheets(make_zip: MakeZip) -> Callable[[str], list[Block]]:
     def read(body: str) -> list[Block]:
         content = f"<c><body><spreadsheet>{body}</spreadsheet></body></c>"
-        return odf.read_sheets(make_zip({"content.xml": content}), OPTIONS)
+        return odf.read_sheets(make_zip({"content.xml": content}))
 
     return read
 
@@ -77,20 +75,20 @@ def test_the_header_of_a_page_that_a_style_of_the_text_asks_for_is_read(make_zip
     content = f"<c>{style}<body><text><p style-name='P1'>body</p></text></body></c>"
     path = make_zip({"content.xml": content, "styles.xml": STYLES})
 
-    assert Paragraph("unused") in odf.read(path, OPTIONS)
+    assert Paragraph("unused") in odf.read(path)
 
 
 def test_headers_and_footers_of_used_pages_are_read(make_zip: MakeZip) -> None:
     path = make_zip({"content.xml": "<c><body><text><p>body</p></text></body></c>", "styles.xml": STYLES})
 
-    assert odf.read(path, OPTIONS) == [Paragraph("ACME"), Paragraph("body"), Paragraph("Bank")]
+    assert odf.read(path) == [Paragraph("ACME"), Paragraph("body"), Paragraph("Bank")]
 
 
 def test_each_slide_is_a_page(make_zip: MakeZip) -> None:
     slides = "<page><frame><text-box><p>{}</p></text-box></frame></page>"
     content = f"<c><body><presentation>{slides.format(1)}{slides.format(2)}</presentation></body></c>"
 
-    found = odf.read(make_zip({"content.xml": content}), OPTIONS)
+    found = odf.read(make_zip({"content.xml": content}))
 
     assert found == [Paragraph("1"), PageBreak(), Paragraph("2"), PageBreak()]
 
@@ -127,10 +125,10 @@ def test_a_password_is_asked_for_without(make_zip: MakeZip) -> None:
     path = make_zip({"content.xml": "x", "META-INF/manifest.xml": "<m><e><encryption-data/></e></m>"})
 
     with pytest.raises(EncryptedError):
-        odf.read(path, OPTIONS)
+        odf.read(path)
 
 
 @pytest.mark.parametrize("content", ["<c/>", "no xml"])
 def test_a_broken_text_is_corrupt(make_zip: MakeZip, content: str) -> None:
     with pytest.raises(CorruptError):
-        odf.read(make_zip({"content.xml": content}), OPTIONS)
+        odf.read(make_zip({"content.xml": content}))

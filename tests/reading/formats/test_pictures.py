@@ -19,7 +19,6 @@ from PIL import Image
 from pptx.util import Emu
 
 from docmill.errors import CorruptError
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import docx as word
 from docmill.reading.formats import html, odf, rtf, text_files, xlsx
 from docmill.reading.formats import pptx as slides
@@ -27,7 +26,6 @@ from docmill.reading.formats.pictures import BEYOND, BROKEN, MOST, TOO_LARGE, Al
 from docmill.reading.layout.typeset import Block, FigureBlock, HeadingBlock, Paragraph, TableBlock, UnreadNote
 from docmill.reading.mail import eml
 
-OPTIONS = ReadingOptions()
 Pictured = Callable[[Path, Path], Sequence[Block]]
 
 
@@ -36,7 +34,7 @@ def from_word(picture: Path, path: Path) -> Sequence[Block]:
     document.add_paragraph("see the scan")
     document.add_picture(str(picture), width=Inches(6))
     document.save(str(path))
-    return word.read(path, OPTIONS)
+    return word.read(path)
 
 
 def from_slides(picture: Path, path: Path) -> Sequence[Block]:
@@ -44,7 +42,7 @@ def from_slides(picture: Path, path: Path) -> Sequence[Block]:
     slide = deck.slides.add_slide(deck.slide_layouts[6])
     slide.shapes.add_picture(str(picture), Emu(0), Emu(0), width=Emu(6 * 914_400))
     deck.save(str(path))
-    return slides.read(path, OPTIONS)
+    return slides.read(path)
 
 
 def from_workbook(picture: Path, path: Path) -> Sequence[Block]:
@@ -55,7 +53,7 @@ def from_workbook(picture: Path, path: Path) -> Sequence[Block]:
     image.width, image.height = 576, 336
     sheet.add_image(image, "A3")
     book.save(path)
-    return xlsx.read(path, OPTIONS)
+    return xlsx.read(path)
 
 
 OPEN_TEXT = """<office:document-content xmlns:office="o" xmlns:text="t" xmlns:draw="d" xmlns:svg="s"
@@ -74,17 +72,17 @@ def of_open_document(picture: Path, path: Path, kind: str, body: str) -> Path:
 
 def from_open_text(picture: Path, path: Path) -> Sequence[Block]:
     body = f"<text:p>see the scan{FRAME}</text:p>"
-    return odf.read(of_open_document(picture, path, "office:text", body), OPTIONS)
+    return odf.read(of_open_document(picture, path, "office:text", body))
 
 
 def from_open_slides(picture: Path, path: Path) -> Sequence[Block]:
     body = f"<draw:page>{FRAME}</draw:page>"
-    return odf.read(of_open_document(picture, path, "office:presentation", body), OPTIONS)
+    return odf.read(of_open_document(picture, path, "office:presentation", body))
 
 
 def from_open_sheets(picture: Path, path: Path) -> Sequence[Block]:
     body = f'<table:table table:name="a"><table:shapes>{FRAME}</table:shapes></table:table>'
-    return odf.read_sheets(of_open_document(picture, path, "office:spreadsheet", body), OPTIONS)
+    return odf.read_sheets(of_open_document(picture, path, "office:spreadsheet", body))
 
 
 def inline(picture: Path) -> str:
@@ -93,7 +91,7 @@ def inline(picture: Path) -> str:
 
 def from_page(picture: Path, path: Path) -> Sequence[Block]:
     path.write_text(f'<p>see <img width="576" height="336px" src="{inline(picture)}"> here</p>')
-    return html.read(path, OPTIONS)
+    return html.read(path)
 
 
 def from_mail(picture: Path, path: Path) -> Sequence[Block]:
@@ -106,7 +104,7 @@ def from_mail(picture: Path, path: Path) -> Sequence[Block]:
     page = message.get_payload()[1]  # type: ignore[index] - a message of several parts
     page.add_related(picture.read_bytes(), "image", "png", cid="<one@two>")  # type: ignore[union-attr]
     path.write_bytes(message.as_bytes())
-    return eml.read(path, OPTIONS)
+    return eml.read(path)
 
 
 def from_rich_text(picture: Path, path: Path) -> Sequence[Block]:
@@ -115,7 +113,7 @@ def from_rich_text(picture: Path, path: Path) -> Sequence[Block]:
         rf"{{\rtf1 see {{\*\shppict{{\pict{{\*\picprop ab}}\pngblip\picwgoal8640\pichgoal5040 {content}}}}}"
         rf"{{\nonshppict{{\pict\wmetafile8 {content}}}}} here\par}}"
     )
-    return rtf.read(path, OPTIONS)
+    return rtf.read(path)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +147,7 @@ def test_a_picture_in_a_cell_comes_after_its_table(picture_of_text: Path, tmp_pa
     table.cell(0, 1).paragraphs[0].add_run().add_picture(str(picture_of_text), width=Inches(3))
     document.save(str(tmp_path / "a.docx"))
 
-    grid, figure, *_ = word.read(tmp_path / "a.docx", OPTIONS)
+    grid, figure, *_ = word.read(tmp_path / "a.docx")
 
     assert isinstance(grid, TableBlock)
     assert isinstance(figure, FigureBlock)
@@ -163,7 +161,7 @@ def test_a_picture_in_a_header_is_found_by_the_headers_own_relations(
     document.sections[0].header.paragraphs[0].add_run().add_picture(str(picture_of_text), width=Inches(6))
     document.save(str(tmp_path / "a.docx"))
 
-    assert isinstance(word.read(tmp_path / "a.docx", OPTIONS)[1], FigureBlock)
+    assert isinstance(word.read(tmp_path / "a.docx")[1], FigureBlock)
 
 
 def png(width: int, height: int) -> bytes:
@@ -252,7 +250,7 @@ def test_pictures_of_a_web_page_are_found_whichever_way_it_shows_them(
     path = tmp_path / "page.html"
     path.write_text(f"<body><p>see</p>{shown.format(inline(picture_of_text))}</body>")
 
-    assert any(isinstance(block, FigureBlock) for block in html.read(path, OPTIONS))
+    assert any(isinstance(block, FigureBlock) for block in html.read(path))
 
 
 def test_a_picture_in_the_styles_of_a_web_page_is_read(picture_of_text: Path) -> None:
@@ -285,7 +283,7 @@ def test_a_picture_that_comes_with_a_mail_and_stands_nowhere_in_it_is_read_at_it
     message.add_related(picture_of_text.read_bytes(), "image", "png", cid="<scan@1>")
     (tmp_path / "a.eml").write_bytes(message.as_bytes())
 
-    found = eml.read(tmp_path / "a.eml", OPTIONS)
+    found = eml.read(tmp_path / "a.eml")
 
     assert isinstance(found[-1], FigureBlock)
 
@@ -294,16 +292,18 @@ def test_a_picture_within_markdown_is_read(picture_of_text: Path, tmp_path: Path
     path = tmp_path / "page.md"
     path.write_text(f"# Scan\n\nsee ![the scan]({inline(picture_of_text)}) here\n")
 
-    found = text_files.read_markdown(path, OPTIONS)
+    found = text_files.read_markdown(path)
 
     assert [type(block) for block in found] == [HeadingBlock, Paragraph, FigureBlock]
 
 
-def test_pictures_in_every_part_of_markdown_are_read_once(picture_of_text: Path) -> None:
+def test_pictures_in_every_part_of_markdown_are_read_once(picture_of_text: Path, tmp_path: Path) -> None:
     picture = inline(picture_of_text)
     source = f"# ![a][s]\n\n<p><img src='{picture}'></p>\n\nsee <img src='{picture}'>\n\n[s]: {picture}\n"
 
-    found = text_files.markdown_blocks(source)
+    path = tmp_path / "page.md"
+    path.write_text(source)
+    found = text_files.read_markdown(path)
 
     assert [type(block) for block in found] == [HeadingBlock, FigureBlock, Paragraph]
 
@@ -334,6 +334,6 @@ def test_a_picture_behind_slides_is_read_once(picture_of_text: Path, tmp_path: P
         for name in source.namelist():
             target.writestr(name, source.read(name).replace(*moved.get(name, (b"\0", b"\0"))))
 
-    found = slides.read(path, OPTIONS)
+    found = slides.read(path)
 
     assert sum(isinstance(block, FigureBlock) for block in found) == 1

@@ -5,18 +5,16 @@ import pptx
 from pptx.presentation import Presentation
 from pptx.util import Inches
 
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.pptx import read
 from docmill.reading.layout.typeset import Block, HeadingBlock, MissingBlock, PageBreak, Paragraph, TableBlock
 
 MakeZip = Callable[[Mapping[str, str]], Path]
-OPTIONS = ReadingOptions()
 BOX = (Inches(1), Inches(1), Inches(4), Inches(2))
 
 
 def shown(presentation: Presentation, folder: Path) -> list[Block]:
     presentation.save(str(folder / "made.pptx"))
-    return [block for block in read(folder / "made.pptx", OPTIONS) if block != Paragraph("")]
+    return [block for block in read(folder / "made.pptx") if block != Paragraph("")]
 
 
 def test_slides_are_read_with_titles_boxes_tables_groups_and_notes(tmp_path: Path) -> None:
@@ -62,7 +60,7 @@ def test_a_damaged_slide_does_not_hide_the_others(make_zip: MakeZip) -> None:
         }
     )
 
-    missing, _, *others = read(path, OPTIONS)
+    missing, _, *others = read(path)
 
     assert isinstance(missing, MissingBlock)
     assert missing.problem.startswith("slide 1 is damaged")

@@ -2,16 +2,14 @@
 
 import re
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import text_files
 from docmill.reading.layout.typeset import Block, HeadingBlock, MissingBlock, PageBreak, Paragraph, TableBlock
-
-OPTIONS = ReadingOptions()
 
 
 @pytest.fixture
@@ -21,13 +19,20 @@ def path(tmp_path: Path) -> Path:
 
 def as_table(path: Path, content: bytes | str) -> list[Block]:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return text_files.read_table(path, OPTIONS)
+    return text_files.read_table(path)
+
+
+def markdown(source: str) -> list[Block]:
+    with NamedTemporaryFile(suffix=".md") as file:
+        file.write(source.encode())
+        file.flush()
+        return text_files.read_markdown(Path(file.name))
 
 
 def test_lines_stay_and_form_feeds_start_pages(path: Path) -> None:
     path.write_bytes(b"Net   5\r\nVAT   1\f\f\nlast\r")
 
-    assert text_files.read(path, OPTIONS) == [
+    assert text_files.read(path) == [
         Paragraph("Net   5\nVAT   1", is_set=True),
         PageBreak(),
         Paragraph("last", is_set=True),
@@ -38,7 +43,7 @@ def test_lines_stay_and_form_feeds_start_pages(path: Path) -> None:
 def test_a_file_of_spaces_holds_no_text(path: Path) -> None:
     path.write_text(" \n\f \n")
 
-    assert text_files.read(path, OPTIONS) == []
+    assert text_files.read(path) == []
 
 
 @pytest.mark.parametrize(
@@ -94,7 +99,7 @@ def test_markdown_is_read_as_it_is_meant(path: Path) -> None:
         "Under\n---\n~~~\nopen\n"
     )
 
-    assert text_files.read_markdown(path, OPTIONS) == [
+    assert text_files.read_markdown(path) == [
         HeadingBlock("Title", 1),
         HeadingBlock("Terms", 2),
         Paragraph("Total: 12 link * code\n• one", is_set=True),
@@ -118,7 +123,7 @@ def test_markdown_is_read_as_it_is_meant(path: Path) -> None:
     ],
 )
 def test_markdown_is_read_by_its_standard(source: str, seen: str) -> None:
-    assert text_files.markdown_blocks(source) == [Paragraph(seen, is_set=True)]
+    assert markdown(source) == [Paragraph(seen, is_set=True)]
 
 
 def test_columns_of_a_text_that_looks_like_markdown_stay_in_line(path: Path) -> None:
@@ -127,7 +132,7 @@ def test_columns_of_a_text_that_looks_like_markdown_stay_in_line(path: Path) -> 
         "  Sum          15.00\n\n\n     paid   15.00\n"
     )
 
-    assert text_files.read_markdown(path, OPTIONS) == [
+    assert text_files.read_markdown(path) == [
         HeadingBlock("Order", 1),
         Paragraph(
             "  Screw    2   10.00\n  Nut      1    5.00\n  Sum          15.00\n\n\n     paid   15.00",
@@ -139,7 +144,7 @@ def test_columns_of_a_text_that_looks_like_markdown_stay_in_line(path: Path) -> 
 def test_tables_and_code_within_a_list_come_after_its_text() -> None:
     source = "* one\n\n  | a |\n  |---|\n  | b<br>c |\n\n  ```\n  x\n  ```\n* two\n"
 
-    assert text_files.markdown_blocks(source) == [
+    assert markdown(source) == [
         Paragraph("• one", is_set=True),
         TableBlock([["a"], ["b\nc"]], 1),
         Paragraph("x", is_set=True),
@@ -148,7 +153,7 @@ def test_tables_and_code_within_a_list_come_after_its_text() -> None:
 
 
 def test_html_within_markdown_is_read_as_html() -> None:
-    found = text_files.markdown_blocks("<table><tr><td>a<td>b<tr><td>1<td>2</table>\n\n*after*\n")
+    found = markdown("<table><tr><td>a<td>b<tr><td>1<td>2</table>\n\n*after*\n")
 
     assert found == [TableBlock([["a", "b"], ["1", "2"]]), Paragraph("after", is_set=True)]
 
@@ -157,17 +162,13 @@ def test_html_within_markdown_is_read_as_html() -> None:
     "source", ["> " * 100 + "deep", "# much\n" + "- x\n" * 200_000], ids=["deep", "long"]
 )
 def test_markdown_that_its_parser_would_cut_or_take_long_for_is_read_as_text(source: str) -> None:
-    first, *_ = text_files.markdown_blocks(source)
+    first, *_ = markdown(source)
 
     assert first == Paragraph(source.strip("\n"), is_set=True)
 
 
 @given(st.text(alphabet="ab1 \n*_-#>.", max_size=80))
 def test_no_letter_is_lost_to_marks(source: str) -> None:
-    found = "".join(
-        block.text
-        for block in text_files.markdown_blocks(source)
-        if isinstance(block, HeadingBlock | Paragraph)
-    )
+    found = "".join(block.text for block in markdown(source) if isinstance(block, HeadingBlock | Paragraph))
 
     assert re.findall(r"\w", found.replace("_", "")) == re.findall(r"\w", source.replace("_", ""))

@@ -6,13 +6,10 @@ import pytest
 import xlwt
 
 from docmill.errors import CorruptError
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import cells as sheets
 from docmill.reading.formats import xls
 from docmill.reading.formats.cells import Budget
 from docmill.reading.layout.typeset import HeadingBlock, PageBreak, TableBlock
-
-OPTIONS = ReadingOptions()
 
 
 @pytest.fixture
@@ -33,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_cells_of_every_sheet_are_read_as_they_are_shown(path: Path) -> None:
-    assert xls.read(path, OPTIONS) == [
+    assert xls.read(path) == [
         HeadingBlock("First", 2),
         TableBlock(
             [["Rechnung für März", ""], ["05.03.2024", "1,234.50"], ["TRUE", "19%"]], spans={(0, 0): (1, 2)}
@@ -52,7 +49,7 @@ def test_a_damaged_workbook_is_corrupt_or_read(path: Path, at: int) -> None:
     path.write_bytes(data)
 
     try:
-        assert xls.read(path, OPTIONS)
+        assert xls.read(path)
     except CorruptError as error:
         assert "save it as .xlsx" in error.message  # noqa: PT017 - not every damage is noticed
 
@@ -60,6 +57,6 @@ def test_a_damaged_workbook_is_corrupt_or_read(path: Path, at: int) -> None:
 def test_too_many_cells_end_the_reading(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xls, "Budget", lambda: Budget(2))
 
-    *_, last = xls.read(path, OPTIONS)
+    *_, last = xls.read(path)
 
     assert sheets.TOO_MANY.format(count=2) in str(last)

@@ -11,13 +11,10 @@ import pytest
 import xlwt
 from PIL import Image, ImageDraw
 
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import xls
 from docmill.reading.formats.pictures import BROKEN
 from docmill.reading.layout.typeset import FigureBlock, HeadingBlock, UnreadNote
 from support.compound_files import compound
-
-OPTIONS = ReadingOptions()
 
 
 def letters(seed: int, kind: str = "PNG") -> bytes:
@@ -96,7 +93,7 @@ def test_each_sheet_has_the_pictures_that_it_shows(path: Path) -> None:
     ]
     path.write_bytes(workbook(stored, {"Früh": drawing(3), "Leer": b"", "Spät": drawing(1, 2)}))
 
-    found = xls.read(path, OPTIONS)
+    found = xls.read(path)
 
     assert [block.text for block in found if isinstance(block, HeadingBlock)] == ["Früh", "Spät"]
     assert [block.content for block in found if isinstance(block, FigureBlock)] == [
@@ -114,9 +111,7 @@ def test_a_picture_that_no_sheet_is_known_to_show_is_on_the_last_unless_nothing_
     path.write_bytes(workbook(stored, {"A": b"", "B": drawing(99)}))
 
     assert xls.by_sheet(path) == {"": [letters(2)]}
-    assert [block.content for block in xls.read(path, OPTIONS) if isinstance(block, FigureBlock)] == [
-        letters(2)
-    ]
+    assert [block.content for block in xls.read(path) if isinstance(block, FigureBlock)] == [letters(2)]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +125,7 @@ def test_a_bitmap_without_the_head_of_a_file_gets_one(path: Path, kind: str, *, 
         bitmap[32:36] = bytes(4)
     path.write_bytes(workbook([blip(0xF01F, bytes(bitmap), instance=0x7A8)], {"A": drawing(1)}))
 
-    (figure,) = [block for block in xls.read(path, OPTIONS) if isinstance(block, FigureBlock)]
+    (figure,) = [block for block in xls.read(path) if isinstance(block, FigureBlock)]
 
     assert Image.open(io.BytesIO(figure.content)).convert("L").getcolors() == [(9000, 0), (231000, 255)]
 
@@ -141,7 +136,7 @@ def test_a_bitmap_with_masks_for_its_colours_is_understood(path: Path) -> None:
     pixels = Image.open(io.BytesIO(letters(1))).convert("RGB").tobytes("raw", "BGRX", 0, -1)
     path.write_bytes(workbook([blip(0xF01F, head + masks + pixels, instance=0x7A8)], {"A": drawing(1)}))
 
-    (figure,) = [block for block in xls.read(path, OPTIONS) if isinstance(block, FigureBlock)]
+    (figure,) = [block for block in xls.read(path) if isinstance(block, FigureBlock)]
 
     assert Image.open(io.BytesIO(figure.content)).convert("L").getcolors() == [(9000, 0), (231000, 255)]
 
@@ -151,7 +146,7 @@ def test_a_drawing_that_cannot_be_read_is_named(path: Path, kind: int, name: str
     stored = [blip(kind, zlib.compress(b"drawn"), instance=0x3D4)]
     path.write_bytes(workbook(stored, {"A": drawing(1)}))
 
-    (unread,) = [block for block in xls.read(path, OPTIONS) if isinstance(block, UnreadNote)]
+    (unread,) = [block for block in xls.read(path) if isinstance(block, UnreadNote)]
 
     assert f"stored as {name} and was not read" in unread.problem
 
@@ -168,7 +163,7 @@ def test_a_picture_of_old_workbooks_is_read(path: Path, *, old: bool) -> None:
         sheet.insert_bitmap_data(file.getvalue(), 2, 2)
     book.save(str(path))
 
-    figures = [block for block in xls.read(path, OPTIONS) if isinstance(block, FigureBlock)]
+    figures = [block for block in xls.read(path) if isinstance(block, FigureBlock)]
 
     assert len(figures) == old
 
@@ -176,7 +171,7 @@ def test_a_picture_of_old_workbooks_is_read(path: Path, *, old: bool) -> None:
 def test_a_metafile_behind_the_cells_is_named(path: Path) -> None:
     path.write_bytes(workbook([], {"A": record(0xE9, struct.pack("<HHL", 2, 1, 4) + b"drwn")}))
 
-    (unread,) = [block for block in xls.read(path, OPTIONS) if isinstance(block, UnreadNote)]
+    (unread,) = [block for block in xls.read(path) if isinstance(block, UnreadNote)]
 
     assert "stored as WMF" in unread.problem
 
@@ -184,13 +179,13 @@ def test_a_metafile_behind_the_cells_is_named(path: Path) -> None:
 def test_a_workbook_without_sheets_has_no_place_for_pictures(path: Path) -> None:
     path.write_bytes(workbook([blip(0xF01E, letters(1), instance=0x6E0)], {}))
 
-    assert xls.read(path, OPTIONS) == []
+    assert xls.read(path) == []
 
 
 def test_damaged_drawings_are_said_to_be_unread(path: Path) -> None:
     path.write_bytes(workbook([part(0xF007, b"short", version=2)], {"A": b""}))
 
-    assert UnreadNote(BROKEN) in xls.read(path, OPTIONS)
+    assert UnreadNote(BROKEN) in xls.read(path)
 
 
 def test_a_workbook_without_a_compound_file_around_it_has_none(path: Path) -> None:

@@ -8,13 +8,11 @@ import pytest
 from openpyxl.worksheet.worksheet import Worksheet
 
 from docmill.errors import CorruptError
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import cells as sheets
 from docmill.reading.formats.xlsx import read
 from docmill.reading.layout.typeset import Block, HeadingBlock, MissingBlock, PageBreak, Paragraph, TableBlock
 
 MakeZip = Callable[[Mapping[str, str]], Path]
-OPTIONS = ReadingOptions()
 WORKBOOK = {
     "xl/workbook.xml": "<workbook xmlns:r='r'><sheets><sheet name='One' r:id='1'/></sheets></workbook>",
     "xl/_rels/workbook.xml.rels": "<r><a Id='1' Type='t/worksheet' Target='sheet.xml'/>"
@@ -25,7 +23,7 @@ WORKBOOK = {
 
 def blocks(workbook: openpyxl.Workbook, folder: Path) -> list[Block]:
     workbook.save(folder / "made.xlsx")
-    return read(folder / "made.xlsx", OPTIONS)
+    return read(folder / "made.xlsx")
 
 
 @pytest.fixture
@@ -103,7 +101,7 @@ def test_too_many_cells_are_read_as_far_as_possible(make_zip: MakeZip) -> None:
     cells = "<row>" + "<c><v>7</v></c>" * 1000 + "</row>"
     path = make_zip({**WORKBOOK, "xl/sheet.xml": f"<worksheet>{cells * 501}</worksheet>"})
 
-    grid, _, missing = read(path, OPTIONS)
+    grid, _, missing = read(path)
 
     assert isinstance(grid, TableBlock)
     assert sum(map(len, grid.rows)) == 500_000
@@ -119,7 +117,7 @@ def test_cells_of_every_type_are_read(make_zip: MakeZip) -> None:
     )
     path = make_zip({**WORKBOOK, "xl/sheet.xml": f"<worksheet><row>{cells}</row></worksheet>"})
 
-    assert read(path, OPTIONS)[0] == TableBlock(
+    assert read(path)[0] == TableBlock(
         [["Rich text", "in line", "formula", "#N/A", "FALSE", "2024-03-05", "odd", "3"]]
     )
 
@@ -134,7 +132,7 @@ def test_days_may_count_from_1904(workbook: openpyxl.Workbook, sheet: Worksheet,
 def test_a_damaged_sheet_is_read_up_to_the_damage(make_zip: MakeZip) -> None:
     path = make_zip({**WORKBOOK, "xl/sheet.xml": "<worksheet><row><c><v>1</v></c></row><row"})
 
-    grid, missing, _ = read(path, OPTIONS)
+    grid, missing, _ = read(path)
 
     assert grid == TableBlock([["1"]])
     assert isinstance(missing, MissingBlock)
@@ -154,9 +152,9 @@ def test_text_boxes_on_a_sheet_follow_its_cells(make_zip: MakeZip) -> None:
         }
     )
 
-    assert read(path, OPTIONS) == [Paragraph("boxed"), PageBreak()]
+    assert read(path) == [Paragraph("boxed"), PageBreak()]
 
 
 def test_a_workbook_without_its_part_is_corrupt(make_zip: MakeZip) -> None:
     with pytest.raises(CorruptError):
-        read(make_zip({"xl/other.xml": "<a/>"}), OPTIONS)
+        read(make_zip({"xl/other.xml": "<a/>"}))

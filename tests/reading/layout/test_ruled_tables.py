@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from docmill.model.document import Page, Words
-from docmill.reading.layout import ruled_tables
-from docmill.reading.layout.ruled_tables import RulingLines
-from docmill.reading.layout.tables import add_tables
+from docmill.reading.layout.tables import RulingLines, add_tables, find_ruled_tables
 
 SIZE = (400.0, 400.0)
 Line = tuple[float, float, float]
@@ -43,7 +41,7 @@ NAMES = words(
 
 
 def test_words_in_a_drawn_grid_are_its_cells_without_any_number() -> None:
-    (table,) = ruled_tables.find_ruled_tables(NAMES, *grid([10, 30, 50, 70], [10, 110, 210, 310]), SIZE)
+    (table,) = find_ruled_tables(NAMES, *grid([10, 30, 50, 70], [10, 110, 210, 310]), SIZE)
 
     assert table.texts(NAMES) == [
         ["Who", "Where", "What"],
@@ -58,7 +56,7 @@ def test_lines_in_short_strokes_and_drawn_twice_are_lines() -> None:
     halves = [(y, x0 + shift, x0 + shift + 150) for y, x0, _ in across.tolist() for shift in (0, 150)]
     twice = np.concatenate([down, down + np.array([0.5, 0, 0])])
 
-    (table,) = ruled_tables.find_ruled_tables(NAMES, lines(*halves), twice, SIZE)
+    (table,) = find_ruled_tables(NAMES, lines(*halves), twice, SIZE)
 
     assert (table.row_count, table.column_count) == (3, 3)
 
@@ -70,7 +68,7 @@ def test_a_cell_goes_over_the_places_between_which_no_line_stands() -> None:
         (12, 13, "Title"), (12, 33, "a"), (112, 33, "b"), (212, 33, "c"), (12, 53, "d"), (212, 53, "f")
     )
 
-    (table,) = ruled_tables.find_ruled_tables(given, across, down, SIZE)
+    (table,) = find_ruled_tables(given, across, down, SIZE)
 
     assert (table.cells[0].column_span, table.cells[0].row_span) == (3, 1)
     assert table.texts(given) == [["Title", "", ""], ["a", "b", "c"], ["d", "", "f"]]
@@ -83,7 +81,7 @@ def test_a_cell_goes_over_rows() -> None:
         (12, 13, "x"), (112, 13, "y"), (212, 13, "z"), (12, 43, "tall"), (112, 33, "b"), (212, 53, "c")
     )
 
-    (table,) = ruled_tables.find_ruled_tables(given, across, down, SIZE)
+    (table,) = find_ruled_tables(given, across, down, SIZE)
 
     tall = next(cell for cell in table.cells if cell.words == (3,))
     assert (tall.row, tall.row_span) == (1, 2)
@@ -103,14 +101,14 @@ def test_a_cell_goes_over_rows() -> None:
     ],
 )
 def test_frames_rules_and_empty_grids_are_no_tables(across: RulingLines, down: RulingLines) -> None:
-    assert ruled_tables.find_ruled_tables(NAMES, across, down, SIZE) == []
+    assert find_ruled_tables(NAMES, across, down, SIZE) == []
 
 
 def test_columns_drawn_around_many_lines_are_no_rows() -> None:
     body = [(x, 33 + 12 * row, "word") for row in range(3) for x in (12, 112, 212)]
     given = words((12, 13, "Who"), (112, 13, "Where"), (212, 13, "What"), *body)
 
-    assert ruled_tables.find_ruled_tables(given, *grid([10, 30, 80], [10, 110, 210, 310]), SIZE) == []
+    assert find_ruled_tables(given, *grid([10, 30, 80], [10, 110, 210, 310]), SIZE) == []
 
 
 def test_two_grids_on_a_page_are_two_tables_and_pages_without_rows_do_not_ask_for_lines() -> None:

@@ -20,7 +20,7 @@ class Mail:
     """A mail as docmill sees it."""
 
     def __init__(self, path: Path) -> None:
-        self.text = "\n".join(page.text for page in typeset(eml.read(path, OPTIONS)))
+        self.text = "\n".join(page.text for page in typeset(eml.read(path)))
         with eml.open_attachments(path, OPTIONS) as held:
             taken = containers.take_batch(held, 0, 10**9, OPTIONS)
         self.parts = {part.name: content for part, content in zip(taken.parts, taken.contents, strict=True)}

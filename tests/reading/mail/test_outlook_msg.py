@@ -20,7 +20,7 @@ needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the shared data are n
 
 
 def text_of(name: str) -> str:
-    return "\n".join(page.text for page in typeset(outlook_msg.read(DATA / name, OPTIONS)))
+    return "\n".join(page.text for page in typeset(outlook_msg.read(DATA / name)))
 
 
 @needs_data
@@ -37,7 +37,7 @@ def test_a_message_and_what_it_encloses_are_read() -> None:
 @needs_data
 def test_an_encrypted_message_is_refused_with_advice() -> None:
     with pytest.raises(EncryptedError, match="PGP"):
-        outlook_msg.read(DATA / "fake-encrypted.msg", OPTIONS)
+        outlook_msg.read(DATA / "fake-encrypted.msg")
 
 
 def test_a_damaged_message_is_refused(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_damaged_message_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
 
     with pytest.raises(CorruptError, match="damaged"):
-        outlook_msg.read(path, OPTIONS)
+        outlook_msg.read(path)
 
 
 def saved(tmp_path: Path, tree: Tree) -> Path:
@@ -64,7 +64,7 @@ def parts_of(path: Path) -> dict[str, bytes | str]:
 
 
 def said(path: Path) -> str:
-    return "\n".join(page.text for page in typeset(outlook_msg.read(path, OPTIONS)))
+    return "\n".join(page.text for page in typeset(outlook_msg.read(path)))
 
 
 RICH = rb"""{\rtf1\ansi\ansicpg1252\fromhtml1{\*\htmltag64 <p>}\htmlrtf {\htmlrtf0 Gr\'fc\'dfe{ }
@@ -100,7 +100,7 @@ def test_a_mail_within_a_message_becomes_a_mail_with_all_it_holds(tmp_path: Path
     content = parts["Ihr Auftrag.eml"]
     assert isinstance(content, bytes)
     (tmp_path / "a.eml").write_bytes(content)
-    text = "\n".join(page.text for page in typeset(eml.read(tmp_path / "a.eml", OPTIONS)))
+    text = "\n".join(page.text for page in typeset(eml.read(tmp_path / "a.eml")))
     assert "From: <ann@example.com>" in text
     assert "Anbei der Brief." in text
     with eml.open_attachments(tmp_path / "a.eml", OPTIONS) as held:
@@ -112,7 +112,7 @@ def test_rich_text_alone_is_still_read_one_mail_further_in(tmp_path: Path) -> No
     assert isinstance(content, bytes)
     (tmp_path / "a.eml").write_bytes(content)
 
-    text = "\n".join(page.text for page in typeset(eml.read(tmp_path / "a.eml", OPTIONS)))
+    text = "\n".join(page.text for page in typeset(eml.read(tmp_path / "a.eml")))
 
     assert "Grüße from Bremen" in text
     assert "Attachments" not in text
@@ -151,7 +151,7 @@ PAGE = '<p>See this:</p><img src="cid:scan%40here"><p>Thank you</p>'
 
 def figures(path: Path) -> list[int]:
     """Where pictures stand among the blocks of the body."""
-    return [at for at, block in enumerate(outlook_msg.read(path, OPTIONS)) if isinstance(block, FigureBlock)]
+    return [at for at, block in enumerate(outlook_msg.read(path)) if isinstance(block, FigureBlock)]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_small_picture_stays_with_a_mail_within_a_message(
     assert isinstance(content, bytes)
     (tmp_path / "a.eml").write_bytes(content)
 
-    found = eml.read(tmp_path / "a.eml", OPTIONS)
+    found = eml.read(tmp_path / "a.eml")
 
     assert [block.content for block in found if isinstance(block, FigureBlock)] == [picture]
     with eml.open_attachments(tmp_path / "a.eml", OPTIONS) as held:
@@ -255,7 +255,7 @@ def test_an_encrypted_message_is_refused(
     path = saved(tmp_path, message(attachment({}, {mapi.CONTENT: content}), texts=texts))
 
     with pytest.raises(EncryptedError, match=scheme):
-        outlook_msg.read(path, OPTIONS)
+        outlook_msg.read(path)
 
 
 def test_a_message_wrapped_into_its_signature_is_read(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def wrapped(tmp_path: Path) -> Path:
 
 
 def test_what_outlook_wrapped_is_read(wrapped: Path) -> None:
-    text = "\n".join(page.text for page in typeset(tnef.read(wrapped, OPTIONS)))
+    text = "\n".join(page.text for page in typeset(tnef.read(wrapped)))
 
     assert file_types.media_type(wrapped) == "application/ms-tnef"
     assert "From: Ann <ann@example.com>" in text
@@ -123,7 +123,7 @@ def test_damaged_wrapping_is_refused_or_read_as_far_as_it_goes(tmp_path: Path, d
     path.write_bytes(data)
 
     with pytest.raises(CorruptError):
-        tnef.read(path, OPTIONS)
+        tnef.read(path)
 
 
 def test_what_comes_before_a_property_of_an_unknown_kind_is_read() -> None:

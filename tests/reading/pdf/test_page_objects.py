@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from docmill.reading.layout.ruled_tables import RulingLines
+from docmill.reading.layout.tables import RulingLines
 from docmill.reading.pdf import pdf_file
 from docmill.reading.pdf.page_objects import find_ruling_lines
 

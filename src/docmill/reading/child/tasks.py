@@ -122,7 +122,8 @@ def list_parts(path: Path, media_type: str, options: ReadingOptions) -> list[Par
     Raises EncryptedError, CorruptError, TooLargeError.
     """
     with CONTAINERS[media_type](path, options) as members:
-        return containers.list_parts(members)
+        named = containers.with_clean_names(members)
+        return [Part(member.name, member.kind, problem=member.problem) for member in named]
 
 
 def take_parts(path: Path, media_type: str, first: int, room: int, options: ReadingOptions) -> MemberBatch:
@@ -186,7 +187,7 @@ def set_flow(path: Path, media_type: str, options: ReadingOptions) -> Typeset:
     Raises EncryptedError, CorruptError, TooLargeError.
     """
     with passwords.opened(path, options.passwords) as readable:
-        return set_on_pages(TEXT_READERS[media_type](readable, options), max_pages=options.max_flow_pages)
+        return set_on_pages(TEXT_READERS[media_type](readable), max_pages=options.max_flow_pages)
 
 
 def read_text(path: Path, first: int, last: int, options: ReadingOptions) -> list[Page | None]:

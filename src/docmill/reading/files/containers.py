@@ -4,9 +4,10 @@ import stat
 import struct
 import zipfile
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count as count_from
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,17 +69,20 @@ def with_clean_names(members: Iterable[Member]) -> Iterator[Member]:
         if is_junk(member.name):
             continue
         name = clean_name(member.name)
-        if not files.isdisjoint(_parent_folders(name)):  # a file cannot be a folder as well
-            name = name.replace("/", "_")
-        name = _distinct_name(name, names)
+        steps = name.casefold().split("/")
+        folders = ["/".join(steps[:count]) for count in range(1, len(steps))]
+        if not files.isdisjoint(folders):  # a file cannot be a folder as well
+            name, folders = name.replace("/", "_"), []
+        if name.casefold() in names:  # whatever its case, as some file systems ignore it
+            folder, slash, last = name.rpartition("/")
+            stem, dot, ending = last.rpartition(".")
+            if not stem:
+                stem, dot, ending = last, "", ""
+            numbered = (f"{folder}{slash}{stem} ({number}){dot}{ending}" for number in count_from(2))
+            name = next(other for other in numbered if other.casefold() not in names)
         files.add(name.casefold())
-        names.update((name.casefold(), *_parent_folders(name)))
+        names.update((name.casefold(), *folders))
         yield replace(member, name=name)
-
-
-def list_parts(members: Iterable[Member]) -> list[Part]:
-    """List the members as parts, without their contents."""
-    return [Part(member.name, member.kind, problem=member.problem) for member in with_clean_names(members)]
 
 
 def take_batch(members: Iterable[Member], first: int, room: int, options: ReadingOptions) -> MemberBatch:
@@ -94,53 +98,30 @@ def take_batch(members: Iterable[Member], first: int, room: int, options: Readin
             continue
         if size >= TASK_BYTES:
             return MemberBatch(parts, contents, is_last=False)
-        content, problem = None, member.problem
+        content: bytes | None = None
+        problem = member.problem or (TOO_MUCH if size >= room else None)
         if problem is None:
-            content, problem = _read_member(member, room - size, options)
+            try:
+                content = member.read()
+            except DocumentError as error:
+                problem = error.message
+        if content is not None:
+            problems = (
+                (not content, EMPTY),
+                (len(content) > options.max_part_bytes, _too_large(options)),
+                (len(content) > room - size, TOO_MUCH),
+            )
+            problem = next((problem for is_so, problem in problems if is_so), None)
+            content = None if problem else content
         parts.append(Part(member.name, member.kind, problem=problem))
         contents.append(content)
         size += len(content or b"")
     return MemberBatch(parts, contents, is_last=True)
 
 
-def _read_member(member: Member, room: int, options: ReadingOptions) -> tuple[bytes, None] | tuple[None, str]:
-    if room <= 0:
-        return None, TOO_MUCH
-    try:
-        content = member.read()
-    except DocumentError as error:
-        return None, error.message
-    if not content:
-        return None, EMPTY
-    if len(content) > options.max_part_bytes:
-        return None, _too_large(options)
-    if len(content) > room:
-        return None, TOO_MUCH
-    return content, None
-
-
 def _too_large(options: ReadingOptions) -> str:
     """Problem text of a part that has too many bytes."""
     return f"the file is larger than {options.max_part_bytes / 1e6:.0f} MB; upload it by itself, in pieces"
-
-
-def _parent_folders(name: str) -> list[str]:
-    steps = name.casefold().split("/")
-    return ["/".join(steps[:count]) for count in range(1, len(steps))]
-
-
-def _distinct_name(name: str, taken: set[str]) -> str:
-    """`name`, with a number before its ending if it is taken. Case is ignored, as some file systems do."""
-    if name.casefold() not in taken:
-        return name
-    folder, slash, last = name.rpartition("/")
-    stem, dot, ending = last.rpartition(".")
-    if not stem:
-        stem, dot, ending = last, "", ""
-    number = 2
-    while (other := f"{folder}{slash}{stem} ({number}){dot}{ending}").casefold() in taken:
-        number += 1
-    return other
 
 
 @contextmanager
@@ -155,13 +136,9 @@ def open_archive(path: Path, options: ReadingOptions) -> Generator[list[Member]]
     except ZIP_FAULTS as error:
         raise CorruptError(DAMAGED) from error
     with archive:
-        members = [
-            Member(
-                name, "member", partial(_read_content, archive, entry, options), _find_problem(entry, options)
-            )
-            for entry in archive.infolist()
-            if not entry.is_dir() and not is_junk(name := _decode_name(entry))
-        ]
+        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+        members = [_archive_member(archive, entry, options) for entry in entries]
+        members = [member for member in members if not is_junk(member.name)]
         if not members:
             raise CorruptError("the archive holds no file")
         if len(members) > options.max_parts:
@@ -188,27 +165,22 @@ def _check_directory(path: Path) -> None:
         raise TooLargeError("the archive lists too many files; split it into several")
 
 
-def _decode_name(member: zipfile.ZipInfo) -> str:
-    """Decode the name of a member. Many programs write UTF-8 without the flag for it."""
-    if member.flag_bits & _IS_UTF_8:
-        return member.orig_filename
-    try:
-        return member.orig_filename.encode("cp437").decode("utf-8")
-    except UnicodeError:
-        return member.orig_filename
-
-
-def _find_problem(member: zipfile.ZipInfo, options: ReadingOptions) -> str | None:
-    largest = max(_MIN_RATIO_BYTES, member.compress_size * options.max_ratio)
+def _archive_member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, options: ReadingOptions) -> Member:
+    name = entry.orig_filename
+    if not entry.flag_bits & _IS_UTF_8:  # many programs write UTF-8 without the flag for it
+        with suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
+    largest = max(_MIN_RATIO_BYTES, entry.compress_size * options.max_ratio)
     problems = (
-        (stat.S_ISLNK(member.external_attr >> 16), LINK),
-        (member.flag_bits & _IS_ENCRYPTED or member.compress_type == _AES_METHOD, ENCRYPTED),
-        (member.compress_type not in _SUPPORTED_METHODS, UNKNOWN_PACKING),
-        (not member.file_size, EMPTY),
-        (member.file_size > options.max_part_bytes, _too_large(options)),
-        (member.file_size > largest, f"it unpacks to more than {options.max_ratio} times its size: a trap"),
+        (stat.S_ISLNK(entry.external_attr >> 16), LINK),
+        (entry.flag_bits & _IS_ENCRYPTED or entry.compress_type == _AES_METHOD, ENCRYPTED),
+        (entry.compress_type not in _SUPPORTED_METHODS, UNKNOWN_PACKING),
+        (not entry.file_size, EMPTY),
+        (entry.file_size > options.max_part_bytes, _too_large(options)),
+        (entry.file_size > largest, f"it unpacks to more than {options.max_ratio} times its size: a trap"),
     )
-    return next((problem for is_so, problem in problems if is_so), None)
+    problem = next((problem for is_so, problem in problems if is_so), None)
+    return Member(name, "member", partial(_read_content, archive, entry, options), problem)
 
 
 def _read_content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, options: ReadingOptions) -> bytes:

@@ -227,10 +227,20 @@ def kind(path: Path) -> Kind:
         binary = _binary_kind(path, head)
         if binary is not None:
             return binary
-        text = _text_kind(head + file.read(TEXT_HEAD_BYTES - len(head)))
-    if text is MAIL and head.startswith(b"From ") and len(MAIL_IN_BOX.findall(path.read_bytes())) > 1:
-        return MAILBOX
-    return text
+        head += file.read(TEXT_HEAD_BYTES - len(head))
+    if not encodings.is_text(head):
+        return UNKNOWN
+    text = encodings.decode(head).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff \t\n")
+    if _is_mail(text):
+        is_box = head.startswith(b"From ") and len(MAIL_IN_BOX.findall(path.read_bytes())) > 1
+        return MAILBOX if is_box else MAIL
+    for pattern, candidate in TEXT_KINDS:
+        if pattern.search(text):
+            return candidate
+    mark = delimiter(text, is_whole=len(head) < TEXT_HEAD_BYTES)
+    if mark is None:
+        return TEXT
+    return TSV if mark == "\t" else CSV
 
 
 def _binary_kind(path: Path, head: bytes) -> Kind | None:
@@ -245,20 +255,17 @@ def _binary_kind(path: Path, head: bytes) -> Kind | None:
     container = _container_kind(path, head)
     if container is not None:
         return container
-    if _is_pdf(head):
+    pdf = PDF_START.search(head[:PDF_HEAD_BYTES])
+    if pdf is not None and head[: pdf.start()].strip() and encodings.is_text(head):
+        # A text may mention PDF, and a mail may hold one as it is.
+        is_mail = _is_mail(encodings.decode(head).replace("\r\n", "\n"))
+        pdf = None if is_mail else PDF_OBJECT.search(head)
+    if pdf is not None:
         return Kind(PDF, "a PDF")
     for signature, candidate in SIGNATURES:
         if head.startswith(signature) and not (signature.isalpha() and encodings.is_text(head)):
             return candidate
     return None
-
-
-def _is_pdf(head: bytes) -> bool:
-    """True for a PDF; a text may mention PDF, and a mail may hold one as it is."""
-    start = PDF_START.search(head[:PDF_HEAD_BYTES])
-    if start is None or not head[: start.start()].strip() or not encodings.is_text(head):
-        return start is not None
-    return PDF_OBJECT.search(head) is not None and not _is_mail(encodings.decode(head).replace("\r\n", "\n"))
 
 
 def _container_kind(path: Path, head: bytes) -> Kind | None:
@@ -303,21 +310,6 @@ def _zip_kind(path: Path, head: bytes) -> Kind:
             if any(name.startswith(beginning) for name in names):
                 return candidate
     return ZIP
-
-
-def _text_kind(head: bytes) -> Kind:
-    if not encodings.is_text(head):
-        return UNKNOWN
-    text = encodings.decode(head).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff \t\n")
-    if _is_mail(text):
-        return MAIL
-    for pattern, candidate in TEXT_KINDS:
-        if pattern.search(text):
-            return candidate
-    mark = delimiter(text, is_whole=len(head) < TEXT_HEAD_BYTES)
-    if mark is None:
-        return TEXT
-    return TSV if mark == "\t" else CSV
 
 
 def _is_mail(text: str) -> bool:

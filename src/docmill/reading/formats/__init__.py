@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from docmill.reading.files.options import ReadingOptions
-from docmill.reading.formats import docx, einvoice_xml, html, odf, pptx, rtf, text_files, xls, xlsx
+from docmill.reading.formats import docx, html, odf, pptx, rtf, text_files, xls, xlsx
 from docmill.reading.layout.typeset import Block
 
-Read = Callable[[Path, ReadingOptions], list[Block]]
+Read = Callable[[Path], list[Block]]
 
 OPEN_XML = "application/vnd.openxmlformats-officedocument"
 OPEN_DOCUMENT = "application/vnd.oasis.opendocument"
@@ -22,7 +21,7 @@ READERS: Mapping[str, Read] = {
     "application/json": text_files.read,
     "application/rtf": rtf.read,
     "application/vnd.ms-excel": xls.read,
-    "application/xml": einvoice_xml.read,
+    "application/xml": text_files.read_xml,
     "text/csv": text_files.read_table,
     "text/html": html.read,
     "text/markdown": text_files.read_markdown,

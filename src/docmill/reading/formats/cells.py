@@ -93,21 +93,19 @@ class SheetContent:
             self.rows.setdefault(row, {})[column] = text
 
 
+@dataclass(slots=True)
 class Budget:
-    """Counts cells over all sheets of a workbook."""
+    """Limit of the cells of all sheets of a workbook. is_spent: more were wanted."""
 
-    def __init__(self, cells: int = MAX_CELLS) -> None:
-        self._left = self.cells = cells
+    cells: int = MAX_CELLS
+    used: int = 0
+    is_spent: bool = False
 
     def spend(self) -> bool:
         """Take one cell; False if there was none left."""
-        self._left -= 1
-        return self._left >= 0
-
-    @property
-    def is_spent(self) -> bool:
-        """True if more cells were wanted than there were."""
-        return self._left < 0
+        self.used += 1
+        self.is_spent = self.used > self.cells
+        return not self.is_spent
 
 
 def blocks(sheets: Sequence[SheetContent], budget: Budget) -> Iterator[Block]:

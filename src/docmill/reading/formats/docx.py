@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 from docmill.errors import CorruptError
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.list_numbering import Numbering
 from docmill.reading.formats.package import (
     Element,
@@ -46,9 +45,8 @@ DRAWN = frozenset({"drawing", "pict", "object"})
 LENGTH = re.compile(r"(?<![-\w])(width|height)\s*:\s*([\d.]{1,8})pt")
 
 
-def read(path: Path, options: ReadingOptions) -> list[Block]:
+def read(path: Path) -> list[Block]:
     """Read headers, the body in order, notes, footers; tracked changes count as accepted."""
-    del options
     with Package.opened(path) as package:
         return _Reader(package).blocks()
 

@@ -3,6 +3,7 @@
 import re
 from binascii import a2b_base64
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -11,7 +12,6 @@ from urllib.parse import unquote, unquote_to_bytes
 from lxml import etree
 
 from docmill.errors import CorruptError, TooLargeError
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.cells import TableCell, table
 from docmill.reading.formats.list_numbering import FORMS
 from docmill.reading.formats.package import Element, attribute, local, whole_number
@@ -64,9 +64,8 @@ SPAN_DIGITS = 4
 VOID = frozenset({"br", "hr", "input", "select"})
 
 
-def read(path: Path, options: ReadingOptions) -> list[Block]:
+def read(path: Path) -> list[Block]:
     """Read headings, text and tables of the body."""
-    del options
     return blocks(path.read_bytes())
 
 
@@ -100,12 +99,12 @@ def blocks(
     return [] if root is None else _visible_blocks(root, 0, _Pictures(enclosed, album or Album()))
 
 
+@dataclass(frozen=True, slots=True)
 class _Pictures:
     """The pictures that a page brings with it. Nothing is fetched."""
 
-    def __init__(self, enclosed: Mapping[str, Callable[[], bytes]], album: Album) -> None:
-        self._enclosed = enclosed
-        self._album = album
+    enclosed: Mapping[str, Callable[[], bytes]]
+    album: Album
 
     def blocks(self, element: Element) -> Iterator[Block]:
         """Pictures that the element itself shows: as an image, as an object, as a background.
@@ -128,9 +127,9 @@ class _Pictures:
             elif DRAWING.match(source):
                 load = partial(unquote_to_bytes, source.partition(",")[2])
             elif source[:4].lower() == "cid:":
-                load = self._enclosed.get(unquote(source[4:]))
+                load = self.enclosed.get(unquote(source[4:]))
             if load:
-                yield from self._album.blocks(load, size)
+                yield from self.album.blocks(load, size)
 
 
 def _decode_base64(text: str) -> bytes:

@@ -47,10 +47,13 @@ Part = tuple[str, str]
 """A token's kind and text."""
 
 
+SectionKind = Literal["date", "number", "text", "general"]
+
+
 class FormatSection(NamedTuple):
     """One of the up to four parts of a format."""
 
-    kind: Literal["date", "number", "text", "general"]
+    kind: SectionKind
     parts: tuple[Part, ...]
 
 
@@ -81,32 +84,30 @@ def general(number: float) -> str:
 
 @lru_cache(maxsize=512)
 def _sections(code: str) -> tuple[FormatSection, ...]:
-    sections: list[list[Part]] = [[]]
+    """The sections of a format. An `m` after hours or before seconds is a minute."""
+    tokens: list[list[Part]] = [[]]  # of each section
     for match in TOKEN.finditer(code):
         kind = match.lastgroup
         if kind == "literal" and match[0] == ";":
-            sections.append([])
+            tokens.append([])
         elif kind is not None and kind != "fill":
-            sections[-1].append((kind, match[kind]))
-    return tuple(map(_section, sections))
-
-
-def _section(tokens: list[Part]) -> FormatSection:
-    """A section of these tokens. An `m` after hours or before seconds is a minute."""
-    dates = [index for index, (kind, _) in enumerate(tokens) if kind in ("date", "elapsed")]
-    parts = list(tokens)
-    for before, index, after in zip([None, *dates], dates, [*dates[1:], None], strict=False):
-        text = tokens[index][1].lower()
-        follows = before is not None and tokens[before][1].lower().startswith("h")
-        precedes = after is not None and tokens[after][1].lower().startswith("s")
-        if tokens[index][0] == "date" and text in ("m", "mm") and (follows or precedes):
-            parts[index] = ("minute", text)
-    kinds = {kind for kind, _ in tokens}
-    if kinds & {"date", "elapsed", "half"}:
-        return FormatSection("date", tuple(parts))
-    if "text" in kinds:
-        return FormatSection("text", tuple(parts))
-    return FormatSection("general" if "general" in kinds else "number", tuple(parts))
+            tokens[-1].append((kind, match[kind]))
+    sections: list[FormatSection] = []
+    for parts in tokens:
+        kinds = {kind for kind, _ in parts}
+        dates = [index for index, (kind, _) in enumerate(parts) if kind in ("date", "elapsed")]
+        units = [parts[index][1][:1].lower() for index in dates]
+        for index, before, after in zip(dates, ["", *units], [*units[1:], ""], strict=False):
+            text = parts[index][1].lower()
+            if parts[index][0] == "date" and text in ("m", "mm") and (before == "h" or after == "s"):
+                parts[index] = ("minute", text)
+        section_kind: SectionKind = "general" if "general" in kinds else "number"
+        if kinds & {"date", "elapsed", "half"}:
+            section_kind = "date"
+        elif "text" in kinds:
+            section_kind = "text"
+        sections.append(FormatSection(section_kind, tuple(parts)))
+    return tuple(sections)
 
 
 def _date(number: float, section: FormatSection, *, from_1904: bool) -> str:

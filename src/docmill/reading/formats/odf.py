@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 from docmill.errors import CorruptError, EncryptedError
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.cells import Budget, SheetContent, TableCell, table
 from docmill.reading.formats.cells import blocks as sheet_blocks
 from docmill.reading.formats.package import (
@@ -35,17 +34,15 @@ MOST_REPEATED = 1000
 """Times that the same cell or row is taken. Programs fill whole sheets by repeating empty ones."""
 
 
-def read(path: Path, options: ReadingOptions) -> list[Block]:
+def read(path: Path) -> list[Block]:
     """Read headers, the text with its tables, notes and boxes in order, footers; or the slides."""
-    del options
     with Package.opened(path) as package:
         content = _content(package)
         return _Reader(package, content, package.optional("styles.xml")).blocks()
 
 
-def read_sheets(path: Path, options: ReadingOptions) -> list[Block]:
+def read_sheets(path: Path) -> list[Block]:
     """Read every sheet, hidden ones too, with the texts that its program showed last."""
-    del options
     with Package.opened(path) as package:
         budget = Budget()
         album = Album()

@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 
 from docmill.errors import CorruptError
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.cells import TableCell, table
 from docmill.reading.formats.package import (
     Element,
@@ -29,9 +28,8 @@ SPAN_DIGITS = 3
 DAMAGED_SLIDE = "slide {number} is damaged and was not read; open the file in PowerPoint and save it again"
 
 
-def read(path: Path, options: ReadingOptions) -> list[Block]:
+def read(path: Path) -> list[Block]:
     """Read the slides in order, hidden ones too, each on pages of its own with its notes below."""
-    del options
     with Package.opened(path) as package:
         main = package.main_part("ppt/presentation.xml")
         relations = package.relations(main)

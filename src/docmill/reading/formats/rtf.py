@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from docmill.errors import CorruptError
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.pictures import Album, Size
 from docmill.reading.layout.typeset import Block, PageBreak, Paragraph, TableBlock
 
@@ -145,9 +144,8 @@ class _Picture:
         )
 
 
-def read(path: Path, options: ReadingOptions) -> list[Block]:
+def read(path: Path) -> list[Block]:
     """Read headers, the text with its tables, footers."""
-    del options
     return blocks(path.read_bytes())
 
 

@@ -1,4 +1,4 @@
-"""Files of text: plain text, tables saved as delimited text (CSV, TSV), and Markdown.
+"""Files of text: plain text, tables saved as delimited text (CSV, TSV), e-invoices in XML, and Markdown.
 
 Markdown is CommonMark with the tables and the strikethrough of GitHub, read as a program shows it.
 """
@@ -6,12 +6,15 @@ Markdown is CommonMark with the tables and the strikethrough of GitHub, read as 
 import csv
 import html as entities
 import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docmill.errors import CorruptError
 from docmill.reading.files import file_types
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import html
+from docmill.reading.formats.package import Element, local, parse_xml
 from docmill.reading.formats.pictures import Album
 from docmill.reading.layout.typeset import (
     Block,
@@ -22,7 +25,9 @@ from docmill.reading.layout.typeset import (
     TableBlock,
     beside_text,
 )
+from docmill.reading.pdf import attachments
 from docmill.reading.text import encodings
+from docmill.schemas.einvoice_kinds import ENVELOPE, ROOTS
 
 if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
@@ -32,6 +37,15 @@ LONGEST_CELL = 1_000_000
 NAMED = re.compile(r"\Asep=(.)\n", re.IGNORECASE)
 """First line of a table that states its delimiter, as Excel reads it."""
 REST = "the table has more than {count:,} rows, and the rest was not read; split it to have all of it"
+LARGE_GROUP = 12
+"""A group of an e-invoice with more values than this has headings for the groups within it."""
+WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Borders of the words in an element's name."""
+DAY = re.compile(r"(\d{4})(\d\d)(\d\d)")
+CALENDAR = "102"
+"""UN/CEFACT 2379: year, month and day without marks."""
+UNITS = ("currencyID", "unitCode")
+"""Attributes without which a number says little."""
 DEEPEST = 60
 """Lists and quotations inside each other. The parser leaves out deeper ones; such a file is read as text."""
 LONGEST_MARKDOWN = 500_000
@@ -51,9 +65,8 @@ INDENTATION = re.compile(r"[ \t]*")
 csv.field_size_limit(LONGEST_CELL)
 
 
-def read(path: Path, options: ReadingOptions) -> list[Block]:
+def read(path: Path) -> list[Block]:
     """Read lines as they are; a form feed starts a new page. Nothing for a text of spaces."""
-    del options
     return _plain_blocks(encodings.decode(path.read_bytes()))
 
 
@@ -64,9 +77,8 @@ def _plain_blocks(text: str) -> list[Block]:
     return [block for page in pages if page.strip() for block in (Paragraph(page, is_set=True), PageBreak())]
 
 
-def read_table(path: Path, options: ReadingOptions) -> list[Block]:
+def read_table(path: Path) -> list[Block]:
     """Read one table, whose first row names the columns; plain text if the content is no table."""
-    del options
     content = encodings.decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
     named = NAMED.match(content)
     if named:
@@ -90,14 +102,68 @@ def read_table(path: Path, options: ReadingOptions) -> list[Block]:
     return [TableBlock(rows, 1)]
 
 
-def read_markdown(path: Path, options: ReadingOptions) -> list[Block]:
+def read_xml(path: Path) -> list[Block]:
+    """Read an e-invoice: names in words, groups under headings; any other or broken XML as plain text."""
+    content = path.read_bytes()
+    if len(content) > attachments.MAX_BYTES or attachments.root(content) not in ROOTS:
+        return read(path)
+    try:
+        root = parse_xml(content.lstrip(b"\xef\xbb\xbf \t\r\n"))
+    except (CorruptError, LookupError):
+        return read(path)
+    if root.getroottree().docinfo.internalDTD is not None:  # no e-invoice may declare one
+        return read(path)
+    if root.tag == ENVELOPE:
+        root = next(element for element in root.iter() if element.tag in ROOTS)
+    return [HeadingBlock(_name_in_words(root)), *_group_blocks(root, 2)]
+
+
+def _group_blocks(element: Element, level: int) -> Iterator[Block]:
+    """Blocks for the element's content: its own values first, as its schemas have it, then its groups."""
+    rows: list[tuple[str, str]] = []
+    counts = Counter(child.tag for child in element)
+    seen: Counter[object] = Counter()
+    for child in element:
+        seen[child.tag] += 1
+        if not len(child):
+            rows.append((_name_in_words(child), _value(child)))
+            continue
+        if rows:
+            yield TableBlock(rows)
+            rows = []
+        number = f" {seen[child.tag]}" if counts[child.tag] > 1 else ""
+        yield HeadingBlock(_name_in_words(child) + number, level)
+        leaves = [leaf for leaf in child.iter() if not len(leaf)]
+        if len(leaves) > LARGE_GROUP:
+            yield from _group_blocks(child, level + 1)
+            continue
+        values: list[tuple[str, str]] = []
+        for leaf in leaves:
+            owner = leaf.getparent()
+            prefix = "" if owner is None or owner is child else f"{_name_in_words(owner)}: "
+            values.append((prefix + _name_in_words(leaf), _value(leaf)))
+        yield TableBlock(values)
+    if rows:
+        yield TableBlock(rows)
+
+
+def _name_in_words(element: Element) -> str:
+    """The local name in words: `CityName` is "City name", `EndpointID` "Endpoint ID"."""
+    first, *rest = WORDS.split(local(element))
+    words = [first[:1].upper() + first[1:], *(word if word.isupper() else word.lower() for word in rest)]
+    return " ".join(words)
+
+
+def _value(leaf: Element) -> str:
+    value = (leaf.text or "").strip()
+    if leaf.get("format") == CALENDAR:
+        value = DAY.sub(r"\1-\2-\3", value)
+    return " ".join([value, *(str(leaf.get(name)) for name in UNITS if leaf.get(name))]).strip()
+
+
+def read_markdown(path: Path) -> list[Block]:
     """Read headings, tables, fenced code, the rest as text with its line ends; pictures after each."""
-    del options
-    return markdown_blocks(encodings.decode(path.read_bytes()))
-
-
-def markdown_blocks(source: str) -> list[Block]:
-    """See `read_markdown`."""
+    source = encodings.decode(path.read_bytes())
     if len(ENCLOSED.sub("", source)) > LONGEST_MARKDOWN:
         return _plain_blocks(source)
     from markdown_it import MarkdownIt  # noqa: PLC0415 - takes a tenth of a second, and few files are Markdown

@@ -18,7 +18,6 @@ from xlrd.sheet import Cell
 from xlrd.sheet import Sheet as Worksheet
 
 from docmill.errors import CorruptError, EncryptedError
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.files.passwords import LOCKED
 from docmill.reading.formats import number_format
 from docmill.reading.formats.cells import Budget, SheetContent, blocks
@@ -110,8 +109,11 @@ def _drawings(data: bytes) -> _Drawings:
         elif kind == _EOF:
             depth -= 1
         elif kind == _SHEET:
-            position, name = _bound_sheet(data[begin + _RECORD.size : at])
-            drawings.names[position] = name
+            record = data[begin + _RECORD.size : at]
+            (position,) = struct.unpack_from("<L", record)
+            is_marked = len(record) != 7 + record[6]  # the encoding; old workbooks do not mark it
+            codec = "utf-16-le" if is_marked and record[7] & 1 else "latin-1"
+            drawings.names[position] = record[7 + is_marked :].decode(codec, "replace")
         elif kind == _GROUP:
             buffer = drawings.group
         elif kind == _DRAWING:
@@ -122,15 +124,6 @@ def _drawings(data: bytes) -> _Drawings:
         if buffer is not None:
             buffer += data[begin + _RECORD.size : at]
     return drawings
-
-
-def _bound_sheet(record: bytes) -> tuple[int, str]:
-    """Start and name of a sheet; in old workbooks a name has no mark of its encoding."""
-    (position,) = struct.unpack_from("<L", record)
-    count = record[6]
-    if len(record) == 7 + count:
-        return position, record[7:].decode("latin-1")
-    return position, record[8:].decode("utf-16-le" if record[7] & 1 else "latin-1", "replace")
 
 
 def _parts(data: bytes, depth: int) -> Iterator[tuple[int, int, bytes]]:
@@ -205,9 +198,8 @@ DAMAGED = (
 """Errors that xlrd raises on malformed files."""
 
 
-def read(path: Path, options: ReadingOptions) -> list[Block]:
+def read(path: Path) -> list[Block]:
     """Read every sheet, hidden ones too, with numbers and dates as Excel shows them."""
-    del options
     try:
         book = xlrd.open_workbook(
             file_contents=path.read_bytes(), formatting_info=True, ragged_rows=True, logfile=io.StringIO()

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from docmill.errors import CorruptError
-from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import number_format
 from docmill.reading.formats.cells import Budget, SheetContent, blocks
 from docmill.reading.formats.number_format import BUILT_IN, GENERAL
@@ -42,9 +41,8 @@ class _Formatting(NamedTuple):
     from_1904: bool
 
 
-def read(path: Path, options: ReadingOptions) -> list[Block]:
+def read(path: Path) -> list[Block]:
     """Read every sheet, hidden ones too, with numbers and dates as Excel shows them."""
-    del options
     with Package.opened(path) as package:
         main = package.main_part("xl/workbook.xml")
         root = package.xml(main)
@@ -94,7 +92,16 @@ def _sheet(package: Package, part: str, name: str, formatting: _Formatting, budg
     try:
         for element in package.elements(part, "row", "mergeCell"):
             if local(element) == "row":
-                _fill(sheet, element, formatting, budget)
+                above = max(sheet.rows, default=0)
+                row = whole_number(attribute(element, "r"), above + 1, max_digits=MAX_DIGITS)
+                column = 0
+                for cell in element:
+                    reference = REFERENCE.fullmatch(attribute(cell, "r") or "")
+                    column = _column(reference[1]) if reference else column + 1
+                    text = _cell_text(cell, formatting)
+                    if text and not budget.spend():
+                        break
+                    sheet.put(row, column, text)
             elif len(sheet.merged) < MOST_MERGED:
                 ends = [REFERENCE.fullmatch(end) for end in (attribute(element, "ref") or "").split(":")]
                 if len(ends) == 2 and ends[0] and ends[1]:  # noqa: PLR2004 - first and last
@@ -127,18 +134,6 @@ def _add_drawings(sheet: SheetContent, package: Package, part: str, album: Album
             )
             size = next((size for size in extents if size.width_pt and size.height_pt), Size())
             sheet.pictures += album.blocks(partial(package.picture, picture), size)
-
-
-def _fill(sheet: SheetContent, row: Element, formatting: _Formatting, budget: Budget) -> None:
-    at_row = whole_number(attribute(row, "r"), max(sheet.rows, default=0) + 1, max_digits=MAX_DIGITS)
-    column = 0
-    for cell in row:
-        reference = REFERENCE.fullmatch(attribute(cell, "r") or "")
-        column = _column(reference[1]) if reference else column + 1
-        text = _cell_text(cell, formatting)
-        if text and not budget.spend():
-            return
-        sheet.put(at_row, column, text)
 
 
 def _cell_text(cell: Element, formatting: _Formatting) -> str:

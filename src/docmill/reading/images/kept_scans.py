@@ -78,11 +78,12 @@ def bind_scans(pages: Sequence[PageScan], name: str) -> bytes:
     return out.getvalue()
 
 
-_CATALOGUE, _PAGES, _INFO, _OUTLINE, _FIRST = 1, 2, 3, 4, 5
-"""Numbers of PDF objects: these four, then four for each page."""
+_PAGES, _OUTLINE, _FIRST = 2, 4, 5
+"""Numbers of PDF objects: catalogue, pages, title and outline, then four for each page."""
 
 
 def _objects(pages: Sequence[PageScan], name: str) -> Iterator[bytes]:
+    """The objects in order: each page, its drawing commands, its picture, and its line in the outline."""
     numbers = [page.number for page, _ in pages]
     last = _FIRST + 4 * (len(pages) - 1)
     labels = b"".join(b"%d<</S/D/St %d>>" % (index, number) for index, number in enumerate(numbers))
@@ -92,35 +93,29 @@ def _objects(pages: Sequence[PageScan], name: str) -> Iterator[bytes]:
     )
     kids = b" ".join(b"%d 0 R" % (_FIRST + 4 * index) for index in range(len(pages)))
     yield b"<</Type/Pages/Count %d/Kids[%b]>>" % (len(pages), kids)
-    yield b"<</Title%b>>" % _text(
-        f"{name[:MOST_TITLE]}: {format_page_numbers(numbers)} as preprocessed for reading"
-    )
+    title = f"{name[:MOST_TITLE]}: {format_page_numbers(numbers)} as preprocessed for reading"
+    yield b"<</Title%b>>" % _text(title)
     yield b"<</Type/Outlines/Count %d/First %d 0 R/Last %d 0 R>>" % (len(pages), _FIRST + 3, last + 3)
-    for index, (page, scan) in enumerate(pages):
-        yield from _page(page, scan, _FIRST + 4 * index, is_first=not index, is_last=index == len(pages) - 1)
-
-
-def _page(page: Page, scan: KeptScan, at: int, *, is_first: bool, is_last: bool) -> Iterator[bytes]:
-    """The page, its drawing commands, its picture, and its line in the outline. at: the first's number."""
-    scale = max(page.width_pt, page.height_pt) / max(scan.width_px, scan.height_px)
-    size = b"%.2f %.2f" % (scan.width_px * scale, scan.height_px * scale)
-    drawing = b"q %.2f 0 0 %.2f 0 0 cm /P Do Q" % (scan.width_px * scale, scan.height_px * scale)
-    yield (
-        b"<</Type/Page/Parent %d 0 R/MediaBox[0 0 %b]/Contents %d 0 R/Resources<</XObject<</P %d 0 R>>>>>>"
-        % (_PAGES, size, at + 1, at + 2)
-    )
-    yield b"<</Length %d>>\nstream\n%b\nendstream" % (len(drawing), drawing)
-    yield (
-        b"<</Type/XObject/Subtype/Image/Width %d/Height %d/ColorSpace/DeviceGray/BitsPerComponent 8"
-        b"/Filter/DCTDecode/Length %d>>\nstream\n%b\nendstream"
-        % (scan.width_px, scan.height_px, len(scan.jpeg), scan.jpeg)
-    )
-    before = b"" if is_first else b"/Prev %d 0 R" % (at - 1)
-    after = b"" if is_last else b"/Next %d 0 R" % (at + 7)
-    yield (
-        b"<</Title%b/Parent %d 0 R/Dest[%d 0 R/Fit]%b%b>>"
-        % (_text(f"Page {page.number}"), _OUTLINE, at, before, after)
-    )
+    for at, (page, scan) in zip(range(_FIRST, last + 1, 4), pages, strict=True):
+        scale = max(page.width_pt, page.height_pt) / max(scan.width_px, scan.height_px)
+        size = scan.width_px * scale, scan.height_px * scale
+        drawing = b"q %.2f 0 0 %.2f 0 0 cm /P Do Q" % size
+        yield (
+            b"<</Type/Page/Parent %d 0 R/MediaBox[0 0 %.2f %.2f]/Contents %d 0 R"
+            b"/Resources<</XObject<</P %d 0 R>>>>>>" % (_PAGES, *size, at + 1, at + 2)
+        )
+        yield b"<</Length %d>>\nstream\n%b\nendstream" % (len(drawing), drawing)
+        yield (
+            b"<</Type/XObject/Subtype/Image/Width %d/Height %d/ColorSpace/DeviceGray/BitsPerComponent 8"
+            b"/Filter/DCTDecode/Length %d>>\nstream\n%b\nendstream"
+            % (scan.width_px, scan.height_px, len(scan.jpeg), scan.jpeg)
+        )
+        before = b"/Prev %d 0 R" % (at - 1) if at > _FIRST else b""
+        after = b"/Next %d 0 R" % (at + 7) if at < last else b""
+        yield (
+            b"<</Title%b/Parent %d 0 R/Dest[%d 0 R/Fit]%b%b>>"
+            % (_text(f"Page {page.number}"), _OUTLINE, at, before, after)
+        )
 
 
 def _text(text: str) -> bytes:

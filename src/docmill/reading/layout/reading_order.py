@@ -286,13 +286,6 @@ class _Row:
                 return False
         return True
 
-    def add(self, member: int, span: tuple[float, float], centre: float, height: float) -> None:
-        count = len(self.members)
-        self.centre = (self.centre * count + centre) / (count + 1)
-        self.height = min(self.height, height)
-        self.members.append(member)
-        self.spans.append(span)
-
 
 def group_rows(boxes: NDArray[np.float32]) -> list[list[int]]:
     """Indices of pieces row by row, top to bottom, each row from left to right.
@@ -319,7 +312,11 @@ def group_rows(boxes: NDArray[np.float32]) -> list[list[int]]:
         if nearest is None:
             rows.append(_Row(centre, height, [piece], [(x0, x1)]))
         else:
-            nearest.add(piece, (x0, x1), centre, height)
+            count = len(nearest.members)
+            nearest.centre = (nearest.centre * count + centre) / (count + 1)
+            nearest.height = min(nearest.height, height)
+            nearest.members.append(piece)
+            nearest.spans.append((x0, x1))
     rows.sort(key=lambda row: row.centre)
     lefts: list[float] = boxes[:, 0].tolist()
     return [sorted(row.members, key=lefts.__getitem__) for row in rows]

@@ -1,7 +1,7 @@
-"""Detection of tables without rules: rows whose cells keep their columns, and an amount in each row.
+"""Detection of tables: by ruling lines, or by rows whose cells keep their columns, with an amount in each.
 
-No rules on the paper are needed. Precision goes before recall: a letter, a list of fields or an address has
-no table, so that a table needs three columns, one of them of numbers, over at least two rows.
+Precision goes before recall: a letter, a list of fields or an address has no table, so that without lines a
+table needs three columns, one of them of numbers, over at least two rows.
 """
 
 import re
@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from docmill.model.document import Box, Cell, Page, Table, Words
-from docmill.reading.layout import ruled_tables
-from docmill.reading.layout.ruled_tables import RulingLines
 
 COLUMN_GAP = 1.1
 """Least gap between two cells, in text heights."""
@@ -40,6 +40,22 @@ FORM = 0.25
 """From this share of cells that end in a colon on, rows are a list of fields."""
 MOST_ASIDE = 2
 """Lines in a row that do not keep the columns inside a table, such as the remark on an item."""
+NEAR_PT = 3.0
+"""Distance of lines that count as one, and between a line's end and the line it meets."""
+MOST_LINES = 400
+"""In a direction; more are a drawing."""
+LEAST_GRID = 2
+"""Rows, and columns, of a grid; one column more makes a table of it."""
+FEWEST_CELLS = 2 * LEAST_GRID + 1
+"""With words, of a table with lines."""
+FILLED_PLACES = 0.4
+"""Share of a grid's places that have words."""
+MOST_WORDS_IN_CELL = 30
+"""On average; more are text in frames."""
+STACKED = 3
+"""If this many cells of a ruled row have this many lines, the lines are rows that nobody drew."""
+RulingLines = NDArray[np.float64]
+"""Ruling lines, shape (n, 3): position, beginning, end; in points from the upper left."""
 _NUMBER = re.compile(
     r"^[-+(\u2212]?\s*(?:[A-Z]{1,3}\s?|[€$£¥₹]\s?)?[-+\u2212]?\d[\d.,'\u2019\s]*[)%-]?\s?(?:[A-Za-z%€$£¥]{1,3}\.?)?[)*]?$"
 )
@@ -102,34 +118,26 @@ class _Columns:
         return range(bisect_right(self.rights, piece.x0), bisect_left(self.lefts, piece.x1))
 
     def with_line(self, line: _Line, number: int) -> "_Columns | None":
-        """Columns widened by a line's cells, each in a column of its own; None if they do not fit."""
+        """Columns widened by a line's cells, each in a column of its own; None if they do not fit.
+
+        A piece that stands in several columns makes them one, unless two cells of a line would share it.
+        """
         columns = _Columns(self.lefts.copy(), self.rights.copy(), self.users.copy())
         in_columns = 0  # cells that stand in columns of lines before
         for piece in line.pieces:
-            users = columns.widen(piece, 1 << number)
-            if not users:
-                return None
-            in_columns += users != 1 << number
+            hits, x0, x1, users = columns.hits(piece), piece.x0, piece.x1, 1 << number
+            if hits:
+                x0, x1 = min(x0, columns.lefts[hits[0]]), max(x1, columns.rights[hits[-1]])
+                in_columns += 1
+            for others in columns.users[hits.start : hits.stop]:
+                if users & others:
+                    return None
+                users |= others
+            columns.lefts[hits.start : hits.stop] = [x0]
+            columns.rights[hits.start : hits.stop] = [x1]
+            columns.users[hits.start : hits.stop] = [users]
         enough = CORE - 1 if line.is_core else min(1, number)
         return columns if not number or in_columns >= enough else None
-
-    def widen(self, piece: _Piece, users: int) -> int:
-        """Widen a column by a piece and return its users; 0 if two cells of a line would share it.
-
-        Two of this line or of an earlier one; a piece that stands in several columns makes them one.
-        """
-        hits = self.hits(piece)
-        x0, x1 = piece.x0, piece.x1
-        if hits:
-            x0, x1 = min(x0, self.lefts[hits[0]]), max(x1, self.rights[hits[-1]])
-            for others in self.users[hits.start : hits.stop]:
-                if users & others:
-                    return 0
-                users |= others
-        self.lefts[hits.start : hits.stop] = [x0]
-        self.rights[hits.start : hits.stop] = [x1]
-        self.users[hits.start : hits.stop] = [users]
-        return users
 
 
 def add_tables(page: Page, rulings: Callable[[], tuple[RulingLines, RulingLines]] | None = None) -> Page:
@@ -143,7 +151,7 @@ def add_tables(page: Page, rulings: Callable[[], tuple[RulingLines, RulingLines]
     lines = _lines(page.words, *size)
     if sum(line.is_core for line in lines) < LEAST_ROWS:
         return page
-    tables = ruled_tables.find_ruled_tables(page.words, *rulings(), size) if rulings else []
+    tables = find_ruled_tables(page.words, *rulings(), size) if rulings else []
     ruled = [(table.box.y0 * page.height_pt, table.box.y1 * page.height_pt) for table in tables]
     lines = [line for line in lines if not any(y0 < (line.top + line.bottom) / 2 < y1 for y0, y1 in ruled)]
     text_height = float(np.median([line.bottom - line.top for line in lines])) if lines else 0.0
@@ -304,3 +312,142 @@ def _cells(
 def _around(boxes: Sequence[Sequence[float]]) -> Box:
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return Box(min(x0), min(y0), max(x1), max(y1))
+
+
+def find_ruled_tables(
+    words: Words, across: RulingLines, down: RulingLines, size: tuple[float, float]
+) -> list[Table]:
+    """Find the tables that lines `across` and `down` a page of `size` (width, height, in points) make."""
+    across, down = _merged_lines(across), _merged_lines(down)
+    if not LEAST_GRID < len(across) <= MOST_LINES or not LEAST_GRID < len(down) <= MOST_LINES:
+        return []
+    boxes = words.boxes.astype(np.float64) * np.array([*size, *size])
+    middles = np.stack([(boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2], axis=1)
+    tables = [_grid_table(*grid, words, middles, size) for grid in _grids(across, down)]
+    return [table for table in tables if table is not None]
+
+
+def _merged_lines(lines: RulingLines) -> RulingLines:
+    """Merge lines that continue or double each other."""
+    if not len(lines):
+        return lines.reshape(0, 3)
+    merged: list[list[float]] = []
+    for at, start, stop in lines[np.lexsort((lines[:, 1], np.round(lines[:, 0] / NEAR_PT)))].tolist():
+        last = merged[-1] if merged else None
+        is_near = last is not None and abs(last[0] - at) <= NEAR_PT
+        if last is not None and is_near and start <= last[2] + NEAR_PT and stop >= last[1] - NEAR_PT:
+            last[1], last[2] = min(last[1], start), max(last[2], stop)
+        else:
+            merged.append([at, start, stop])
+    return np.array(merged, np.float64)
+
+
+def _grids(across: RulingLines, down: RulingLines) -> list[tuple[RulingLines, RulingLines]]:
+    """Connected groups of lines, each as those across and those down."""
+    meet = (
+        (down[None, :, 0] >= across[:, None, 1] - NEAR_PT)
+        & (down[None, :, 0] <= across[:, None, 2] + NEAR_PT)
+        & (across[:, None, 0] >= down[None, :, 1] - NEAR_PT)
+        & (across[:, None, 0] <= down[None, :, 2] + NEAR_PT)
+    )
+    grids: list[tuple[RulingLines, RulingLines]] = []
+    left = meet.any(axis=1)
+    while left.any():
+        rows = np.zeros(len(across), np.bool_)
+        rows[np.flatnonzero(left)[0]] = True
+        while True:
+            columns = meet[rows].any(axis=0)
+            grown = meet[:, columns].any(axis=1)
+            if (grown == rows).all():
+                break
+            rows = grown
+        left &= ~rows
+        grids.append((across[rows], down[columns]))
+    return grids
+
+
+def _grid_table(
+    across: RulingLines,
+    down: RulingLines,
+    words: Words,
+    middles: NDArray[np.float64],
+    size: tuple[float, float],
+) -> Table | None:
+    """The grid of these lines as a table of the page's words, if it is one. middles: of the words."""
+    ys, xs = _positions(across[:, 0]), _positions(down[:, 0])
+    rows, columns = len(ys) - 1, len(xs) - 1
+    if rows < LEAST_GRID or columns < LEAST_GRID or rows * columns > MOST_LINES * LEAST_GRID:
+        return None
+    row_of = np.searchsorted(ys, middles[:, 1]) - 1
+    column_of = np.searchsorted(xs, middles[:, 0]) - 1
+    inside = (row_of >= 0) & (row_of < rows) & (column_of >= 0) & (column_of < columns)
+    if np.count_nonzero(inside) < FEWEST_CELLS:
+        return None
+    owners = _cell_owners(across, down, ys, xs)
+    indices: dict[tuple[int, int], list[int]] = {}
+    for index in np.flatnonzero(inside).tolist():
+        indices.setdefault(owners[int(row_of[index])][int(column_of[index])], []).append(index)
+    extents: dict[tuple[int, int], tuple[int, int]] = {}
+    for row, line in enumerate(owners):
+        for column, owner in enumerate(line):
+            last = extents.get(owner, owner)
+            extents[owner] = max(last[0], row), max(last[1], column)
+    cells: list[Cell] = []
+    for (row, column), (last_row, last_column) in sorted(extents.items()):
+        box = _page_box((xs[column], ys[row], xs[last_column + 1], ys[last_row + 1]), size)
+        spans = last_row - row + 1, last_column - column + 1
+        cells.append(Cell(row, column, *spans, box, tuple(indices.get((row, column), ()))))
+    if not _is_filled_table(cells, words):
+        return None
+    return Table(_page_box((xs[0], ys[0], xs[-1], ys[-1]), size), rows, columns, tuple(cells))
+
+
+def _cell_owners(
+    across: RulingLines, down: RulingLines, ys: Sequence[float], xs: Sequence[float]
+) -> list[list[tuple[int, int]]]:
+    """For each place the row and column in which its cell begins: without a line between, cells are one."""
+    rows, columns = len(ys) - 1, len(xs) - 1
+    has_left, has_above = _has_line(down, xs, ys), _has_line(across, ys, xs)
+    owners = [[(row, column) for column in range(columns)] for row in range(rows)]
+    for row in range(rows):
+        for column in range(columns):
+            if column and not has_left[column][row]:
+                owners[row][column] = owners[row][column - 1]
+            elif row and not has_above[row][column]:
+                owners[row][column] = owners[row - 1][column]
+    return owners
+
+
+def _page_box(edges_pt: tuple[float, float, float, float], size: tuple[float, float]) -> Box:
+    """The edges as fractions of the page."""
+    return Box(*(min(1.0, max(0.0, edge / side)) for edge, side in zip(edges_pt, size * 2, strict=True)))
+
+
+def _has_line(lines: RulingLines, places: Sequence[float], edges: Sequence[float]) -> list[list[bool]]:
+    """For each place and each two neighbouring edges, True if a line at the place runs between the edges."""
+    middles = (np.array(edges[:-1]) + np.array(edges[1:])) / 2
+    at = np.abs(lines[:, 0] - np.array(places)[:, None]) <= NEAR_PT
+    between = (lines[:, 1, None] <= middles) & (lines[:, 2, None] >= middles)
+    return (at @ between).tolist()
+
+
+def _positions(lines: NDArray[np.float64]) -> list[float]:
+    """Distinct positions of lines; those close to each other count once."""
+    ordered: list[float] = np.sort(lines).tolist()
+    return [ordered[0], *(place for last, place in pairwise(ordered) if place - last > NEAR_PT)]
+
+
+def _is_filled_table(cells: Sequence[Cell], words: Words) -> bool:
+    """True if cells are a table's, not frames around text, nor rows of which only the columns are drawn."""
+    full = [cell for cell in cells if cell.words]
+    word_count = sum(len(cell.words) for cell in full)
+    if len(full) < max(FEWEST_CELLS, FILLED_PLACES * len(cells)) or word_count > MOST_WORDS_IN_CELL * len(
+        full
+    ):
+        return False
+    if len({cell.row for cell in full}) < LEAST_GRID or len({cell.column for cell in full}) <= LEAST_GRID:
+        return False
+    stacked = Counter(
+        cell.row for cell in full if len(set(words.lines[list(cell.words)].tolist())) >= STACKED
+    )
+    return max(stacked.values(), default=0) < STACKED

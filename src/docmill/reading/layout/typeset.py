@@ -16,6 +16,7 @@ from docmill.reading.layout.typesetter import (
     SetFigure,
     Typesetter,
     WordInLine,
+    cap_widths,
     fit_columns,
     text_width,
     wrap_line,
@@ -139,14 +140,10 @@ def _page_width(section: Sequence[tuple[Block, Widths | None]]) -> int:
             if usual <= LANDSCAPE:  # longer lines are paragraphs, to be wrapped
                 needed = max(needed, usual)
         elif widths is not None:
-            needed = max(needed, sum(_wishes(*widths)) + COLUMN_GAP * (len(widths[0]) - 1))
+            needed = max(needed, sum(cap_widths(*widths, WISHED_CELL)) + COLUMN_GAP * (len(widths[0]) - 1))
     if needed <= PORTRAIT:
         return PORTRAIT
     return LANDSCAPE if needed <= LANDSCAPE else min(needed, WIDEST)
-
-
-def _wishes(natural: Sequence[int], least: Sequence[int]) -> list[int]:
-    return [max(min(wish, WISHED_CELL), floor) for wish, floor in zip(natural, least, strict=True)]
 
 
 def _set(typesetter: Typesetter, block: Block, widths: Widths | None) -> None:
@@ -164,7 +161,7 @@ def _set(typesetter: Typesetter, block: Block, widths: Widths | None) -> None:
         _set_text(typesetter, block.text, scale=HEADING_SCALES[level - 1])
     elif isinstance(block, TableBlock) and widths is not None:
         natural, least = widths
-        for first, last in _bands(_wishes(natural, least), typesetter.columns):
+        for first, last in _bands(cap_widths(natural, least, WISHED_CELL), typesetter.columns):
             available = typesetter.columns - COLUMN_GAP * (last - first - 1)
             fitted = fit_columns(natural[first:last], least[first:last], available)
             _set_band(typesetter, block, first, fitted)

@@ -89,15 +89,16 @@ def fit_columns(natural: Sequence[int], least: Sequence[int], available: int) ->
     low, high = 1, max(natural)
     while low < high:  # the highest ceiling under which all fit
         middle = (low + high + 1) // 2
-        if sum(_capped(middle, natural, least)) <= available:
+        if sum(cap_widths(natural, least, middle)) <= available:
             low = middle
         else:
             high = middle - 1
-    return _capped(low, natural, least)
+    return cap_widths(natural, least, low)
 
 
-def _capped(ceiling: int, natural: Sequence[int], least: Sequence[int]) -> list[int]:
-    return [max(min(wish, ceiling), floor) for wish, floor in zip(natural, least, strict=True)]
+def cap_widths(natural: Sequence[int], least: Sequence[int], ceiling: int) -> list[int]:
+    """Natural widths of columns, cut at the ceiling where `least` allows it."""
+    return [max(min(width, ceiling), floor) for width, floor in zip(natural, least, strict=True)]
 
 
 A4_PT = (595.0, 842.0)

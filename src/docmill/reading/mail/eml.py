@@ -19,14 +19,7 @@ from docmill.reading.files.file_types import MAIL_IN_BOX
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block
 from docmill.reading.mail import tnef
-from docmill.reading.mail.message import (
-    HeaderPart,
-    MailMessage,
-    MailText,
-    file_name,
-    header,
-    shown_fields,
-)
+from docmill.reading.mail.message import SHOWN, HeaderPart, MailMessage, MailText, file_name, header
 from docmill.reading.text import encodings
 
 ENCRYPTED = "the mail is encrypted ({}); open it in your mail program, save it as a PDF and use that"
@@ -55,9 +48,8 @@ _LONG = 0x80
 _DEEPEST_VALUE = 30
 
 
-def read(path: Path, options: ReadingOptions) -> list[Block]:
+def read(path: Path) -> list[Block]:
     """Read header and body. Raises EncryptedError, CorruptError, TooLargeError."""
-    del options
     return parse_mail(_source(path)).blocks()
 
 
@@ -110,7 +102,8 @@ def parse_mail(source: bytes) -> MailMessage:
         raise CorruptError("the mail is nested too deep to be read; save it as a PDF") from error
     if any(writing.is_encrypted for writing in collector.writings):
         raise EncryptedError(ENCRYPTED.format("PGP"))
-    return MailMessage(shown_fields(message), collector.writings, collector.enclosed, collector.pictures)
+    fields = {name: value for name in SHOWN if (value := header(message, name))}
+    return MailMessage(fields, collector.writings, collector.enclosed, collector.pictures)
 
 
 @dataclass
@@ -127,15 +120,18 @@ class _Collector:
             raise RecursionError
         kind = part.get_content_type()
         children = cast("list[HeaderPart]", part.get_payload()) if part.is_multipart() else []
+        name = file_name(part)
+        # The first text may have a name, a later one with a name is a file.
+        is_body = part.get_content_disposition() != "attachment" and not (name and self.writings)
         if kind.startswith("message/") and children:
             self._add_message(part, kind, children)
         elif children:
             self._add_several(kind, children, depth)
         elif kind in _SEALED:
             self._add_sealed(part, depth)
-        elif kind in _TNEF or file_name(part).lower() == "winmail.dat":
+        elif kind in _TNEF or name.lower() == "winmail.dat":
             self._add_tnef(part)
-        elif self._is_text(part, kind):
+        elif kind in _READABLE and is_body:
             self._add_text(part, kind)
         elif kind in _RICH and within == _ALTERNATIVE:
             self.writings.append(MailText(rich=_bytes(part)))
@@ -181,12 +177,6 @@ class _Collector:
         else:  # the report of a delivery: blocks of header lines
             lines = (_flattened(child).decode("utf-8", "replace") for child in children)
             self.writings.append(MailText("\n".join(lines)))
-
-    def _is_text(self, part: HeaderPart, kind: str) -> bool:
-        """True for a part of the body; the first may have a name, a later one with a name is a file."""
-        if kind not in _READABLE or part.get_content_disposition() == "attachment":
-            return False
-        return not file_name(part) or not self.writings
 
     def _is_decoration(self, part: HeaderPart, kind: str, within: str) -> bool:
         """True for a logo that the body shows in place, or the picture of a signature."""

@@ -160,11 +160,6 @@ def _letters(blocks: Sequence[Block]) -> int:
     return sum(character.isalnum() for character in repr(blocks))  # of a picture its size at most
 
 
-def shown_fields(message: HeaderPart) -> dict[str, str]:
-    """The fields that a person reads, by their names as in `SHOWN`."""
-    return {name: value for name in SHOWN if (value := header(message, name))}
-
-
 def header(message: HeaderPart, name: str) -> str:
     """A field's text on one line, empty if there is none."""
     return _decoded_words(_raw_field(message, name))[:_LONGEST_FIELD]

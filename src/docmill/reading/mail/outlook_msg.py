@@ -46,9 +46,8 @@ def _opened(path: Path) -> Generator["_Store"]:
         raise CorruptError(_DAMAGED) from error
 
 
-def read(path: Path, options: ReadingOptions) -> list[Block]:
+def read(path: Path) -> list[Block]:
     """Read header and body. Raises EncryptedError, CorruptError."""
-    del options
     with _opened(path) as store:
         return _message(store, ()).blocks()
 

@@ -26,9 +26,8 @@ _DAMAGED = "the winmail.dat is damaged; have what it encloses sent again, as a P
 _DEEPEST = 5
 
 
-def read(path: Path, options: ReadingOptions) -> list[Block]:
+def read(path: Path) -> list[Block]:
     """Blocks of a winmail.dat's text. Raises CorruptError."""
-    del options
     return decode_mail(path.read_bytes()).blocks()
 
 
@@ -113,32 +112,24 @@ def _properties(data: bytes, charset: str | None) -> dict[int, mapi.Value]:
             (is_text,) = struct.unpack_from("<L", data, at + 16)
             size = struct.unpack_from("<L", data, at + 20)[0] if is_text else 0
             at += 24 + _padded(size)
-        values, at = _values(data, at, kind)
+        several = 1
+        if kind & _SEVERAL or single in mapi.VARIABLE:
+            (several,) = struct.unpack_from("<L", data, at)
+            at += 4
+        values: list[bytes] = []
+        for _ in range(min(several, _MOST)):
+            size = _SIZES.get(single)
+            if size is None:
+                (size,) = struct.unpack_from("<L", data, at)
+                at += 4
+            values.append(data[at : at + size])
+            at += _padded(size)
         if values and single in mapi.VARIABLE:
             value = mapi.value_of(values[0], single, charset)
             properties[number] = value.rstrip("\0") if isinstance(value, str) else value
         elif values:
             properties[number] = int.from_bytes(values[0], "little")
     return properties
-
-
-def _values(data: bytes, at: int, kind: int) -> tuple[list[bytes], int]:
-    """The values of a property at an index, and the index after them."""
-    single = kind & ~_SEVERAL
-    count = 1
-    if kind & _SEVERAL or single in mapi.VARIABLE:
-        (count,) = struct.unpack_from("<L", data, at)
-        at += 4
-    values: list[bytes] = []
-    for _ in range(min(count, _MOST)):
-        if single in mapi.VARIABLE:
-            (size,) = struct.unpack_from("<L", data, at)
-            at += 4
-        else:
-            size = _SIZES[single]
-        values.append(data[at : at + size])
-        at += _padded(size)
-    return values, at
 
 
 def _padded(size: int) -> int:

@@ -121,7 +121,6 @@ OH_IN_NUMBER = re.compile(
     r"(?<![^\W_])(?=[\d.,:/-]*\d[\d.,:/-]*[\dOo])(?:[\dOo]+[.,:/-]?)*\d[\dOo.,:/-]*(?![^\W_])"
 )
 ZERO_IN_WORD = re.compile(r"(?<=[A-Z])0(?=[A-Z]{2})|(?<=[A-Z]{2})0(?=[A-Z])")
-WORD = re.compile(r"\S+")
 
 
 def correct_spelling(lines: Sequence[LineText]) -> list[str]:
@@ -138,7 +137,9 @@ def correct_spelling(lines: Sequence[LineText]) -> list[str]:
             )
         if not IDEOGRAPHIC.search(text):
             text = text.translate(LATIN)
-        texts.append(WORD.sub(_correct_digits, text))
+        # An O among digits is a zero, and a zero among capitals an O.
+        text = OH_IN_NUMBER.sub(lambda number: number[0].replace("O", "0").replace("o", "0"), text)
+        texts.append(ZERO_IN_WORD.sub("O", text))
     return texts
 
 
@@ -146,9 +147,3 @@ def _without_accent(character: str) -> str:
     """A Latin letter without its accent; any other character as it is."""
     base = unicodedata.normalize("NFD", character)[0]
     return base if base.isascii() else character
-
-
-def _correct_digits(match: re.Match[str]) -> str:
-    """A word in which an O among digits is a zero, and a zero among capitals an O."""
-    word = OH_IN_NUMBER.sub(lambda digits: digits[0].replace("O", "0").replace("o", "0"), match[0])
-    return ZERO_IN_WORD.sub("O", word)

@@ -14,6 +14,7 @@ from docmill.reading.pdf.pdf_file import MALFORMED, PdfDocument
 from docmill.schemas.einvoice_kinds import ATTACHED, ENVELOPE, ROOTS, is_misnamed
 
 XML = "application/xml"
+ENDING = ".xml"
 MAX_BYTES = 10_000_000
 """An invoice of 10,000 lines takes as much."""
 MAX_ATTACHMENTS = 100
@@ -62,7 +63,8 @@ def in_pdf(document: PdfDocument, path: Path, passwords: Sequence[str] = ()) -> 
         with contextlib.suppress(pypdfium2.PdfiumError, *MALFORMED):
             attachment = document.get_attachment(index)
             name = str(attachment.get_name())
-            listed.append((name, bytes(attachment.get_data()) if _is_xml(name) else b""))
+            if name.lower().endswith(ENDING):
+                listed.append((name, bytes(attachment.get_data())))
     if not count:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             has_files = content.find(b"/EmbeddedFile") >= 0  # a file's own dictionary is never compressed
@@ -85,13 +87,10 @@ def _associated(path: Path, passwords: Sequence[str]) -> list[tuple[str, bytes]]
             attachments = [*file.Root.get("/AF", ()), *(note["/FS"] for note in pinned if "/FS" in note)]
             for attachment in attachments[:MAX_ATTACHMENTS]:
                 name = str(attachment.get("/UF", attachment.get("/F", "")))
-                files.append((name, attachment["/EF"]["/F"].read_bytes() if _is_xml(name) else b""))
+                if name.lower().endswith(ENDING):
+                    files.append((name, attachment["/EF"]["/F"].read_bytes()))
             break
     return list(dict.fromkeys(files))
-
-
-def _is_xml(name: str) -> bool:
-    return name.lower().endswith(".xml")
 
 
 def root(content: bytes) -> str | None:

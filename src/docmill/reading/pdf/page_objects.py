@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.reading.layout.ruled_tables import RulingLines
+from docmill.reading.layout.tables import RulingLines
 from docmill.reading.pdf.pdf_file import PdfPage, PdfTextPage, raw, render
 
 Boxes: TypeAlias = NDArray[np.float32]

@@ -58,9 +58,13 @@ def open_document(path: Path, passwords: Sequence[str] = ()) -> Generator[PdfDoc
 
 def _document(path: Path, passwords: Sequence[str]) -> PdfDocument:
     """Open with the first password that fits, trying none first; qpdf repairs what PDFium cannot open."""
+    source: Path | bytes = path
+    with path.open("rb") as file:
+        if b"%PDF" not in file.read(HEADER_WITHIN + 4):  # PDFium insists, then repairs the rest
+            source = b"%PDF-1.4\n" + path.read_bytes()
     for password in (None, *passwords):
         try:
-            return _loaded(path, password)
+            return pdfium.PdfDocument(source, password)
         except pypdfium2.PdfiumError as error:
             code = error.err_code  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
             if code == raw.FPDF_ERR_SECURITY:
@@ -74,15 +78,6 @@ def _document(path: Path, passwords: Sequence[str]) -> PdfDocument:
             except pypdfium2.PdfiumError:
                 raise CorruptError(BEYOND_REPAIR) from error
     raise EncryptedError(NOT_OPENED if passwords else LOCKED)
-
-
-def _loaded(path: Path, password: str | None) -> PdfDocument:
-    with path.open("rb") as file:
-        head = file.read(2 * HEADER_WITHIN)
-    if b"%PDF" in head[: HEADER_WITHIN + 4]:
-        return pdfium.PdfDocument(path, password)
-    content = b"%PDF-1.4\n" + path.read_bytes()  # PDFium insists, then repairs the rest
-    return pdfium.PdfDocument(content, password)
 
 
 def decrypt(path: Path, passwords: Sequence[str]) -> bytes:

@@ -12,7 +12,6 @@ from docmill.reading.pdf.page_objects import (
     SAMPLE,
     Boxes,
     Characters,
-    PagePictures,
     find_garbled,
     find_invisible,
     find_pictures,
@@ -95,7 +94,12 @@ def _printed_layer(text: PdfTextPage, page: PdfPage, number: int, size: NDArray[
         return bare._replace(missing="everything")
     rotation = _rotation(text, page, characters)
     pictures = find_pictures(page)
-    hidden, scanned = _unseen(text, characters, pictures)
+    # Text drawn before the picture that covers it is unseen, too.
+    hidden = find_invisible(text, characters)
+    hidden |= _share_in_pictures(characters.boxes, pictures.boxes[pictures.over_text]) > INSIDE
+    scanned = hidden  # what repeats the text of a picture; the rest is there only for machines to find
+    if hidden.any() and hidden.mean() <= 1 - INSIDE:
+        scanned = hidden & (_share_in_pictures(characters.boxes, pictures.boxes) > INSIDE)
     visible = characters.only(~hidden) if hidden.any() else characters
     upright, sideways = _find_runs(text, visible, size, rotation)
     layer = Layer(number, displayed(size, rotation), rotation, upright, sideways)
@@ -107,21 +111,6 @@ def _printed_layer(text: PdfTextPage, page: PdfPage, number: int, size: NDArray[
     if not len(gaps):
         return layer
     return layer._replace(gaps=turn_boxes(gaps, size, rotation), missing="gaps")
-
-
-def _unseen(
-    text: PdfTextPage, characters: Characters, pictures: PagePictures
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Masks of invisible characters, and of those among them that repeat the text of a picture.
-
-    Text drawn before the picture that covers it is unseen, too. The rest is there for machines to find, and
-    is not part of the page's text.
-    """
-    hidden = find_invisible(text, characters)
-    hidden |= _share_in_pictures(characters.boxes, pictures.boxes[pictures.over_text]) > INSIDE
-    if not hidden.any() or hidden.mean() > 1 - INSIDE:
-        return hidden, hidden
-    return hidden, hidden & (_share_in_pictures(characters.boxes, pictures.boxes) > INSIDE)
 
 
 def _share_in_pictures(boxes: Boxes, pictures: Boxes) -> NDArray[np.float32]:
@@ -171,9 +160,13 @@ def _find_runs(
 
 
 def _printed_words(characters: Characters, boxes: Boxes, sheet: NDArray[np.float32]) -> TextRuns:
-    """The words on a sheet of this size, each once."""
+    """The words on a sheet of this size, each once, without those that stand outside of it."""
     runs = text_runs.runs_of_characters(characters, boxes)
-    return text_runs.without_doubles(text_runs.inside_page(runs, sheet))
+    centres = (runs.boxes[:, :2] + runs.boxes[:, 2:]) / 2
+    is_inside = ((centres >= 0) & (centres <= sheet)).all(axis=1)
+    if not is_inside.all():
+        runs = runs.only(np.flatnonzero(is_inside).tolist())
+    return text_runs.without_doubles(runs)
 
 
 def _in_runs(marks: NDArray[np.bool_]) -> NDArray[np.bool_]:

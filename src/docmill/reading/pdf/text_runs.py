@@ -148,13 +148,6 @@ def is_leftwards(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
     return marks[1:] & marks[:-1]
 
 
-def inside_page(runs: TextRuns, size: NDArray[np.float32]) -> TextRuns:
-    """The runs without words that stand outside the page."""
-    centres = (runs.boxes[:, :2] + runs.boxes[:, 2:]) / 2
-    kept = ((centres >= 0) & (centres <= size)).all(axis=1)
-    return runs if kept.all() else runs.only(np.flatnonzero(kept).tolist())
-
-
 def without_doubles(runs: TextRuns) -> TextRuns:
     """The runs without words that are printed a second time over themselves."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
