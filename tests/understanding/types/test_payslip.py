@@ -214,6 +214,26 @@ def test_pay_that_does_not_add_up_is_shown_to_a_person(
     assert check in failed(document, understand(document).extraction)
 
 
+def test_net_pay_that_leaves_no_room_for_tax_and_contributions_is_shown_to_a_person(typeset: Typeset) -> None:
+    page = PAYSLIP.format(**ENGLISH).replace("2,446.04", "2,900.00").replace(ENGLISH["deductions"], "Pension")
+
+    extraction = understand(typeset(page)).extraction
+
+    assert extraction.data.model_dump()["total_deductions"] is None
+    assert failed(typeset(page), extraction) == ["pay_above_remainder"]
+
+
+def test_amounts_beside_those_of_the_year_so_far_are_shown_to_a_person(typeset: Typeset) -> None:
+    page = PAYSLIP.format(**ENGLISH)
+    for amount, of_the_year in (("2,990.00", "8,970.00"), ("543.96", "1,631.88"), ("2,446.04", "7,338.12")):
+        page = page.replace(f" {amount}", f" {of_the_year}          {amount}")
+
+    extraction = understand(typeset(page)).extraction
+
+    assert extraction.document_type == "payslip"
+    assert "confidence" in failed(typeset(page), extraction)
+
+
 def test_a_negative_net_pay_is_shown_to_a_person(typeset: Typeset) -> None:
     document = typeset(PAYSLIP.format(**ENGLISH))
     extraction = understand(document).extraction
