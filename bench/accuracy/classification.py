@@ -30,8 +30,7 @@ from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.page.titles import title_scores
 from docmill.understanding.types.classifier import SURE, rule_shares
-from docmill.understanding.types.model import FILE, shares
-from docmill.understanding.types.signs import SIGNS, signs
+from docmill.understanding.types.model import FILE, SIGNS, shares, signs
 
 FOLDS = 5
 DRAWS = 400

@@ -16,8 +16,7 @@ from docmill.training.document_types import (
     warmth,
 )
 from docmill.training.generated_pages import made_up
-from docmill.understanding.types.model import shares
-from docmill.understanding.types.signs import SIGNS
+from docmill.understanding.types.model import SIGNS, shares
 
 FOLDS = 3
 

@@ -15,8 +15,7 @@ from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.page.titles import title_scores
-from docmill.understanding.types.model import Kinds, shares
-from docmill.understanding.types.signs import signs
+from docmill.understanding.types.model import Kinds, shares, signs
 
 MADE_UP = 150
 """Pages of each type; three times as many of what is of none."""

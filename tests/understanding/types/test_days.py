@@ -4,7 +4,7 @@ from collections.abc import Callable
 import pytest
 
 from docmill.model.document import Document
-from docmill.understanding.types.days import plausible
+from docmill.understanding.types.summary import plausible_day
 
 Typeset = Callable[..., Document]
 
@@ -26,6 +26,6 @@ Typeset = Callable[..., Document]
 def test_a_day_that_a_document_cannot_have_is_dropped_and_one_the_wrong_way_round_is_turned(
     typeset: Typeset, said: str, page: str, day: str | None
 ) -> None:
-    found = plausible(dt.date.fromisoformat(said), typeset(page or "x"))
+    found = plausible_day(dt.date.fromisoformat(said), typeset(page or "x"))
 
     assert found == (day and dt.date.fromisoformat(day))

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from docmill.schemas.document_types import TRAINED_TYPES
-from docmill.understanding.types.model import Kinds, loads, shipped
-from docmill.understanding.types.signs import SIGNS
+from docmill.understanding.types.model import SIGNS, Kinds, loads, shipped
 
 
 def test_the_shipped_model_is_of_these_signs_small_and_written_the_same_again() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from docmill.understanding.types.tags import chosen, one_line, said
+from docmill.understanding.types.tags import choose_tags, one_line, tags_in
 
 
 @pytest.mark.parametrize(
@@ -24,17 +24,17 @@ from docmill.understanding.types.tags import chosen, one_line, said
 def test_a_tag_is_given_once_and_spelt_as_it_is_in_use(
     suggested: list[object], used: list[str], tags: tuple[str, ...]
 ) -> None:
-    assert chosen(suggested, used) == tags
+    assert choose_tags(suggested, used) == tags
 
 
 def test_only_five_tags_are_given_those_in_use_before_others() -> None:
-    assert chosen("fghij", ["j", "i"]) == ("i", "j", "f", "g", "h")
+    assert choose_tags("fghij", ["j", "i"]) == ("i", "j", "f", "g", "h")
 
 
 def test_a_tag_in_use_is_said_where_all_its_words_stand_together() -> None:
     texts = ["Car insurance for our vans", "Ren\u00e9 & Co."]
 
-    assert said(texts, ["Van", "car insurances", "insurance car", "rene", "art", "-"]) == [
+    assert tags_in(texts, ["Van", "car insurances", "insurance car", "rene", "art", "-"]) == [
         "Van",
         "car insurances",
         "rene",

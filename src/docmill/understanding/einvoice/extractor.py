@@ -16,7 +16,7 @@ from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import Finding
 from docmill.understanding.locate.evidence import located
 from docmill.understanding.page.layout import Layout
-from docmill.understanding.types.tags import chosen, said
+from docmill.understanding.types.tags import choose_tags, tags_in
 
 EMBEDDED = Evidence(page=None, box=None, text=None, match="embedded", confidence=1.0)
 """Evidence of a value found only in the XML. The values of an XML are certain, wherever they are printed."""
@@ -85,7 +85,9 @@ def classify_einvoice(
         title=title,
         summary=" ".join(summary).rstrip(".") + ".",
         document_date=issued,
-        tags=chosen([*said([title], tags_in_use), party, name, issued and str(issued.year)], tags_in_use),
+        tags=choose_tags(
+            [*tags_in([title], tags_in_use), party, name, issued and str(issued.year)], tags_in_use
+        ),
         language=document.language,
         confidence=1.0,
     )

@@ -18,8 +18,8 @@ from docmill.schemas.document_types import DOCUMENT_TYPES
 from docmill.understanding.llm.client import ModelClient, Prompt
 from docmill.understanding.llm.prompts import Pictures, draw_poor_pages, fence, windows
 from docmill.understanding.text.dates import find_dates
-from docmill.understanding.types.days import plausible
-from docmill.understanding.types.tags import chosen, one_line
+from docmill.understanding.types.summary import plausible_day
+from docmill.understanding.types.tags import choose_tags, one_line
 
 log = logging.getLogger(__name__)
 
@@ -142,7 +142,7 @@ class LlmClassifier:
             title=one_line(answer.get("title"), LONGEST_TITLE) or default.title,
             summary=one_line(answer.get("summary"), LONGEST_SUMMARY) or default.summary,
             document_date=_parse_date(answer.get("document_date"), document) or default.document_date,
-            tags=chosen(suggested, tags) or default.tags,
+            tags=choose_tags(suggested, tags) or default.tags,
             language=language,
             confidence=max(SURE, default.confidence) if is_agreed else UNSURE,
         )
@@ -157,4 +157,4 @@ def _parse_date(value: object, document: Document) -> date | None:
     except ValueError:
         dates = find_dates(value)
         day = dates[0].value(day_first=True) if len(dates) == 1 else None
-    return None if day is None else plausible(day, document)
+    return None if day is None else plausible_day(day, document)

@@ -12,9 +12,8 @@ from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Findings, probabilities
 from docmill.understanding.page.titles import TitleScore, title_scores
 from docmill.understanding.receipts.extractor import built_in_findings
-from docmill.understanding.types.model import Kinds, shipped
+from docmill.understanding.types.model import Kinds, is_narrow, shipped, signs
 from docmill.understanding.types.recognition import recognise
-from docmill.understanding.types.signs import is_narrow, signs
 from docmill.understanding.types.summary import MAILS, describe_as_type
 
 SURE = 0.5

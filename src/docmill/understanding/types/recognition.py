@@ -1,12 +1,12 @@
-"""Recognition of the types that the shipped classifier was not trained on, by the words of their files."""
+"""Recognition of document types that the shipped classifier was not trained on, by words in their files."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 from rapidfuzz import fuzz
 
-from docmill.schemas.document_types import DEFINITIONS, DocumentType, TypeDefinition
+from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.understanding.page.layout import Layout, Segment
 from docmill.understanding.page.titles import closed_up, is_title
 from docmill.understanding.text.folding import fold, token_texts
@@ -48,8 +48,7 @@ class _Phrase(NamedTuple):
 
 class _Title(NamedTuple):
     segment: Segment
-    phrase: str
-    is_doubtful: bool
+    phrase: _Phrase
 
 
 def recognise(layout: Layout, document_type: DocumentType, confidence: float) -> Recognition:
@@ -59,64 +58,57 @@ def recognise(layout: Layout, document_type: DocumentType, confidence: float) ->
     too. A larger title of a trained type speaks against both.
     """
     for name, definition in DEFINITIONS.items():
-        if definition.is_trained or (definition.extends and definition.extends != document_type):
+        if definition.is_trained or definition.extends not in ("", document_type):
             continue
         title = _find_title(name, layout)
         if title is None:
             continue
         if definition.extends:
-            found = _refined(name, definition, layout, title)
-        else:
-            found = _standing_alone(name, definition, layout, title)
-        if found is not None:
-            share = confidence if definition.extends else found.confidence
-            return found._replace(confidence=share)
+            return _refine(name, layout, title)._replace(confidence=confidence)
+        lines = [_words(segment.text) for segment in layout.segments if segment.page_index == 0]
+        labelled = sum(
+            any(_begins(words, label) for words in lines for label in labels)
+            for path, labels in _label_phrases(name).items()
+            if path in definition.recognition.fields
+        )
+        if labelled >= definition.recognition.labels and not _is_outdone(name, layout, title):
+            return Recognition(name, min(_MOST, _LEAST + _EACH * labelled))
     return Recognition(document_type, confidence)
 
 
-def _refined(name: DocumentType, definition: TypeDefinition, layout: Layout, title: _Title) -> Recognition:
+def _refine(name: DocumentType, layout: Layout, title: _Title) -> Recognition:
+    """The type that the title names, or the one that it extends; without a confidence."""
+    definition = DEFINITIONS[name]
     words, label = definition.words, definition.label.lower()
     base = DEFINITIONS[definition.extends].label.lower()
-    if _is_outdone(name, layout, title.segment):
-        doubt = f"The document is titled both {base} and {title.phrase!r}: please say of which type it is."
+    phrase = title.phrase.text
+    if _is_outdone(name, layout, title):
+        doubt = f"The document is titled both {base} and {phrase!r}: please say of which type it is."
         return Recognition(definition.extends, 0.0, doubt)
-    if not title.is_doubtful:
+    if not title.phrase.is_doubtful:
         return Recognition(name, 0.0)
     text = f" {' '.join(token_texts(layout.document.text[:_SEARCHED]))} "
-    if any(_stands_in(text, phrase) for phrases in words.contrary.values() for phrase in phrases):
+    if any(_stands_in(text, against) for phrases in words.contrary.values() for against in phrases):
         return Recognition(definition.extends, 0.0)
-    settling = (titles.get(title.phrase, ()) for titles in words.doubtful.values())
-    if any(_stands_in(text, phrase) for phrases in settling for phrase in phrases):
+    settling = (titles.get(phrase, ()) for titles in words.doubtful.values())
+    if any(_stands_in(text, speaking_for) for phrases in settling for speaking_for in phrases):
         return Recognition(name, 0.0)
-    doubt = f"{title.phrase.capitalize()!r} may mean {base} or {label}: please say of which type it is."
+    doubt = f"{phrase.capitalize()!r} may mean {base} or {label}: please say of which type it is."
     return Recognition(definition.extends, 0.0, doubt)
-
-
-def _standing_alone(
-    name: DocumentType, definition: TypeDefinition, layout: Layout, title: _Title
-) -> Recognition | None:
-    labels = len(_labelled_fields(name, definition, layout))
-    if labels < definition.recognition.labels or _is_outdone(name, layout, title.segment):
-        return None
-    return Recognition(name, min(_MOST, _LEAST + _EACH * labels))
 
 
 def _find_title(name: DocumentType, layout: Layout) -> _Title | None:
     """The largest heading that is a title of the type; a sure one before a doubtful one."""
-    found = list(_titles(name, layout))
-    return max(found, key=lambda title: (not title.is_doubtful, title.segment.height), default=None)
-
-
-def _titles(name: DocumentType, layout: Layout) -> Iterator[_Title]:
     large = _LARGE * layout.sheets[0].text_height
+    titles: list[_Title] = []
     for segment in _headings(layout):
         words = _words(segment.text)
-        title = _title_at_start(name, words)
-        if title is not None:
-            phrase, spelt, is_doubtful = title
-            share = sum(map(len, spelt)) / sum(map(len, words))
+        phrase = _title_at_start(name, words)
+        if phrase is not None:
+            share = sum(map(len, phrase.words)) / sum(map(len, words))
             if share >= _MOST_OF_IT or (segment.height >= large and len(words) <= _LONGEST):
-                yield _Title(segment, phrase, is_doubtful)
+                titles.append(_Title(segment, phrase))
+    return max(titles, key=lambda title: (not title.phrase.is_doubtful, title.segment.height), default=None)
 
 
 def _title_at_start(name: DocumentType, words: Sequence[str]) -> _Phrase | None:
@@ -127,29 +119,18 @@ def _title_at_start(name: DocumentType, words: Sequence[str]) -> _Phrase | None:
     return next((phrase for phrase in beginnings if _begins(words, phrase.words)), None)
 
 
-def _headings(layout: Layout) -> Iterator[Segment]:
-    return (one for one in layout.segments if one.page_index == 0 and one.middle < _TOP)
+def _headings(layout: Layout) -> list[Segment]:
+    return [segment for segment in layout.segments if segment.page_index == 0 and segment.middle < _TOP]
 
 
-def _is_outdone(name: DocumentType, layout: Layout, title: Segment) -> bool:
+def _is_outdone(name: DocumentType, layout: Layout, title: _Title) -> bool:
     """True if a larger heading is nothing but the title of a trained type."""
     return any(
-        _AS_LARGE * one.height > title.height
-        and is_title(one.text)
-        and _title_at_start(name, _words(one.text)) is None
-        for one in _headings(layout)
+        _AS_LARGE * heading.height > title.segment.height
+        and is_title(heading.text)
+        and _title_at_start(name, _words(heading.text)) is None
+        for heading in _headings(layout)
     )
-
-
-def _labelled_fields(name: DocumentType, definition: TypeDefinition, layout: Layout) -> set[str]:
-    """The telling fields that have a label on the first page."""
-    segments = [_words(one.text) for one in layout.segments if one.page_index == 0]
-    return {
-        path
-        for path, labels in _label_phrases(name).items()
-        if path in definition.recognition.fields
-        and any(_begins(words, label) for words in segments for label in labels)
-    }
 
 
 @lru_cache(maxsize=20_000)

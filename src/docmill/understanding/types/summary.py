@@ -11,11 +11,12 @@ from docmill.model.result import Classification, Extraction
 from docmill.schemas.document_types import DEFINITIONS, PATH_IN_BRACES, DocumentType, known_type
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.address_features import is_name
+from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.text.dates import find_dates
-from docmill.understanding.types.tags import LONGEST, chosen, one_line, said
+from docmill.understanding.types.tags import LONGEST, choose_tags, one_line, tags_in
 
 MAILS = frozenset({"message/rfc822", "application/vnd.ms-outlook", "application/ms-tnef"})
 DAYS = ("issue_date", "payment_date", "period_end", "delivery_date")
@@ -24,6 +25,8 @@ LONGEST_TITLE = 120
 _SUBJECT, _DATE = "Subject:", "Date:"
 _HEADS = ("From:", "To:", "Cc:", "Bcc:", _DATE, _SUBJECT)
 """The beginnings of the lines that reading sets above the text of a mail."""
+_YEARS = range(1900, 2080)
+"""Papers of an archive may be old; what is older or later is misread or made up."""
 _WITHOUT_EVIDENCE = 1.0
 """Confidence of a value without evidence: it was computed, or is said by who sent the document."""
 _TOP = 0.4
@@ -51,14 +54,14 @@ def describe_as_type(
     texts = [segment.text for segment in layout.segments[:_HEAD_SEGMENTS]]
     texts += [text for text in (party, subject) if text]
     type_name = None if is_other else name_of(document_type)
-    tags = [*said(texts, tags_in_use), party, type_name, str(day.year) if day else None]
+    tags = [*tags_in(texts, tags_in_use), party, type_name, str(day.year) if day else None]
     title = one_line(subject or _heading(layout) or "", LONGEST_TITLE)
     return Classification(
         document_type=document_type,
         title=title if is_other else _title(document_type, findings),
         summary=_summary(document_type, findings),
         document_date=day,
-        tags=chosen(tags, tags_in_use),
+        tags=choose_tags(tags, tags_in_use),
     )
 
 
@@ -93,7 +96,7 @@ def describe(
     tags, party = classification.tags, _counterparty(document_type, findings)
     party_before = one_line((classification.title or "").partition(", ")[2], LONGEST)
     if party is not None and party_before in tags:
-        tags = chosen([party if tag == party_before else tag for tag in tags], tags_in_use)
+        tags = choose_tags([party if tag == party_before else tag for tag in tags], tags_in_use)
     return classification.model_copy(
         update={
             "title": _title(document_type, findings),
@@ -147,11 +150,28 @@ def _date_at_head(candidates: Candidates) -> date | None:
     if sent:
         return sent[0].value(day_first=candidates.conventions.day_first)
     days = {
-        found.value
-        for found in candidates.dates
-        if found.segment.page_index == 0 and found.segment.middle < _TOP
+        candidate.value
+        for candidate in candidates.dates
+        if candidate.segment.page_index == 0 and candidate.segment.middle < _TOP
     }
     return days.pop() if len(days) == 1 else None
+
+
+def plausible_day(day: date, document: Document) -> date | None:
+    """`day` if it can be that of the document; turned round if the pages show day and month that way."""
+    if day.year not in _YEARS:
+        return None
+    try:
+        turned = date(day.year, day.day, day.month)
+    except ValueError:
+        return day
+    dates = [written for of_segment in candidates_of(document).written_dates for written in of_segment]
+    day_first = sum(written.only_day_first or written.order == "day first" for written in dates)
+    month_first = sum(written.only_month_first for written in dates)
+    # Both orders are possible unless the document proves one.
+    orders = [True, False] if day_first == month_first else [day_first > month_first]
+    shown = {written.value(day_first=order) for written in dates for order in orders}
+    return turned if turned in shown and day not in shown else day
 
 
 def _mail_line(document: Document, head: str) -> str | None:

@@ -10,7 +10,7 @@ LONGEST = 40
 _SHORTEST_PLURAL = 4
 
 
-def chosen(suggested: Iterable[object], used: Sequence[str] = ()) -> tuple[str, ...]:
+def choose_tags(suggested: Iterable[object], used: Sequence[str] = ()) -> tuple[str, ...]:
     """Up to five of `suggested`, each once; those of `used` come first, spelt as there.
 
     used: the tags in use, the most used first. Tags are the same whatever their case, accents, signs between
@@ -19,16 +19,16 @@ def chosen(suggested: Iterable[object], used: Sequence[str] = ()) -> tuple[str, 
     spelt: dict[str, str] = {}
     for tag in used:
         spelt.setdefault(_key(tag), tag)
-    found: dict[str, str] = {}
-    for one in suggested:
-        tag = one_line(one, LONGEST)
+    tags: dict[str, str] = {}
+    for value in suggested:
+        tag = one_line(value, LONGEST)
         if tag is not None:
-            found.setdefault(_key(tag), spelt.get(_key(tag), tag))
-    ordered = sorted(found, key=lambda key: key not in spelt)
-    return tuple(found[key] for key in ordered[:MOST])
+            tags.setdefault(_key(tag), spelt.get(_key(tag), tag))
+    ordered = sorted(tags, key=lambda key: key not in spelt)
+    return tuple(tags[key] for key in ordered[:MOST])
 
 
-def said(texts: Iterable[str], used: Sequence[str]) -> list[str]:
+def tags_in(texts: Iterable[str], used: Sequence[str]) -> list[str]:
     """The tags of `used` that occur in one of `texts` word for word, the most used first."""
     padded = [f" {_key(text)} " for text in texts]
     return [tag for tag in used if _key(tag) and any(f" {_key(tag)} " in text for text in padded)]
@@ -38,7 +38,7 @@ def one_line(value: object, longest: int) -> str | None:
     """A text in one line, without what cannot be printed; None for what says nothing."""
     if not isinstance(value, str):
         return None
-    plain = "".join(one if one.isprintable() else " " for one in value)
+    plain = "".join(character if character.isprintable() else " " for character in value)
     return re.sub(r"\s+", " ", plain).strip()[:longest].rstrip() or None
 
 
