@@ -23,7 +23,7 @@ from bench.data.receipts import PATHS, examples, keys
 from bench.data.shared import ROOT, load_scorer
 from docmill.model.corrections import CorrectedValue, Correction
 from docmill.model.paths import leaves
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import StepTaken
 from docmill.schemas.registry import REGISTRY
 from docmill.training.receipts import FOLDS, HeldOut, Prepared, held_out, prepared, shippable, weighed
 from docmill.training.scorers import calibrated

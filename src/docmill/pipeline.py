@@ -17,8 +17,7 @@ from docmill.errors import (
 )
 from docmill.model import codec
 from docmill.model.document import Document
-from docmill.model.result import Classification, Result, Schema
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Classification, Result, Schema, StepTaken
 from docmill.page_journal import JournalOfPages
 from docmill.ports import (
     Converter,
@@ -89,25 +88,18 @@ class PartLimits:
     depth: int = 5
     in_all: int = 5000
 
-    @property
-    def too_deep(self) -> str:
-        """The message about a document that is not unpacked."""
-        return f"it stands {self.depth} deep in other files; unpack it and give what it holds"
-
-    @property
-    def too_many(self) -> str:
-        """The message about a part that is not taken."""
-        return f"more than {self.in_all} files came with one; unpack it and give it by itself"
-
     def check_depth(self, depth: int) -> None:
         """Raise TooLargeError for a document that stands in `depth` others and may not be unpacked."""
         if depth >= self.depth:
-            raise TooLargeError(self.too_deep)
+            raise TooLargeError(
+                f"it stands {self.depth} deep in other files; unpack it and give what it holds"
+            )
 
     def admit(self, files: Sequence[PartFile], *, taken: int) -> list[PartFile]:
         """The parts; those beyond the limit have a problem instead of a file. taken: how many came before."""
         room = max(0, self.in_all - taken)
-        left_out = (replace(file.part, problem=file.part.problem or self.too_many) for file in files[room:])
+        too_many = f"more than {self.in_all} files came with one; unpack it and give it by itself"
+        left_out = (replace(file.part, problem=file.part.problem or too_many) for file in files[room:])
         return [*files[:room], *(PartFile(part, None) for part in left_out)]
 
 

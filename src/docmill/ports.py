@@ -286,3 +286,17 @@ class Observer(Protocol):
     async def record(self, findings: Findings) -> None:
         """This is known now, whatever becomes of the rest. Raises nothing."""
         ...
+
+
+class PageRenderer(Protocol):
+    """Draws pages, outside of the event loop."""
+
+    async def render(
+        self, original: Path, *, page_number: int, width_px: int, rotation: int | None = None
+    ) -> bytes:
+        """Page `page_number` as WebP, `width_px` wide. rotation: `Page.rotation` if it has been read.
+
+        Raises UnsupportedFileTypeError for a type without pictures, ValidationError for a page that does not
+        exist, EncryptedError, CorruptError, TooLargeError, TimeLimitError or CrashedError.
+        """
+        ...

@@ -179,22 +179,23 @@ async def test_a_whole_that_fails_keeps_its_parts(run: Run, monkeypatch: pytest.
 
 
 async def test_files_within_files_within_files_have_an_end(run: Run) -> None:
-    limits = PartLimits(depth=2)
     run.give({"a.zip": {"a.zip": {"a.zip": {"a.zip": "deep"}}}})
 
-    await run(Policy(parts=limits))
+    await run(Policy(parts=PartLimits(depth=2)))
 
     assert set(run.records) == {"a.zip", "a.zip/a.zip", "a.zip/a.zip/a.zip"}
-    assert [part["problem"] for part in run.records["a.zip/a.zip/a.zip"]["parts"]] == [limits.too_deep]
+    assert [part["problem"] for part in run.records["a.zip/a.zip/a.zip"]["parts"]] == [
+        "it stands 2 deep in other files; unpack it and give what it holds"
+    ]
 
 
 async def test_a_file_brings_so_many_others_and_no_more(run: Run) -> None:
-    limits = PartLimits(in_all=4)
     run.give({"a.zip": {"b.zip": {"1": "x", "2": "x", "3": "x"}, "c.pdf": "x"}, "d.zip": {"1": "x"}})
 
-    await run(Policy(concurrency=1, parts=limits))
+    await run(Policy(concurrency=1, parts=PartLimits(in_all=4)))
 
-    assert [part["problem"] for part in run.records["a.zip/b.zip"]["parts"]] == [None, None, limits.too_many]
+    too_many = "more than 4 files came with one; unpack it and give it by itself"
+    assert [part["problem"] for part in run.records["a.zip/b.zip"]["parts"]] == [None, None, too_many]
     assert run.records["d.zip/1"]["status"] == "completed"
 
 

@@ -24,8 +24,7 @@ from docmill.errors import (
     retry_delay_s,
 )
 from docmill.model.document import Document, Usage
-from docmill.model.result import Classification, Extraction, Failure, Result, Schema, Verdict
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Classification, Extraction, Failure, Result, Schema, StepTaken, Verdict
 from docmill.pipeline import Steps
 from docmill.ports import Original, PageJournal, Ref, Understood
 from docmill.resilience import attempts

@@ -12,10 +12,10 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 from playwright.async_api import BrowserContext, Page, async_playwright
 
+from docmill.ports import PageRenderer
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings, Web
 from docmill.web.app import create_app
-from docmill.web.page_images import PageRenderer
 from docmill.web.server import serve
 
 CHROMIUM = shutil.which("chromium")

@@ -8,8 +8,7 @@ from decimal import Decimal
 
 from docmill.errors import ServerError, TransientError
 from docmill.model.document import Document, Usage
-from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, Verdict
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, StepTaken, Verdict
 from docmill.pipeline import Steps
 from docmill.ports import Original, PageJournal, Understood
 from docmill.schemas.types import Invoice

@@ -19,8 +19,7 @@ from docmill.errors import (
     UnauthorizedError,
 )
 from docmill.model.document import Document, Usage
-from docmill.model.result import Evidence, Extraction, Failure, Schema
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Evidence, Extraction, Failure, Schema, StepTaken
 from docmill.ports import Judged, Original
 from docmill.resilience.spending import Meter
 from docmill.schemas.registry import REGISTRY

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from docmill.model.document import Box, Document, Words
-from docmill.model.result import Evidence, Extraction
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Evidence, Extraction, StepTaken
 from docmill.ports import Original
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice

@@ -8,10 +8,10 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 
 from docmill.errors import MisconfiguredError
+from docmill.ports import PageRenderer
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings, Web
 from docmill.web.app import create_app
-from docmill.web.page_images import PageRenderer
 
 
 def client_of(app: FastAPI, host: str = "localhost") -> httpx.AsyncClient:

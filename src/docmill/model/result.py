@@ -1,21 +1,32 @@
 """The result of a document: its type, its values with evidence, the verdict."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from operator import not_
 from typing import Literal
 
 from pydantic import BaseModel, Field, InstanceOf, SerializeAsAny
 
 from docmill.errors import DocmillError, SetupError, TransientError
 from docmill.model.document import Box, Document, Record, Usage
-from docmill.model.steps_taken import StepTaken, sentence
 
 MatchKind = Literal["exact", "normalised", "computed", "embedded", "none"]
 
-
-def _is_empty(text: str) -> bool:
-    return not text
+StepKind = Literal[
+    "read",
+    "confirmed",
+    "cleared",
+    "looked_again",
+    "asked",
+    "failed",
+    "not_asked",
+    "given_up",
+    "not_classified",
+]
+_MODEL_ASKED = frozenset({"asked", "failed", "given_up"})
+_LISTED = 6
+"""Most fields that are named in a sentence."""
 
 
 class Evidence(Record):
@@ -32,7 +43,7 @@ class Evidence(Record):
     text: str | None
     match: MatchKind
     confidence: float
-    reason: str = Field(default="", exclude_if=_is_empty)
+    reason: str = Field(default="", exclude_if=not_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +89,63 @@ class Failure(Record):
     fields: tuple[str, ...] = ()
 
 
+class StepTaken(Record):
+    """One step on the way to an extraction.
+
+    kind: `read` all fields without what came before; `confirmed`, `cleared` fields as people did on earlier
+    documents; `looked_again` at the places of doubted fields; `asked`, `failed`, `not_asked`: a model for
+    doubted fields; `given_up` on models that took too long; `not_classified`: a model that was to tell the
+    type failed. by: who did it, as a person knows them. note: the circumstances. without_model: what is true
+    as long as no later step asks a model. fields: paths it was about. mended: those of them that the gate
+    believed afterwards. is_better: whether its values were taken. is_from_xml: whether it read the embedded
+    XML, whose values are certain.
+    """
+
+    kind: StepKind
+    by: str = ""
+    note: str = ""
+    without_model: str = ""
+    fields: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
+    is_better: bool = False
+    is_from_xml: bool = False
+
+
+def explain_steps(steps: Sequence[StepTaken]) -> str:
+    """Explain the steps of an extraction in a sentence."""
+    is_model_asked = any(step.kind in _MODEL_ASKED for step in steps)
+    explanations: list[str] = []
+    for step in steps:
+        fields = _name_fields(step.fields)
+        values = f"{len(step.fields)} {'value' if len(step.fields) == 1 else 'values'}"
+        if step.mended:
+            outcome = f"{_name_fields(step.mended)} mended"
+        else:
+            is_taken = step.is_better and step.kind == "asked"
+            outcome = "something found, not yet believed" if is_taken else "nothing better"
+        notes = " and ".join(filter(None, (step.note, "" if is_model_asked else step.without_model)))
+        clauses: dict[StepKind, str] = {
+            "read": ": ".join(filter(None, (step.by, notes))),
+            "confirmed": f"{values} as people confirmed before",
+            "cleared": f"{values} left out where people cleared them before",
+            "looked_again": f"looked again at {fields}: {outcome}",
+            "asked": f"asked {step.by} for {fields}: {outcome}",
+            "failed": f"asked {step.by} for {fields}: it failed {step.note}",
+            "not_asked": f"{step.by} not asked: {step.note}",
+            "given_up": f"given up {step.note}",
+            "not_classified": f"no model said what it is: it failed {step.note}",
+        }
+        explanations.append(clauses[step.kind])
+    return "; ".join(filter(None, explanations))
+
+
+def _name_fields(paths: Sequence[str]) -> str:
+    """List fields by the names that people use."""
+    names = [path.replace("[]", "").replace("_", " ").replace(".", " ") for path in paths]
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
+
+
 class Extraction(Record):
     """The fields of a document and where each was read.
 
@@ -101,7 +169,7 @@ class Extraction(Record):
     @property
     def reason(self) -> str:
         """The steps in one sentence, for a person."""
-        return sentence(self.steps)
+        return explain_steps(self.steps)
 
     def with_step(self, step: StepTaken) -> "Extraction":
         """The same after another step."""

@@ -25,32 +25,32 @@ FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
 
 
-async def keep_doing(work: Callable[[], Awaitable[None]], *, what: str) -> None:
-    """Do `work` again and again, for ever; it waits by itself when there is nothing to do.
+async def keep_doing(work: Callable[[], Awaitable[object]], *, what: str, pause_s: float = 0.0) -> None:
+    """Do `work` again and again, for ever, with a pause after each time; without one, it waits by itself.
 
     When it fails, it is tried again after a pause that doubles. That is logged when it begins and when it is
     over, and not each time. what: the work's name in the log.
     """
-    pause_s = 0.0
+    retry_s = 0.0
     while True:
         try:
             await work()
         except Exception as error:
             # Any fault, also one of our own: this is the outermost loop of what repairs the others.
-            if not pause_s:
+            if not retry_s:
                 foreseen = isinstance(error, DocmillError | TimeoutError)
                 log.error(  # noqa: TRY400  with its traceback only if it is a fault of ours
                     "does not work now",
                     extra={"what": what, "reason": type(error).__name__},
                     exc_info=None if foreseen else error,
                 )
-            pause_s = min(2 * pause_s or FIRST_PAUSE_S, LONGEST_PAUSE_S)
+            retry_s = min(2 * retry_s or FIRST_PAUSE_S, LONGEST_PAUSE_S)
         else:
-            if pause_s:
+            if retry_s:
                 log.warning("works again", extra={"what": what})
-            pause_s = 0.0
-        if pause_s:
-            await asyncio.sleep(pause_s)
+            retry_s = 0.0
+        if retry_s or pause_s:
+            await asyncio.sleep(retry_s or pause_s)
 
 
 async def see_through(work: Coroutine[Any, Any, None]) -> None:

@@ -1,7 +1,6 @@
 """The service put together for one process."""
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -26,8 +25,6 @@ from docmill.service.store import sweeps
 from docmill.service.store.database import DEFAULT_TENANT_ID, Database
 from docmill.service.store.migrate import migrate
 from docmill.understanding.gate import RuleGate
-
-log = logging.getLogger(__name__)
 
 INGESTION_QUEUE = "ingestion"
 
@@ -107,16 +104,10 @@ async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
     server = EmbeddedPostgres(settings.folder / "postgres")
     await asyncio.to_thread(server.start)
     stack.push_async_callback(asyncio.to_thread, server.stop)
-    watching = asyncio.create_task(keep_doing(partial(_watch, server), what="embedded database"))
+    revive = partial(asyncio.to_thread, server.revive)
+    watching = asyncio.create_task(keep_doing(revive, what="embedded database", pause_s=_WATCH_S))
     stack.push_async_callback(cancel_and_wait, [watching])
     return server.url()
-
-
-async def _watch(server: EmbeddedPostgres) -> None:
-    """Look once whether our server still runs, then wait a moment."""
-    if await asyncio.to_thread(server.revive):
-        log.error("the embedded database had died and was started again")
-    await asyncio.sleep(_WATCH_S)
 
 
 @dataclass(frozen=True, slots=True)

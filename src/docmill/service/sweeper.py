@@ -55,11 +55,18 @@ async def sweep_for_ever(service: Service, metrics: Metrics | None = None) -> No
 
     metrics: where failed documents are counted.
     """
-    sweeper = Sweeper(service, metrics)
+    sweeper, sweep_s = Sweeper(service, metrics), service.settings.worker.sweep_s
     async with asyncio.TaskGroup() as group:
-        group.create_task(keep_doing(sweeper.watch_neighbours, what="looking for dead workers"))
+        group.create_task(
+            keep_doing(
+                sweeper.relieve_dead_workers,
+                what="looking for dead workers",
+                pause_s=min(_NEIGHBOURS_S, sweep_s),
+            )
+        )
         for rule in sweeper.rules:
-            group.create_task(keep_doing(partial(sweeper.take_turn, rule), what=f"sweeping: {rule.name}"))
+            follow = partial(sweeper.follow, rule)
+            group.create_task(keep_doing(follow, what=f"sweeping: {rule.name}", pause_s=sweep_s))
 
 
 class Sweeper:
@@ -86,11 +93,6 @@ class Sweeper:
             Rule("events", _HOUR_S, self.forget_old_events),
         )
 
-    async def take_turn(self, rule: Rule) -> None:
-        """Follow a rule if it is due, then wait a while."""
-        await self.follow(rule)
-        await asyncio.sleep(self._sweep_s)
-
     async def follow(self, rule: Rule) -> bool:
         """Follow a rule if it is due and no other process is at it; whether that was so.
 
@@ -104,11 +106,6 @@ class Sweeper:
             async with self._database.connection() as conn:
                 await sweeps.note_done(conn, rule.name, again_s=rule.every_s)
         return True
-
-    async def watch_neighbours(self) -> None:
-        """Look once for dead workers of this machine, then wait a moment."""
-        await self.relieve_dead_workers()
-        await asyncio.sleep(min(_NEIGHBOURS_S, self._sweep_s))
 
     async def relieve_dead_workers(self) -> None:
         """Free the ingestions and messages of dead workers of this machine, and remove their folders."""

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from docmill.errors import DocmillError
 from docmill.model.document import Document
-from docmill.model.result import Classification, Extraction, Schema, Verdict
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Classification, Extraction, Schema, StepTaken, Verdict
 from docmill.ports import Original, PageJournal, Understood
 from docmill.schemas.filling import filled
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from docmill.model.codec import loads
 from docmill.model.corrections import Correction, Corrections, LayoutWeights, ReviewedValues
 from docmill.model.document import Document, Usage
-from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, StepTaken
 from docmill.ports import Original, Understood
 from docmill.resilience.concurrency import RESULT_CHARACTERS, off_loop
 from docmill.schemas.filling import filled

@@ -8,8 +8,7 @@ from decimal import Decimal
 
 from docmill.errors import DocumentError, SetupError, TimeLimitError, TransientError
 from docmill.model.document import Document
-from docmill.model.result import Extraction, Schema, Verdict
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Extraction, Schema, StepTaken, Verdict
 from docmill.ports import Gate, Judged, Original
 from docmill.resilience.spending import Meter
 from docmill.resilience.time_limits import inner_limit

@@ -14,8 +14,7 @@ from typing import Protocol
 
 from docmill.model.document import Box, Document, Words, letters_and_digits
 from docmill.model.paths import is_same_value, leaves, set_value, value_at
-from docmill.model.result import Evidence, Extraction, Schema
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Evidence, Extraction, Schema, StepTaken
 from docmill.ports import Original
 from docmill.resilience.spending import Meter
 from docmill.resilience.time_limits import inner_limit

@@ -11,6 +11,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from docmill.ports import PageRenderer
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import NoUnlocker
@@ -22,7 +23,7 @@ from docmill.web import problems
 from docmill.web.api import documents, events, files, operations, reviews
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
-from docmill.web.page_images import PageImages, PageRenderer
+from docmill.web.page_images import PageImages
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import reviews as reviews_page
 from docmill.web.security import LocalRequestsOnly, SecurityHeaders, check_host

@@ -5,9 +5,9 @@ import re
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError, UnsupportedFileTypeError
+from docmill.ports import PageRenderer
 from docmill.reading.files import file_types
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store.documents import DocumentRow
@@ -35,20 +35,6 @@ _UNREADABLE = frozenset(
 )
 _A4_RATIO = 842 / 595
 _UNKNOWN = "application/octet-stream"
-
-
-class PageRenderer(Protocol):
-    """Draws pages, outside of the event loop."""
-
-    async def render(
-        self, original: Path, *, page_number: int, width_px: int, rotation: int | None = None
-    ) -> bytes:
-        """Page `page_number` as WebP, `width_px` wide. rotation: `Page.rotation` if it has been read.
-
-        Raises UnsupportedFileTypeError for a type without pictures, ValidationError for a page that does not
-        exist, EncryptedError, CorruptError, TooLargeError, TimeLimitError or CrashedError.
-        """
-        ...
 
 
 class PageImages:

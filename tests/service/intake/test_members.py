@@ -228,7 +228,9 @@ async def test_files_within_files_have_an_end(put: Put, working: RunWorker, sigh
         found = await sight.at_rest()
 
     assert set(found) == {"a.zip", "1.zip", "2.zip"}
-    assert [part.problem for part in await sight.parts("2.zip")] == [PartLimits(depth=2).too_deep]
+    assert [part.problem for part in await sight.parts("2.zip")] == [
+        "it stands 2 deep in other files; unpack it and give what it holds"
+    ]
     assert found["2.zip"].state == "ready"
 
 
@@ -239,7 +241,8 @@ async def test_an_upload_brings_so_many_files_and_no_more(put: Put, working: Run
         await sight.at_rest()
 
     problems = [part.problem for part in await sight.parts("1.zip")]
-    assert problems == [None] * 5 + [PartLimits(in_all=6).too_many] * 4
+    too_many = "more than 6 files came with one; unpack it and give it by itself"
+    assert problems == [None] * 5 + [too_many] * 4
 
 
 class Circle:

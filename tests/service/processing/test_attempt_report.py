@@ -8,8 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from docmill.errors import CorruptError, ServerError
 from docmill.model.document import Document, Usage
-from docmill.model.result import Classification, Extraction, Failure, Result, Verdict
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Classification, Extraction, Failure, Result, StepTaken, Verdict
 from docmill.schemas.types import Invoice
 from docmill.service.observe.metrics import Metrics
 from docmill.service.processing.attempt_report import AttemptReport, AttemptReports

@@ -8,8 +8,7 @@ from decimal import Decimal
 import pytest
 
 from docmill.model.document import Document
-from docmill.model.result import Evidence, Extraction, Failure, Schema, Verdict
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Evidence, Extraction, Failure, Schema, StepTaken, Verdict
 from docmill.ports import Original
 from docmill.schemas.types import Invoice
 from docmill.service.app import Service

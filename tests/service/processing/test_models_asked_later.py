@@ -9,8 +9,7 @@ import httpx
 
 from docmill.errors import RateLimitedError, ServerError
 from docmill.model.document import Document
-from docmill.model.result import Extraction, Failure
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Extraction, Failure, StepTaken
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
 from docmill.service.app import Service

@@ -9,12 +9,12 @@ import httpx
 import psycopg
 import pytest
 
+from docmill.ports import PageRenderer
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.store import events
 from docmill.service.store.database import new_id
 from docmill.web.app import create_app
-from docmill.web.page_images import PageRenderer
 
 Read = Callable[..., Awaitable[UUID]]
 

@@ -18,7 +18,7 @@ from docmill.demo.layouts.blocks import (
     table_row,
     totals,
 )
-from docmill.demo.layouts.letters import closing, heading, other_side, own_side, vat_line
+from docmill.demo.layouts.letters import closing, heading, own_and_other_side, vat_line
 from docmill.demo.plan import Letter
 
 _ROWS_PER_PAGE = 22
@@ -184,6 +184,7 @@ def poster(paper: Paper, letter: Letter) -> None:
 def typewriter(paper: Paper, letter: Letter) -> None:
     """Courier and rows of signs, as an old accounting program prints it."""
     say, right = letter.wording, 192
+    own, other = own_and_other_side(letter)
     stack(
         paper,
         (18, 22),
@@ -191,12 +192,8 @@ def typewriter(paper: Paper, letter: Letter) -> None:
         size=10,
         face="mono",
     )
-    stack(paper, (18, 46), vat_line(letter, own_side(letter)), size=10, face="mono")
-    lines = [
-        f"{say.label(other_side(letter))}:",
-        *address(letter.recipient),
-        *vat_line(letter, other_side(letter)),
-    ]
+    stack(paper, (18, 46), vat_line(letter, own), size=10, face="mono")
+    lines = [f"{say.label(other)}:", *address(letter.recipient), *vat_line(letter, other)]
     stack(paper, (110, 40), lines, size=10, face="mono")
     paper.text(18, 74, "=" * 82, size=10, face="mono")
     half = -(-len(meta(letter)) // 2)

@@ -16,7 +16,7 @@ from docmill.demo.layouts.blocks import (
     table_row,
     totals,
 )
-from docmill.demo.layouts.letters import heading, vat_line
+from docmill.demo.layouts.letters import heading, own_and_other_side, vat_line
 from docmill.demo.plan import Letter
 
 _GREENBAR = (0.88, 0.95, 0.88)
@@ -29,7 +29,7 @@ def order_grid(paper: Paper, letter: Letter) -> None:
     stack(paper, (left + 20, 18), address(sender) + reach(sender), size=8.5, first_bold=True)
     paper.text(right, 22, heading(letter).upper(), size=22, bold=True, align="right", colour=sender.colour)
     half = (right - left) / 2 - 2
-    own, other = ("buyer", "seller") if letter.kind == "purchase_order" else ("seller", "buyer")
+    own, other = own_and_other_side(letter)
     _panel(paper, (left, 48), half, letter.wording.label(other), address(letter.recipient))
     delivery = vat_line(letter, own) or vat_line(letter, other)
     _panel(paper, (left + half + 4, 48), half, letter.wording.label("ship"), [*address(sender), *delivery])

@@ -43,15 +43,20 @@ def closing(paper: Paper, letter: Letter, x: float, y: float, *, width: float, s
     return y
 
 
+def own_and_other_side(letter: Letter) -> tuple[str, str]:
+    """The fields of the sender and of the recipient: a buyer sends orders, a seller the rest."""
+    return ("buyer", "seller") if letter.kind == "purchase_order" else ("seller", "buyer")
+
+
 def envelope(paper: Paper, letter: Letter) -> None:
     """DIN 5008: logo right, address in the window, references in a block right, three-column footer."""
-    sender = letter.sender
+    sender, (own, other) = letter.sender, own_and_other_side(letter)
     paper.text(190, 22, sender.name, size=13, bold=True, align="right", colour=sender.colour)
     logo(paper, sender, 176, 26, 14)
     back = " \u00b7 ".join(address(sender))
     paper.text(25, 46, back, size=6.8, colour=GREY)
     paper.line(25, 47.2, 25 + text_width(back, size=6.8), 47.2, colour=GREY, width=0.3)
-    stack(paper, (25, 54), address(letter.recipient) + vat_line(letter, other_side(letter)), size=10.5)
+    stack(paper, (25, 54), address(letter.recipient) + vat_line(letter, other), size=10.5)
     pairs(paper, meta(letter), at=(122, 54), width=68, size=9)
     paper.text(25, 104, f"{heading(letter)} {letter.fields.number}", size=14, bold=True)
     y = paragraph(paper, 25, 112, letter.opening, width=165, size=10) + 3
@@ -60,18 +65,8 @@ def envelope(paper: Paper, letter: Letter) -> None:
     closing(paper, letter, 25, y + 6, width=165)
     paper.line(25, 271, 190, 271, colour=sender.colour)
     stack(paper, (25, 275.5), address(sender), size=7, colour=GREY)
-    stack(paper, (82, 275.5), reach(sender) + vat_line(letter, own_side(letter)), size=7, colour=GREY)
+    stack(paper, (82, 275.5), reach(sender) + vat_line(letter, own), size=7, colour=GREY)
     stack(paper, (132, 275.5), [sender.bank, *sender.legal.split(" | ")], size=7, colour=GREY)
-
-
-def other_side(letter: Letter) -> str:
-    """The field of the one written to."""
-    return "seller" if letter.kind == "purchase_order" else "buyer"
-
-
-def own_side(letter: Letter) -> str:
-    """The field of the one who writes: a buyer sends orders, a seller the rest."""
-    return "buyer" if letter.kind == "purchase_order" else "seller"
 
 
 def band(paper: Paper, letter: Letter) -> None:

@@ -194,6 +194,7 @@ class EmbeddedPostgres:
             if not self._is_joined:  # left while we looked: nobody would stop a new server
                 return False
             self._ensure_running()
+        log.error("the embedded database had died and was started again")
         return True
 
     @property

@@ -4,8 +4,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from docmill.model.document import Document
-from docmill.model.result import Extraction, Schema
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Extraction, Schema, StepTaken
 from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.schemas.filling import filled
 from docmill.understanding.constraints.bookings import bookings

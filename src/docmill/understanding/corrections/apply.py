@@ -12,8 +12,7 @@ from rapidfuzz import fuzz
 from docmill.model.corrections import CorrectedValue, Correction, Corrections, LayoutWeights, ReviewedValues
 from docmill.model.document import Box, Document, letters_and_digits
 from docmill.model.paths import is_same_value, leaves
-from docmill.model.result import Evidence, Extraction, Schema
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Evidence, Extraction, Schema, StepTaken
 from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.schemas.filling import ValueWithEvidence, replace_values
 from docmill.schemas.outline import outline

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from docmill.model.document import Document
 from docmill.model.paths import is_same_value, leaves
-from docmill.model.result import Classification, Evidence, Extraction
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Classification, Evidence, Extraction, StepTaken
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.extractor import ruled_findings

@@ -9,8 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from docmill.model.paths import set_value
-from docmill.model.result import Evidence, Extraction, Schema
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Evidence, Extraction, Schema, StepTaken
 from docmill.schemas.filling import filled
 from docmill.understanding.fields.candidates import Candidate
 from docmill.understanding.page.layout import Layout, Span, spans_reading

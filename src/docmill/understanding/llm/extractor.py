@@ -9,8 +9,7 @@ from pydantic import BaseModel
 from docmill.errors import ContextTooLongError, DocmillError, first_of
 from docmill.model.document import Document
 from docmill.model.paths import leaves
-from docmill.model.result import Evidence, Extraction, Schema
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Evidence, Extraction, Schema, StepTaken
 from docmill.ports import Original
 from docmill.resilience.spending import Meter
 from docmill.schemas.filling import filled

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.model.document import Document, letters_and_digits
-from docmill.model.result import Extraction, Schema
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Extraction, Schema, StepTaken
 from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.understanding.constraints.extractor import STEP as RULES_STEP
 from docmill.understanding.constraints.extractor import (

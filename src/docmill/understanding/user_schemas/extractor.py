@@ -16,8 +16,7 @@ import numpy as np
 
 from docmill.model.document import Document
 from docmill.model.paths import set_value
-from docmill.model.result import Evidence, Extraction, Schema
-from docmill.model.steps_taken import StepTaken
+from docmill.model.result import Evidence, Extraction, Schema, StepTaken
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline

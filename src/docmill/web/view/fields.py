@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from math import floor
 from typing import Any, Literal
 
@@ -212,11 +213,7 @@ def build_values_view(
     used_schema = schema or built_in
     critical = used_schema.critical if used_schema else ()
 
-    def build(path: str) -> Field:
-        return _build_field(
-            path, values.get(path, ""), places.get(path), tuple(problems.get(path, ())), reviews.get(path)
-        )
-
+    build = partial(_build_field, values=values, places=places, problems=problems, reviews=reviews)
     of_schema = [leaf.path for leaf in outline(schema) if not leaf.is_listed] if schema else []
     first = of_schema if schema is not None and schema is not built_in else FIELDS
     wanted = {*values, *critical, *problems, *(path for path in reviews if not ITEM.fullmatch(path))}
@@ -238,16 +235,19 @@ def build_values_view(
 
 def _build_field(
     path: str,
-    value: str,
-    evidence: Evidence | None,
-    problems: tuple[str, ...],
-    review: FieldReviewView | None,
+    *,
+    values: Mapping[str, str],
+    places: Mapping[str, Evidence],
+    problems: Mapping[str, Sequence[str]],
+    reviews: Mapping[str, FieldReviewView],
 ) -> Field:
+    value, evidence, review = values.get(path, ""), places.get(path), reviews.get(path)
+    failed = tuple(problems.get(path, ()))
     confidence = evidence.confidence if evidence else 0.0
     certainty: Certainty
     if review and review.status:
         certainty = "confirmed"
-    elif problems:
+    elif failed:
         certainty = "invalid"
     elif not value or confidence < UNSURE:
         certainty = "low"
@@ -257,7 +257,7 @@ def _build_field(
     percent = None if has_no_confidence else floor(100 * confidence)
     meaning = PAYMENT_METHODS.get(value) if path == "payment.method" else None
     name = f"{value_name(path)} ({meaning})" if meaning else value_name(path)
-    return Field(path, name, value, certainty, percent, evidence, problems, review)
+    return Field(path, name, value, certainty, percent, evidence, failed, review)
 
 
 def without_repeats(failures: Sequence[Failure]) -> list[Failure]:
