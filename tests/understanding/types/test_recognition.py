@@ -122,6 +122,27 @@ def test_other_words_settle_what_a_title_means(typeset: Typeset, title: str, wor
     assert TYPE_CHECK not in failed(document, extraction)
 
 
+@pytest.mark.parametrize(
+    ("title", "terms"),
+    [
+        ("Gutschrift", "Bei Reklamation wenden Sie sich bitte an unsere Abrechnungsstelle."),
+        ("Gutschrift", "Eine Rückgabe der Proben ist nicht möglich, eine Stornierung auch nicht."),
+        ("Gutschrift", "Der Betrag wird Ihrem Konto gutgeschrieben. Erstattung der Fracht separat."),
+        ("Corrected invoice", "Our refund policy is on our website."),
+        ("Factura rectificativa", "Plazo de devolución: 30 días. Pago: abono en cuenta."),
+        ("Faktura korygująca", "Przyczyna: zwiększenie ceny. Zwrot opakowań w ciągu 30 dni."),
+    ],
+)
+def test_words_of_general_terms_do_not_settle_what_a_title_means(
+    typeset: Typeset, title: str, terms: str
+) -> None:
+    document = credit_note(typeset, title, terms)
+
+    extraction = understand(document).extraction
+
+    assert TYPE_CHECK in failed(document, extraction)
+
+
 def test_an_invoice_that_the_buyer_writes_stays_an_invoice(typeset: Typeset) -> None:
     document = credit_note(typeset, "Gutschrift", "Abrechnung im Gutschriftsverfahren")
 
