@@ -43,7 +43,7 @@ from docmill.reading.pdf import attachments, pdf_file
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.extractor import extract_by_rules
 from docmill.understanding.einvoice.reading import einvoice
-from docmill.understanding.einvoice.tree import UnreadableError
+from docmill.understanding.einvoice.terms import UnreadableError
 from docmill.understanding.offline import understand
 
 CORPUS = DATA / "einvoice/zugferd-corpus"

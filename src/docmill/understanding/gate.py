@@ -61,8 +61,7 @@ class RuleGate:
             *_check_totals(document, extraction, values),
             *check_lists(document, values),
             *_check_dates(values),
-            *_check_codes(values),
-            *_check_evidence(document, extraction, values),
+            *_check_values(document, extraction, values),
             *_check_confidence(document, extraction, schema, values),
         )
         return Verdict(failures=failures)
@@ -225,15 +224,13 @@ def _check_dates(values: Values) -> Iterator[Failure]:
             yield Failure(check="date_range", message=message, fields=(path,))
 
 
-def _check_codes(values: Values) -> Iterator[Failure]:
+def _check_values(document: Document, extraction: Extraction, values: Values) -> Iterator[Failure]:
+    """Failures of codes with a wrong character, and of values that are not at their place on the page."""
     for path, value in values.items():
         name = path.rpartition(".")[2]
         if name in _IS_VALID_CODE and isinstance(value, str) and not _IS_VALID_CODE[name](value):
             message = f"{_display_name(path)} {value!r} is not valid: a character is wrong or missing."
             yield Failure(check=name, message=message, fields=(path,))
-
-
-def _check_evidence(document: Document, extraction: Extraction, values: Values) -> Iterator[Failure]:
     for path in values:
         evidence = extraction.evidence.get(path)
         if evidence is None or not _is_printed(document, evidence):

@@ -4,7 +4,7 @@ import pytest
 
 from docmill.reading.pdf import attachments, pdf_file
 from docmill.understanding.einvoice.reading import einvoice
-from docmill.understanding.einvoice.tree import UnreadableError
+from docmill.understanding.einvoice.terms import UnreadableError
 
 DATA = Path(__file__).parents[3].parent / "shared/data"
 CORPUS = DATA / "einvoice/zugferd-corpus"

@@ -6,7 +6,7 @@ import pytest
 
 from docmill.schemas.types import DeliveryNote, Invoice, Line, Party, Payment, PurchaseOrder
 from docmill.understanding.einvoice.reading import einvoice
-from docmill.understanding.einvoice.tree import UnreadableError
+from docmill.understanding.einvoice.terms import UnreadableError
 
 Sample = Callable[..., bytes]
 

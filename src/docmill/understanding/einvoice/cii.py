@@ -1,8 +1,11 @@
 """Syntax bindings of UN/CEFACT: the Cross Industry Invoice (D16B, and ZUGFeRD 1) and Order (Order-X)."""
 
 from docmill.understanding.einvoice.terms import (
+    BUYER_TERMS,
+    SELLER_TERMS,
     BusinessGroup,
     BusinessTerm,
+    PartyTerms,
     Section,
     SyntaxBinding,
     amount,
@@ -35,33 +38,27 @@ def _dated(number: str, path: str) -> BusinessTerm:
     return day(number, f"{path}/DateTimeString|DateString", path)
 
 
-_SELLER = (
-    text("BT-27", "Name"),
-    text("BT-29", "ID", "GlobalID"),
-    text("BT-30", "SpecifiedLegalOrganization/ID"),
-    text("BT-31", "SpecifiedTaxRegistration/ID[@schemeID=VA]"),
-    text("BT-32", "SpecifiedTaxRegistration/ID[@schemeID=FC]"),
-    text("BT-35", "PostalTradeAddress/LineOne"),
-    text("BT-36", "PostalTradeAddress/LineTwo"),
-    text("BT-162", "PostalTradeAddress/LineThree"),
-    text("BT-37", "PostalTradeAddress/CityName"),
-    text("BT-38", "PostalTradeAddress/PostcodeCode"),
-    text("BT-39", "PostalTradeAddress/CountrySubDivisionName"),
-    text("BT-40", "PostalTradeAddress/CountryID"),
-)
-_BUYER = (
-    text("BT-44", "Name"),
-    text("BT-46", "ID", "GlobalID"),
-    text("BT-48", "SpecifiedTaxRegistration/ID[@schemeID=VA]"),
-    text("BT-50", "PostalTradeAddress/LineOne"),
-    text("BT-51", "PostalTradeAddress/LineTwo"),
-    text("BT-163", "PostalTradeAddress/LineThree"),
-    text("BT-52", "PostalTradeAddress/CityName"),
-    text("BT-53", "PostalTradeAddress/PostcodeCode"),
-    text("BT-54", "PostalTradeAddress/CountrySubDivisionName"),
-    text("BT-55", "PostalTradeAddress/CountryID"),
-)
+def _party(numbers: PartyTerms) -> tuple[BusinessTerm, ...]:
+    name, identifier, vat_id, first, second, third, city, code, subdivision, country = numbers
+    return (
+        text(name, "Name"),
+        text(identifier, "ID", "GlobalID"),
+        text(vat_id, "SpecifiedTaxRegistration/ID[@schemeID=VA]"),
+        text(first, "PostalTradeAddress/LineOne"),
+        text(second, "PostalTradeAddress/LineTwo"),
+        text(third, "PostalTradeAddress/LineThree"),
+        text(city, "PostalTradeAddress/CityName"),
+        text(code, "PostalTradeAddress/PostcodeCode"),
+        text(subdivision, "PostalTradeAddress/CountrySubDivisionName"),
+        text(country, "PostalTradeAddress/CountryID"),
+    )
 
+
+_SELLER = (
+    *_party(SELLER_TERMS),
+    text("BT-30", "SpecifiedLegalOrganization/ID"),
+    text("BT-32", "SpecifiedTaxRegistration/ID[@schemeID=FC]"),
+)
 _LINE = (
     text("BT-126", "AssociatedDocumentLineDocument/LineID"),
     text("line role", "AssociatedDocumentLineDocument/LineStatusReasonCode"),
@@ -100,7 +97,7 @@ _HEADER = (
 )
 _PARTIES = (
     Section((f"{_AGREEMENT}/SellerTradeParty",), _SELLER),
-    Section((f"{_AGREEMENT}/BuyerTradeParty",), _BUYER),
+    Section((f"{_AGREEMENT}/BuyerTradeParty",), _party(BUYER_TERMS)),
 )
 _CHARGE_PATHS = ("ActualAmount", "CategoryTradeTax/CategoryCode", f"CategoryTradeTax/{_RATE}")
 _DOCUMENT_CHARGES = (

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from docmill.schemas.types import Line, Party, Payment
-from docmill.understanding.einvoice.terms import TermValues
+from docmill.understanding.einvoice.terms import BUYER_TERMS, SELLER_TERMS, PartyTerms, TermValues
 
 FIELDS: Mapping[str, str] = {
     "number": "BT-1",
@@ -45,10 +45,6 @@ LINE_FIELDS: Mapping[str, str] = {
 }
 """The same for the fields of a line."""
 
-_SELLER_ADDRESS = ("BT-35", "BT-35 house", "BT-36", "BT-162", "BT-38", "BT-37", "BT-39", "BT-40")
-_BUYER_ADDRESS = ("BT-50", "BT-50 house", "BT-51", "BT-163", "BT-53", "BT-52", "BT-54", "BT-55")
-"""Terms of street, house, two more lines, postal code, city, subdivision, country."""
-
 _IBAN_START = re.compile(r"[A-Z]{2}\d{2}", re.IGNORECASE)
 _BIC_FORM = re.compile(r"[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?", re.IGNORECASE)
 _PLACEHOLDERS = frozenset({"NA", "N/A", "-", "Dummywert"})
@@ -76,8 +72,8 @@ def map_terms(terms: TermValues, fields: type[BaseModel]) -> BaseModel:
     iban = account if _IBAN_START.match(account) else None
     bic = None if is_other_bank else bank or None
     for owner, part, more in (
-        ("seller", Party, {"address": _join_address(terms, _SELLER_ADDRESS)}),
-        ("buyer", Party, {"address": _join_address(terms, _BUYER_ADDRESS)}),
+        ("seller", Party, {"address": _join_address(terms, SELLER_TERMS)}),
+        ("buyer", Party, {"address": _join_address(terms, BUYER_TERMS)}),
         ("payment", Payment, {"iban": iban, "bic": bic}),
     ):
         members = {path.partition(".")[2]: value for path, value in values.items() if path.startswith(owner)}
@@ -99,8 +95,9 @@ def item_lines(terms: TermValues) -> list[TermValues]:
     ]
 
 
-def _join_address(terms: TermValues, numbers: tuple[str, ...]) -> str | None:
-    """The postal address on one line."""
-    street, house, second, third, code, city, subdivision, country = map(terms.text, numbers)
-    parts = [" ".join(filter(None, (street, house))), second, third, " ".join(filter(None, (code, city)))]
-    return ", ".join(filter(None, (*parts, subdivision, country))) or None
+def _join_address(terms: TermValues, numbers: PartyTerms) -> str | None:
+    """The postal address on one line. UBL has a term of ours for the house number."""
+    _, _, _, street, second, third, city, code, subdivision, country = map(terms.text, numbers)
+    street = " ".join(filter(None, (street, terms.text(f"{numbers.first_line} house"))))
+    parts = (street, second, third, " ".join(filter(None, (code, city))), subdivision, country)
+    return ", ".join(filter(None, parts)) or None

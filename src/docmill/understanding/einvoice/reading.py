@@ -1,11 +1,11 @@
 """E-invoices read from the bytes of an XML, and from the files embedded in a document."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from docmill.model.document import Document, Embedded
+from docmill.model.document import Document
 from docmill.model.paths import leaves
 from docmill.model.result import Failure
 from docmill.schemas.document_types import DocumentType, type_of_xml
@@ -15,8 +15,15 @@ from docmill.understanding.einvoice import cii, ubl
 from docmill.understanding.einvoice.codelists import Profile, profile
 from docmill.understanding.einvoice.mapping import map_terms
 from docmill.understanding.einvoice.rules import check_rules
-from docmill.understanding.einvoice.terms import SyntaxBinding, TermValues, read_terms
-from docmill.understanding.einvoice.tree import Element, UnreadableError, local_name, parse_xml
+from docmill.understanding.einvoice.terms import (
+    Element,
+    SyntaxBinding,
+    TermValues,
+    UnreadableError,
+    local_name,
+    parse_xml,
+    read_terms,
+)
 
 UNREADABLE = "xml_unreadable"
 CONTRADICTION = "xml_contradicts"
@@ -110,34 +117,24 @@ class EmbeddedInvoice:
 def find_einvoice(document: Document) -> EmbeddedInvoice:
     """The e-invoice among the embedded files of a document."""
     failures: list[Failure] = []
-    for index, file in enumerate(document.embedded):
+    first: tuple[str, EInvoice] | None = None
+    for file in document.embedded:
+        name = file.name[:_LONGEST_FILE_NAME]
         try:
             invoice = einvoice(file.content)
         except UnreadableError as error:
-            message = f"The embedded XML {file.name[:_LONGEST_FILE_NAME]!r} cannot be read: {error}."
-            failures.append(Failure(check=UNREADABLE, message=message))
-        else:
-            others = _check_contradictions(file, invoice, document.embedded[index + 1 :])
-            return EmbeddedInvoice(invoice, (*failures, *others))
-    return EmbeddedInvoice(None, tuple(failures))
-
-
-def _check_contradictions(
-    first: Embedded, invoice: EInvoice, others: Sequence[Embedded]
-) -> Iterator[Failure]:
-    """Failures of other e-invoices in the same document with other values. Other files are left alone."""
-    values = dict(leaves(invoice.data))
-    for other in others:
-        try:
-            other_values = dict(leaves(einvoice(other.content).data))
-        except UnreadableError:
+            if first is None:  # behind an e-invoice, any other file may stand
+                message = f"The embedded XML {name!r} cannot be read: {error}."
+                failures.append(Failure(check=UNREADABLE, message=message))
             continue
-        paths = [path for path in {**values, **other_values} if values.get(path) != other_values.get(path)]
+        if first is None:
+            first = name, invoice
+            continue
+        values, others = dict(leaves(first[1].data)), dict(leaves(invoice.data))
+        paths = [path for path in {**values, **others} if values.get(path) != others.get(path)]
         if paths:
-            names = ", ".join(path.replace("_", " ").replace(".", " ") for path in paths[:_SHOWN])
-            yield Failure(
-                check=CONTRADICTION,
-                message=f"The e-invoices {first.name[:_LONGEST_FILE_NAME]!r} and "
-                f"{other.name[:_LONGEST_FILE_NAME]!r} do not say the same: {names}.",
-                fields=tuple(path for path in paths if path in values),
-            )
+            shown = ", ".join(path.replace("_", " ").replace(".", " ") for path in paths[:_SHOWN])
+            message = f"The e-invoices {first[0]!r} and {name!r} do not say the same: {shown}."
+            fields = tuple(path for path in paths if path in values)
+            failures.append(Failure(check=CONTRADICTION, message=message, fields=fields))
+    return EmbeddedInvoice(first and first[1], tuple(failures))

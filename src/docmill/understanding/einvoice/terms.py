@@ -1,15 +1,25 @@
-"""Business terms of EN 16931: their places in a syntax, and their values in a document."""
+"""The XML of e-invoices: its business terms of EN 16931, found by their places in a syntax.
+
+A place is a path of local names, since senders differ in prefixes and the generations of CII in namespaces.
+"""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Literal, NamedTuple
+from functools import cache
+from typing import Literal, NamedTuple, TypeAlias
 
-from docmill.understanding.einvoice.tree import Element, find_elements, find_texts
+from lxml import etree
+from lxml.etree import _Element  # pyright: ignore[reportPrivateUsage] - the only name it has
 
+Element: TypeAlias = _Element
+
+_STEP = re.compile(r"(?P<names>@?[\w|]+)(?P<conditions>(?:\[[^\]]*\])*)")
+_CONDITION = re.compile(r"\[(?P<absent>!?)(?P<path>[^\]=]+)(?:=(?P<value>[^\]]*))?\]")
+_BOOLEANS = {"0": "false", "1": "true"}  # both forms are valid (XML Schema Part 2, 3.2.2)
 Kind = Literal["text", "date", "number"]
 Value = str | date | Decimal
 
@@ -41,6 +51,29 @@ def day(number: str, *paths: str) -> BusinessTerm:
 def amount(number: str, *paths: str) -> BusinessTerm:
     """A term that is an exact number."""
     return BusinessTerm(number, "number", paths)
+
+
+class PartyTerms(NamedTuple):
+    """The numbers of a party's terms."""
+
+    name: str
+    identifier: str
+    vat_id: str
+    first_line: str
+    second_line: str
+    third_line: str
+    city: str
+    postal_code: str
+    subdivision: str
+    country: str
+
+
+SELLER_TERMS = PartyTerms(
+    "BT-27", "BT-29", "BT-31", "BT-35", "BT-36", "BT-162", "BT-37", "BT-38", "BT-39", "BT-40"
+)
+BUYER_TERMS = PartyTerms(
+    "BT-44", "BT-46", "BT-48", "BT-50", "BT-51", "BT-163", "BT-52", "BT-53", "BT-54", "BT-55"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +198,103 @@ def _read_term(
         values[term.number] = value
     elif term.kind != "date" or not _MONTH.fullmatch(raw):  # a month is valid, and no date
         malformed.append(MalformedTerm(term.number, term.kind, raw))
+
+
+class UnreadableError(Exception):
+    """The content is no XML that can be read; the message gives the reason in plain words."""
+
+
+class _Condition(NamedTuple):
+    """path: from the element. value: the text that must be there, unless the path must be absent."""
+
+    path: str
+    value: str
+    is_absent: bool
+
+
+class _Step(NamedTuple):
+    names: frozenset[str]
+    conditions: tuple[_Condition, ...]
+
+
+def parse_xml(content: bytes) -> Element:
+    """The root element. Raises UnreadableError for what is no XML, or more than an e-invoice may be.
+
+    No entity is resolved and nothing is fetched: a document type declaration is refused altogether.
+    """
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True
+    )
+    try:
+        root = etree.fromstring(content.lstrip(b"\xef\xbb\xbf \t\r\n"), parser)
+    except (etree.XMLSyntaxError, ValueError, LookupError) as error:
+        raise UnreadableError("it is no well-formed XML") from error
+    if root.getroottree().docinfo.internalDTD is not None:
+        raise UnreadableError("it declares a document type, which no e-invoice may")
+    return root
+
+
+def local_name(element: Element) -> str:
+    """The name of an element without its namespace."""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance] - an entity's tag is a function
+
+
+def find_elements(element: Element, path: str, terms: Mapping[str, object]) -> Iterator[Element]:
+    """Yield the elements at a path below the element, in the document's order.
+
+    A step is a local name, or several separated by "|", with conditions: `[@scheme=VA]`, `[Code=380]`,
+    `[!Code]` for one that must be absent. `{BT-5}` in a condition is replaced by the value of that term; if
+    there is none, any text will do.
+    """
+    elements: Iterable[Element] = (element,)
+    for step in _parse_path(path):
+        elements = _find_children(elements, step, terms)
+    yield from elements
+
+
+def find_texts(element: Element, path: str, terms: Mapping[str, object]) -> Iterator[str]:
+    """Yield the texts at a path, which may end in an attribute, `@name`, without empty ones."""
+    owner, _, last = path.rpartition("/")
+    if last.startswith("@"):
+        values = (str(child.get(last[1:], "")) for child in find_elements(element, owner, terms))
+    else:
+        values = ("".join(map(str, child.itertext())) for child in find_elements(element, path, terms))
+    yield from filter(None, (value.strip() for value in values))
+
+
+def _find_children(parents: Iterable[Element], step: _Step, terms: Mapping[str, object]) -> Iterator[Element]:
+    for parent in parents:
+        for child in parent:
+            if local_name(child) in step.names and all(
+                _is_met(condition, child, terms) for condition in step.conditions
+            ):
+                yield child
+
+
+def _is_met(condition: _Condition, element: Element, terms: Mapping[str, object]) -> bool:
+    values = list(find_texts(element, condition.path, terms))
+    if condition.is_absent:
+        return not values
+    wanted = condition.value
+    if wanted.startswith("{"):
+        term = terms.get(wanted[1:-1])
+        if term is None:
+            return True
+        wanted = str(term)
+    return any(_BOOLEANS.get(value, value) == wanted for value in values)
+
+
+@cache
+def _parse_path(path: str) -> tuple[_Step, ...]:
+    """The steps of a path; all are cached, since there are as many as the bindings have."""
+    return tuple(
+        _Step(
+            frozenset(step["names"].split("|")),
+            tuple(
+                _Condition(condition["path"], condition["value"] or "", bool(condition["absent"]))
+                for condition in _CONDITION.finditer(step["conditions"])
+            ),
+        )
+        for step in _STEP.finditer(path)
+    )

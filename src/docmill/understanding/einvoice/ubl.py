@@ -1,8 +1,11 @@
 """Syntax bindings of OASIS UBL: invoices, credit notes, orders and despatch advices."""
 
 from docmill.understanding.einvoice.terms import (
+    BUYER_TERMS,
+    SELLER_TERMS,
     BusinessGroup,
     BusinessTerm,
+    PartyTerms,
     Section,
     SyntaxBinding,
     amount,
@@ -21,8 +24,7 @@ _VAT_ID = (
 _ADDRESS = "Party/PostalAddress"
 
 
-def _party(numbers: tuple[str, ...]) -> tuple[BusinessTerm, ...]:
-    """numbers: of name, identifier, VAT identifier, three lines, city, post code, subdivision, country."""
+def _party(numbers: PartyTerms) -> tuple[BusinessTerm, ...]:
     name, identifier, vat_id, first, second, third, city, code, subdivision, country = numbers
     return (
         text(name, "Party/PartyLegalEntity/RegistrationName", "Party/PartyName/Name"),
@@ -40,14 +42,11 @@ def _party(numbers: tuple[str, ...]) -> tuple[BusinessTerm, ...]:
 
 
 _SELLER = (
-    *_party(("BT-27", "BT-29", "BT-31", "BT-35", "BT-36", "BT-162", "BT-37", "BT-38", "BT-39", "BT-40")),
+    *_party(SELLER_TERMS),
     text("BT-30", "Party/PartyLegalEntity/CompanyID"),
     text("BT-32", "Party/PartyTaxScheme[TaxScheme/ID=FC]/CompanyID"),
 )
-_BUYER = (
-    text("customer", "SupplierAssignedAccountID"),
-    *_party(("BT-44", "BT-46", "BT-48", "BT-50", "BT-51", "BT-163", "BT-52", "BT-53", "BT-54", "BT-55")),
-)
+_BUYER = (text("customer", "SupplierAssignedAccountID"), *_party(BUYER_TERMS))
 _IDENTITY = (
     text("BT-24", "CustomizationID"),
     text("BT-1", "ID"),
