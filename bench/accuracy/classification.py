@@ -23,8 +23,14 @@ from bench.arguments import argument_parser
 from bench.data.classification_documents import Labelled, load
 from bench.data.shared import ROOT
 from docmill.schemas.document_types import TRAINED_TYPES, known_type, trained_type
-from docmill.training.document_types import LabelledDocument, held_out, made_up_examples, shippable, warmth
-from docmill.training.scorers import folds
+from docmill.training.document_types import (
+    LabelledDocument,
+    cross_validate,
+    fit_warmth,
+    generate_examples,
+    train_shipped,
+)
+from docmill.training.scorers import assign_folds
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
@@ -180,7 +186,7 @@ def collections_unseen(cases: Sequence[Case], invented: Sequence[LabelledDocumen
     """Measure each collection by a model that was trained on the others."""
     names = sorted({item.collection for item in cases})
     examples = [item.example for item in cases]
-    scores = held_out(examples, [names.index(item.collection) for item in cases], invented)
+    scores = cross_validate(examples, [names.index(item.collection) for item in cases], invented)
     truth = np.array([TRAINED_TYPES.index(item.document_type) for item in examples])
     said = likeliest_types(shares(scores, 1))
     for name in names:
@@ -218,15 +224,15 @@ def main() -> None:
     cases = prepared_cases(arguments.cache, fresh=arguments.fresh, kept_only=arguments.kept_only)
     groups = sources(cases)
     examples = [item.example._replace(source=group) for item, group in zip(cases, groups, strict=True)]
-    invented = made_up_examples()
-    fold_of = folds({str(index): group for index, group in enumerate(groups)}, FOLDS, seed=0)
+    invented = generate_examples()
+    fold_of = assign_folds({str(index): group for index, group in enumerate(groups)}, FOLDS, seed=0)
     own = [fold_of[str(index)] for index in range(len(cases))]
-    scores = held_out(examples, own, invented)
-    bare = held_out(examples, own, invented, columns=columns(words=False))
+    scores = cross_validate(examples, own, invented)
+    bare = cross_validate(examples, own, invented, columns=columns(words=False))
     found = {
         "rules": np.vstack([item.ruled for item in cases]),
-        "looks and labels": shares(bare, warmth(bare, examples)),
-        "both": shares(scores, warmth(scores, examples)),
+        "looks and labels": shares(bare, fit_warmth(bare, examples)),
+        "both": shares(scores, fit_warmth(scores, examples)),
     }
     report(cases, found, groups)
     print("collections unseen")
@@ -236,7 +242,7 @@ def main() -> None:
             kind = TRAINED_TYPES[int(row.argmax())]
             if kind != item.example.document_type:
                 print(f"{item.path}: {item.example.document_type} as {kind} {row.max():.2f}")
-    model = shippable(examples, invented, scores)
+    model = train_shipped(examples, invented, scores)
     content = model.dumps()
     print(f"{len(content)} bytes, warmth {model.warmth:.2f}")
     if arguments.ship:

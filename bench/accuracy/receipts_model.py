@@ -25,8 +25,8 @@ from docmill.model.corrections import CorrectedValue, Correction
 from docmill.model.paths import leaves
 from docmill.model.result import StepTaken
 from docmill.schemas.registry import REGISTRY
-from docmill.training.receipts import FOLDS, HeldOut, Prepared, held_out, prepared, shippable, weighed
-from docmill.training.scorers import calibrated
+from docmill.training.receipts import FOLDS, HeldOut, Prepared, cross_validate, prepare, train_shipped, weigh
+from docmill.training.scorers import fit_calibration
 from docmill.understanding.corrections.apply import with_confirmed_values
 from docmill.understanding.corrections.counterparties import identifiers
 from docmill.understanding.fields.analysis_cache import candidates_of
@@ -140,7 +140,7 @@ def report_confidence(found: Sequence[HeldOut], judged: Callable[[HeldOut], bool
         belief = np.zeros(len(labelled))
         for own in range(FOLDS):
             rest = fold != own
-            curve = calibrated(signs[rest], right[rest])
+            curve = fit_calibration(signs[rest], right[rest])
             belief[~rest] = [curve.confidence(row) for row in signs[~rest]]
         some = np.array([judged(item) for item in labelled])
         _show_confidence(path, belief[some], right[some], fold[some])
@@ -194,7 +194,7 @@ def load(readings: Path | None, cache: Path | None) -> list[tuple[str, Prepared]
     if cache is not None and cache.exists():
         return pickle.loads(cache.read_bytes())  # noqa: S301 - our own file
     found = list(examples(readings))
-    documents = weighed([prepared(example) for _, example in found])
+    documents = weigh([prepare(example) for _, example in found])
     result = [(reader, item) for (reader, _), item in zip(found, documents, strict=True)]
     if cache is not None:
         cache.write_bytes(pickle.dumps(result))
@@ -214,7 +214,7 @@ def main() -> None:
     documents = [item for _, item in loaded]
     truth: Given = keys()
     groups = {item.example.key: item.example.vendor for item in documents}
-    found = held_out(documents)
+    found = cross_validate(documents)
 
     def each(report: Callable[[str, list[HeldOut]], None], some: Sequence[HeldOut]) -> None:
         for reader in sorted({reader for reader, _ in loaded}):
@@ -229,7 +229,7 @@ def main() -> None:
     print("all readings")
     report_confidence(found)
     if arguments.known:
-        known = held_out(documents, group=lambda item: item.example.key)
+        known = cross_validate(documents, group=lambda item: item.example.key)
         corrections = confirmed_before(known)
 
         def seen(reader: str, some: list[HeldOut]) -> None:
@@ -237,7 +237,7 @@ def main() -> None:
             show(f"{reader}, vendors seen and confirmed", score, said, truth, groups)
 
         each(seen, known)
-    model = shippable(documents, found)
+    model = train_shipped(documents, found)
     speed(documents, model)
     content = model.dumps()
     print(f"{len(content)} bytes")

@@ -15,7 +15,7 @@ from docmill.reading.images.image_file import Picture
 from docmill.reading.ocr.page import RecognisedLines, page_words
 from docmill.reading.text.quality import page_quality
 from docmill.training.receipts import LabelledReceipt
-from docmill.training.scorers import vendors
+from docmill.training.scorers import group_by_vendor
 
 SROIE = DATA / "sroie"
 PATHS = {
@@ -75,7 +75,7 @@ def examples(readings: Path | None) -> Iterator[tuple[str, LabelledReceipt]]:
 
 def vendor_groups(labels: dict[str, dict[str, str]]) -> dict[str, str]:
     """Return the vendor of each receipt; nearly identical names or addresses are one vendor."""
-    return vendors(
+    return group_by_vendor(
         {name: key.get("company") or "" for name, key in labels.items()},
         {name: key.get("address") or "" for name, key in labels.items()},
     )

@@ -12,11 +12,11 @@ from docmill.training.receipts import (
     HeldOut,
     LabelledReceipt,
     Prepared,
-    held_out,
+    cross_validate,
     is_right,
-    prepared,
-    shippable,
-    weighed,
+    prepare,
+    train_shipped,
+    weigh,
 )
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import extraction
@@ -26,17 +26,17 @@ from docmill.understanding.receipts.model import PATHS, ReceiptModel, loads
 
 @pytest.fixture(scope="module")
 def documents(labelled: list[LabelledReceipt]) -> list[Prepared]:
-    return weighed([prepared(example) for example in labelled])
+    return weigh([prepare(example) for example in labelled])
 
 
 @pytest.fixture(scope="module")
 def found(documents: list[Prepared]) -> list[HeldOut]:
-    return held_out(documents)
+    return cross_validate(documents)
 
 
 @pytest.fixture(scope="module")
 def model(documents: list[Prepared], found: list[HeldOut]) -> ReceiptModel:
-    return shippable(documents, found)
+    return train_shipped(documents, found)
 
 
 def read(example: LabelledReceipt, model: ReceiptModel) -> Extraction:
@@ -72,7 +72,7 @@ async def test_a_stored_model_gives_the_same_answers(
 def test_the_same_receipts_give_the_same_model(
     documents: list[Prepared], found: list[HeldOut], model: ReceiptModel
 ) -> None:
-    assert shippable(documents, found).dumps() == model.dumps()
+    assert train_shipped(documents, found).dumps() == model.dumps()
 
 
 async def test_every_value_has_its_evidence(model: ReceiptModel, labelled: list[LabelledReceipt]) -> None:
@@ -85,7 +85,7 @@ async def test_every_value_has_its_evidence(model: ReceiptModel, labelled: list[
 
 
 def test_an_example_without_labels_teaches_nothing_wrong(labelled: list[LabelledReceipt]) -> None:
-    blank = prepared(replace(labelled[0], truth={}))
+    blank = prepare(replace(labelled[0], truth={}))
 
     assert not blank.tags.any()
     assert not blank.total.any()

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from docmill.model.document import Document
 from docmill.schemas.document_types import TRAINED_TYPES, DocumentType
-from docmill.training.generated_pages import made_up
-from docmill.training.scorers import boosted, group_weights
+from docmill.training.generated_pages import generate_pages
+from docmill.training.scorers import group_weights, train_trees
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
@@ -21,7 +21,7 @@ MADE_UP = 150
 """Pages of each type; three times as many of what is of none."""
 _SEED = 1
 _MADE_UP_WEIGHT = 0.3
-_ROUNDS, _PACE, _FEATURES, _LEAVES = 140, 0.06, 0.5, 15
+_ROUNDS, _LEARNING_RATE, _FEATURES, _LEAVES = 140, 0.06, 0.5, 15
 _WARMTHS = np.linspace(0.5, 4, 36)
 
 
@@ -33,8 +33,8 @@ class LabelledDocument(NamedTuple):
     source: str
 
 
-def prepared(document: Document, document_type: DocumentType, source: str) -> LabelledDocument | None:
-    """The document as an example; None if it has no words, which need no model."""
+def prepare(document: Document, document_type: DocumentType, source: str) -> LabelledDocument | None:
+    """Make an example of a document; None if it has no words, for which no model is needed."""
     layout = Layout(document)
     if not layout.segments:
         return None
@@ -42,19 +42,19 @@ def prepared(document: Document, document_type: DocumentType, source: str) -> La
     return LabelledDocument(row, document_type, source)
 
 
-def made_up_examples(count: int = MADE_UP, *, seed: int = _SEED) -> list[LabelledDocument]:
-    """Examples from `docmill.training.generated_pages`."""
-    examples = (prepared(document, type_, "made up") for document, type_ in made_up(count, seed=seed))
+def generate_examples(count: int = MADE_UP, *, seed: int = _SEED) -> list[LabelledDocument]:
+    """Make examples of the pages of `docmill.training.generated_pages`."""
+    examples = (prepare(document, type_, "made up") for document, type_ in generate_pages(count, seed=seed))
     return [example for example in examples if example is not None]
 
 
-def trained(
+def train_model(
     examples: Sequence[LabelledDocument],
     invented: Sequence[LabelledDocument],
     *,
     columns: NDArray[np.bool_] | None = None,
 ) -> Kinds:
-    """A model of both. columns: of the signs that it may look at. The same input gives the same model.
+    """Train a model on both. columns: of the signs that it may look at. The same input gives the same model.
 
     A type with much weight counts more than one with little, but not by as much.
     """
@@ -66,38 +66,38 @@ def trained(
         group_weights([example.source for example in examples]), np.full(len(invented), _MADE_UP_WEIGHT)
     )
     weights /= np.sqrt(np.bincount(truth, weights, len(TRAINED_TYPES))[truth])
-    trees = boosted(
+    trees = train_trees(
         rows if columns is None else rows * columns,
         truth,
         weights / weights.mean(),
         rounds=_ROUNDS,
         classes=len(TRAINED_TYPES),
-        pace=_PACE,
+        learning_rate=_LEARNING_RATE,
         features=_FEATURES,
         leaves=_LEAVES,
     )
     return Kinds(trees)
 
 
-def held_out(
+def cross_validate(
     examples: Sequence[LabelledDocument],
     fold_of: Sequence[int],
     invented: Sequence[LabelledDocument],
     *,
     columns: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
-    """The scores of each example by a model that has seen none of its fold."""
+    """Score each example by a model that was trained without the example's fold."""
     scores = np.zeros((len(examples), len(TRAINED_TYPES)))
     rows = np.vstack([example.row for example in examples])
     for fold in sorted(set(fold_of)):
         inside = np.array(fold_of) == fold
         seen = [example for example, is_inside in zip(examples, inside, strict=True) if not is_inside]
-        model = trained(seen, invented, columns=columns)
+        model = train_model(seen, invented, columns=columns)
         scores[inside] = model.trees.scores(rows[inside] if columns is None else rows[inside] * columns)
     return scores
 
 
-def warmth(scores: NDArray[np.float64], examples: Sequence[LabelledDocument]) -> float:
+def fit_warmth(scores: NDArray[np.float64], examples: Sequence[LabelledDocument]) -> float:
     """Fit the softmax temperature to held-out scores: the one that makes the true types most likely."""
     truth = [TRAINED_TYPES.index(example.document_type) for example in examples]
     weights = np.array(group_weights([example.source for example in examples]))
@@ -108,8 +108,8 @@ def warmth(scores: NDArray[np.float64], examples: Sequence[LabelledDocument]) ->
     return float(_WARMTHS[int(np.argmin(surprises))])
 
 
-def shippable(
+def train_shipped(
     examples: Sequence[LabelledDocument], invented: Sequence[LabelledDocument], scores: NDArray[np.float64]
 ) -> Kinds:
-    """The model of all documents, as sure as its like were right about documents they had not seen."""
-    return replace(trained(examples, invented), warmth=warmth(scores, examples))
+    """Train the model on all documents, with the softmax temperature that fits the held-out scores."""
+    return replace(train_model(examples, invented), warmth=fit_warmth(scores, examples))

@@ -113,8 +113,8 @@ _PLANS: Mapping[DocumentType, _Plan] = {
 }
 
 
-def made_up(count: int, *, seed: int) -> list[tuple[Document, DocumentType]]:
-    """`count` pages of each type; of `other` three times as many, since they are of many kinds."""
+def generate_pages(count: int, *, seed: int) -> list[tuple[Document, DocumentType]]:
+    """Generate `count` pages of each type; of `other` three times as many, since they are of many kinds."""
     random_ = random.Random(seed)  # noqa: S311 - papers, not secrets
     pages: list[tuple[Document, DocumentType]] = []
     for document_type in _PLANS:
@@ -149,8 +149,7 @@ class _Writer:
     def words(self, count: int) -> str:
         common = sorted(self.language.common)
         return " ".join(
-            self.random.choice(common) if self.chance(0.45) else self.word()
-            for _ in range(count)  # so many words say nothing
+            self.random.choice(common) if self.chance(0.45) else self.word() for _ in range(count)
         )
 
     def cased(self, phrase: str, *numbers: str) -> str:
@@ -181,7 +180,7 @@ class _Writer:
         if self.language.code != "en":
             text = text.translate(str.maketrans(",.", ".,"))
         currency = self.random.choice(_CURRENCIES)
-        return f"{text} {currency}".strip() if self.chance(0.6) else text  # more often than not
+        return f"{text} {currency}".strip() if self.chance(0.6) else text
 
     def date(self) -> str:
         day, month, year = (self.random.randint(*span) for span in ((1, 28), (1, 12), (2008, 2027)))
@@ -225,7 +224,7 @@ class _Writer:
         columns = [0.1, 0.55, 0.7, 0.85]
         priced = self.chance(plan.priced)
         heads = plan.table if priced else plan.table[:1]
-        if self.chance(0.8):  # most have a head
+        if self.chance(0.8):
             self.row((0.1, self.word().title()), *zip(columns[1:], map(self.label, heads), strict=False))
         for _ in range(self.random.randint(1, 14)):
             figures = [str(self.random.randint(1, 40)), *([self.amount(), self.amount()] if priced else [])]
@@ -253,7 +252,7 @@ def _business(writer: _Writer, document_type: DocumentType) -> None:
         writer.row((0.1, writer.words(2).title()))
     if titled and not above_letterhead:
         writer.row((random_.choice((0.1, 0.4, 0.65)), writer.title(document_type)))
-    beside = writer.chance(0.5)  # half of them
+    beside = writer.chance(0.5)
     for concept in random_.sample(plan.head, k=random_.randint(2, len(plan.head))):
         label, value = writer.label(concept), writer.value(concept)
         writer.row(*(((0.1, label), (0.5, value)) if beside else ((0.1, f"{label}: {value}"),)))
@@ -265,7 +264,7 @@ def _business(writer: _Writer, document_type: DocumentType) -> None:
 def _foot(writer: _Writer, document_type: DocumentType) -> None:
     """The lines below the sums."""
     random_, plan = writer.random, _PLANS[document_type]
-    if writer.chance(0.3):  # some say more
+    if writer.chance(0.3):
         writer.row((0.1, writer.words(random_.randint(6, 14))))
     for concept in random_.sample(plan.foot, k=random_.randint(0, len(plan.foot))):
         writer.labelled(concept)
@@ -317,17 +316,17 @@ def _titled(writer: _Writer, document_type: DocumentType) -> None:
     for concept in writer.random.sample(head, k=writer.random.randint(1, len(head))):
         writer.labelled(concept)
     writer.table(_PLANS["other"])
-    if writer.chance(0.5):  # half of them
+    if writer.chance(0.5):
         writer.row((0.1, writer.words(12)))
 
 
 def _prose(writer: _Writer, document_type: DocumentType) -> None:
     """A page of a book or report."""
-    if writer.chance(0.5):  # half of them
+    if writer.chance(0.5):
         writer.row((0.3, writer.title(document_type) if writer.chance(0.4) else writer.words(3).title()))
     for _ in range(writer.random.randint(10, 45)):
         sentence = writer.words(writer.random.randint(8, 13))
-        writer.row((0.1, f"{sentence} {writer.mention()}" if writer.chance(0.08) else sentence))  # seldom
+        writer.row((0.1, f"{sentence} {writer.mention()}" if writer.chance(0.08) else sentence))
 
 
 def _contents(writer: _Writer, document_type: DocumentType) -> None:
@@ -344,14 +343,14 @@ def _scrap(writer: _Writer, _: DocumentType) -> None:
     for _row in range(writer.random.randint(1, 4)):
         words = writer.words(writer.random.randint(1, 3))
         writer.row((writer.random.random() * 0.5, writer.cased(words)))
-    if writer.chance(0.2):  # now and then
+    if writer.chance(0.2):
         writer.row((0.3, writer.mention()))
-    writer.narrow = writer.chance(0.5)  # half of them
+    writer.narrow = writer.chance(0.5)
 
 
 def _figures(writer: _Writer, document_type: DocumentType) -> None:
     """A price list or a spreadsheet: a table and nothing around it."""
-    if writer.chance(0.5):  # half of them
+    if writer.chance(0.5):
         writer.row((0.1, writer.title(document_type)))
     headings = [writer.label(concept) for concept in writer.random.sample(_MEANINGS, k=3)]
     writer.row((0.1, writer.word()), *zip((0.4, 0.6, 0.8), headings, strict=True))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
 from docmill.model.document import Document, letters_and_digits
-from docmill.training.scorers import boosted, calibrated, folds, group_weights, spelled
+from docmill.training.scorers import assign_folds, fit_calibration, group_weights, train_ngrams, train_trees
 from docmill.understanding.constraints.address_features import FIRM_WORDS, REGIONS, STREET_WORDS
 from docmill.understanding.constraints.extractor import ruled_findings
 from docmill.understanding.fields.candidates import Candidates
@@ -79,8 +79,8 @@ class Prepared:
     weight: float = 1.0
 
 
-def prepared(example: LabelledReceipt) -> Prepared:
-    """An example that has pages, with its candidates and the rules' findings.
+def prepare(example: LabelledReceipt) -> Prepared:
+    """Compute what does not depend on training: candidates, the rules' findings, and the labels as classes.
 
     The right spans are those most like the label; none where none is near.
     """
@@ -126,8 +126,8 @@ def _labelled_amount(text: str) -> Decimal | None:
         return None
 
 
-def weighed(documents: Sequence[Prepared]) -> list[Prepared]:
-    """The documents with their weights, by the sellers' names on their labels."""
+def weigh(documents: Sequence[Prepared]) -> list[Prepared]:
+    """Set the weights of the documents, by the sellers' names on their labels."""
     names = [letters_and_digits(document.example.truth.get(PATHS["name"], "")) for document in documents]
     return [
         replace(document, weight=weight)
@@ -135,32 +135,34 @@ def weighed(documents: Sequence[Prepared]) -> list[Prepared]:
     ]
 
 
-def trained(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel:
-    """The model. The same documents in the same order give the same model."""
-    inner = folds(
+def train_model(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel:
+    """Train the model. The same documents in the same order give the same model."""
+    inner = assign_folds(
         {document.example.key: document.example.vendor for document in documents}, _INNER_FOLDS, seed=seed
     )
     parts = [inner[document.example.key] for document in documents]
-    letters, spellings = _crossed(
+    letters, spellings = _cross_train(
         [_Samples(document.head.texts, document.tags, document.weight) for document in documents],
         parts,
-        partial(_train_ngrams, classes=len(TAGS)),
+        partial(_train_texts, classes=len(TAGS)),
         lambda model, index: model.scores(documents[index].head.texts),
     )
-    contexts, context_outputs = _crossed(
+    contexts, context_outputs = _cross_train(
         [_context_samples(document) for document in documents],
         parts,
-        partial(_train_ngrams, classes=2),
+        partial(_train_texts, classes=2),
         lambda model, index: context_scores(model, documents[index].amounts),
     )
     lines = [
         _Samples(document.head.rows(spelling), document.tags, document.weight)
         for document, spelling in zip(documents, spellings, strict=True)
     ]
-    tagger, tags = _crossed(
+    tagger, tags = _cross_train(
         lines,
         parts,
-        lambda samples: boosted(*_stacked(samples), rounds=110, classes=len(TAGS), pace=0.08, features=0.3),
+        lambda samples: train_trees(
+            *_stack(samples), rounds=110, classes=len(TAGS), learning_rate=0.08, features=0.3
+        ),
         lambda model, index: model.probabilities(lines[index].rows),
     )
     totals = [
@@ -174,7 +176,7 @@ def trained(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel:
         tagger=tagger,
         contexts=contexts,
         spans={field: _train_spans(documents, tags, field) for field in FIELDS},
-        totals=boosted(*_stacked(totals), rounds=200, pace=0.04, features=0.3, leaves=7),
+        totals=train_trees(*_stack(totals), rounds=200, learning_rate=0.04, features=0.3, leaves=7),
         corrector=_word_corrector(documents),
         calibrations={},
         currencies=frozenset(
@@ -191,7 +193,7 @@ class _Samples(NamedTuple, Generic[_Rows]):
     weight: float
 
 
-def _crossed(
+def _cross_train(
     samples: Sequence[_Samples[_Rows]],
     parts: Sequence[int],
     train: Callable[[Sequence[_Samples[_Rows]]], _Stage],
@@ -216,9 +218,9 @@ def _context_samples(document: Prepared) -> _Samples[list[str]]:
     return _Samples([text for text, _ in pairs], truth, document.weight)
 
 
-def _train_ngrams(samples: Sequence[_Samples[list[str]]], *, classes: int) -> CharNgramModel:
+def _train_texts(samples: Sequence[_Samples[list[str]]], *, classes: int) -> CharNgramModel:
     texts = [text for sample in samples for text in sample.rows]
-    return spelled(texts, *_labels(samples), classes=classes)
+    return train_ngrams(texts, *_labels(samples), classes=classes)
 
 
 def _train_spans(documents: Sequence[Prepared], tags: Sequence[NDArray[np.float64]], field: Field) -> Trees:
@@ -229,10 +231,10 @@ def _train_spans(documents: Sequence[Prepared], tags: Sequence[NDArray[np.float6
         if right.any():
             keep = pruning_mask(choices, tag_shares)
             samples.append(_Samples(choices.rows(tag_shares)[keep], right[keep], document.weight))
-    return boosted(*_stacked(samples), rounds=400, pace=0.04, features=0.25, leaves=8)
+    return train_trees(*_stack(samples), rounds=400, learning_rate=0.04, features=0.25, leaves=8)
 
 
-def _stacked(
+def _stack(
     samples: Sequence[_Samples[NDArray[np.float32]]],
 ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float64]]:
     return np.vstack([sample.rows for sample in samples]), *_labels(samples)
@@ -260,7 +262,7 @@ def _word_corrector(documents: Sequence[Prepared]) -> WordCorrector:
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """A receipt's answers by a model that has seen none of its group. right: by path, where labelled."""
+    """The answers for a receipt by a model trained without its group. right: by path, where labelled."""
 
     document: Prepared
     fold: int
@@ -268,17 +270,22 @@ class HeldOut:
     right: Mapping[str, bool]
 
 
-def held_out(
+def cross_validate(
     documents: Sequence[Prepared],
     *,
     group: Callable[[Prepared], str] = attrgetter("example.vendor"),
     seed: int = 0,
 ) -> list[HeldOut]:
-    """Every receipt as held out. group: what is held out together; two readings of one receipt always are."""
-    fold_of = folds({document.example.key: group(document) for document in documents}, FOLDS, seed=seed)
+    """Answer for each receipt by a model that was trained without its group.
+
+    group: receipts of one group are held out together; two readings of one receipt always are.
+    """
+    fold_of = assign_folds(
+        {document.example.key: group(document) for document in documents}, FOLDS, seed=seed
+    )
     results: list[HeldOut] = []
     for fold in range(FOLDS):
-        model = trained([document for document in documents if fold_of[document.example.key] != fold])
+        model = train_model([document for document in documents if fold_of[document.example.key] != fold])
         for document in documents:
             if fold_of[document.example.key] == fold:
                 given = answers(document.candidates, document.ruled, model)
@@ -301,13 +308,13 @@ def is_right(value: date | Decimal | str, label: str) -> bool:
     return letters_and_digits(value) == letters_and_digits(label)
 
 
-def shippable(documents: Sequence[Prepared], results: Sequence[HeldOut]) -> ReceiptModel:
-    """The model of all documents, with confidence curves from documents that its like had not seen."""
+def train_shipped(documents: Sequence[Prepared], results: Sequence[HeldOut]) -> ReceiptModel:
+    """Train the model on all documents, with confidence curves fitted to the held-out answers."""
     calibrations = {
-        path: calibrated(
+        path: fit_calibration(
             np.array([result.answers[path].features for result in results if path in result.right]),
             np.array([result.right[path] for result in results if path in result.right], np.bool_),
         )
         for path in PATHS.values()
     }
-    return replace(trained(documents), calibrations=calibrations)
+    return replace(train_model(documents), calibrations=calibrations)

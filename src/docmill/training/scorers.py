@@ -36,8 +36,8 @@ _SHARED: Mapping[str, Any] = {
 }
 
 
-def vendors(names: Mapping[str, str], addresses: Mapping[str, str]) -> dict[str, str]:
-    """For each document the vendor it belongs to: names or addresses nearly alike are one vendor's.
+def group_by_vendor(names: Mapping[str, str], addresses: Mapping[str, str]) -> dict[str, str]:
+    """Assign each document to a vendor: documents with nearly the same name or address are of one vendor.
 
     names, addresses: by document.
     """
@@ -62,8 +62,8 @@ def vendors(names: Mapping[str, str], addresses: Mapping[str, str]) -> dict[str,
     return {key: root(key) for key in parent}
 
 
-def folds(groups: Mapping[str, str], count: int, *, seed: int) -> dict[str, int]:
-    """For each document its fold; a group stays together, and folds are about equally large."""
+def assign_folds(groups: Mapping[str, str], count: int, *, seed: int) -> dict[str, int]:
+    """Assign each document to a fold; a group stays together, and folds are about equally large."""
     sizes = list(Counter(groups.values()).items())
     random.Random(seed).shuffle(sizes)  # noqa: S311 - parts, not secrets
     sizes.sort(key=lambda size: -size[1])
@@ -85,29 +85,33 @@ def group_weights(names: Sequence[str]) -> list[float]:
     return [counts[name] ** -0.5 for name in names]
 
 
-def boosted(
+def train_trees(
     rows: Rows,
     truth: NDArray[np.int64],
     weights: NDArray[np.float64],
     *,
     rounds: int,
     classes: int = 1,
-    pace: float = 0.06,
+    learning_rate: float = 0.06,
     features: float = 0.5,
     leaves: int = 15,
 ) -> Trees:
-    """Trees that tell the `truth` of rows like these: 0, 1, ... The same input gives the same trees."""
-    parameters = dict(_SHARED, learning_rate=pace, feature_fraction=features, num_leaves=leaves)
+    """Train boosted trees that classify rows. The same input gives the same trees.
+
+    truth: the class of each row, 0, 1, ... learning_rate, features: the shrinkage of each tree, and the share
+    of the features that it may split by.
+    """
+    parameters = dict(_SHARED, learning_rate=learning_rate, feature_fraction=features, num_leaves=leaves)
     parameters |= (
         {"objective": "multiclass", "num_class": classes} if classes > 1 else {"objective": "binary"}
     )
     data = lightgbm.Dataset(rows, truth, weight=weights)
     # its types leave a parameter open
     booster = lightgbm.train(dict(parameters), data, rounds)  # pyright: ignore[reportUnknownMemberType]
-    return _exported(booster.dump_model()["tree_info"], classes)
+    return _export_trees(booster.dump_model()["tree_info"], classes)
 
 
-def _exported(trees: list[dict[str, Any]], classes: int) -> Trees:
+def _export_trees(trees: list[dict[str, Any]], classes: int) -> Trees:
     most = max(2, *(tree["num_leaves"] for tree in trees))
     splits = (len(trees), most - 1)
     features, left, right = (np.zeros(splits, np.int16) for _ in range(3))
@@ -156,10 +160,10 @@ class _Linear(Protocol):
     def __matmul__(self, other: NDArray[np.float32]) -> NDArray[np.float32]: ...
 
 
-def spelled(
+def train_ngrams(
     texts: Sequence[str], truth: NDArray[np.int64], weights: NDArray[np.float64], *, classes: int
 ) -> CharNgramModel:
-    """A regression of the texts' classes on their groups of letters."""
+    """Train a logistic regression of the texts' classes on their character n-grams."""
     bags = [_bag(text) for text in texts]
     starts = np.cumsum([0, *(len(buckets) + 1 for buckets, _ in bags)])
     buckets = np.concatenate([np.append(buckets, BUCKETS) for buckets, _ in bags])
@@ -192,8 +196,8 @@ _RIDGE = 30.0
 _CONSTANT = 1e-6
 
 
-def calibrated(signs: NDArray[np.float64], right: NDArray[np.bool_]) -> Calibration:
-    """A logistic curve by Newton's method. signs: shape (answers, signs).
+def fit_calibration(signs: NDArray[np.float64], right: NDArray[np.bool_]) -> Calibration:
+    """Fit a logistic curve by Newton's method. signs: shape (answers, signs).
 
     Every answer counts alike: a confidence is the share of papers, as they come, that are right.
     """

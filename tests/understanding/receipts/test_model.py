@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from docmill.training.scorers import calibrated
+from docmill.training.scorers import fit_calibration
 from docmill.understanding.receipts.model import PATHS, Calibration, confidence_features, shipped
 
 
@@ -16,7 +16,7 @@ def curve() -> Calibration:
     draw = np.random.default_rng(3)
     scores = draw.uniform(0.02, 0.98, 1500)
     right = draw.uniform(size=1500) < scores**2
-    return calibrated(np.array([_features(score) for score in scores]), right)
+    return fit_calibration(np.array([_features(score) for score in scores]), right)
 
 
 @pytest.mark.parametrize("score", [0.2, 0.5, 0.8, 0.95])

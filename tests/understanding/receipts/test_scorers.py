@@ -1,6 +1,6 @@
 import numpy as np
 
-from docmill.training.scorers import boosted, spelled
+from docmill.training.scorers import train_ngrams, train_trees
 from docmill.understanding.receipts.scorers import CharNgramModel, Trees
 
 
@@ -13,7 +13,7 @@ def _rows() -> tuple[np.ndarray, np.ndarray]:
 def test_trees_tell_classes_apart_and_survive_storage() -> None:
     rows, truth = _rows()
 
-    trees = boosted(rows, truth, np.ones(600), rounds=20, classes=3, pace=0.2)
+    trees = train_trees(rows, truth, np.ones(600), rounds=20, classes=3, learning_rate=0.2)
     shares = Trees.of(trees.arrays()).probabilities(rows)
 
     assert (shares.argmax(axis=1) == truth).mean() > 0.95
@@ -24,13 +24,13 @@ def test_trees_tell_classes_apart_and_survive_storage() -> None:
 def test_the_same_rows_give_the_same_trees() -> None:
     rows, truth = _rows()
 
-    one, other = (boosted(rows, np.minimum(truth, 1), np.ones(600), rounds=5) for _ in range(2))
+    one, other = (train_trees(rows, np.minimum(truth, 1), np.ones(600), rounds=5) for _ in range(2))
 
     assert np.array_equal(one.probabilities(rows), other.probabilities(rows))
 
 
 def test_rows_that_tell_nothing_give_trees_of_one_leaf() -> None:
-    trees = boosted(np.zeros((50, 2), np.float32), np.arange(50) % 2, np.ones(50), rounds=2)
+    trees = train_trees(np.zeros((50, 2), np.float32), np.arange(50) % 2, np.ones(50), rounds=2)
 
     assert np.allclose(trees.probabilities(np.ones((3, 2), np.float32)), 0.5, atol=0.05)
 
@@ -45,7 +45,7 @@ def test_letters_tell_words_they_have_not_seen() -> None:
         "TRADING CO",
     ]
 
-    letters = spelled(texts * 5, np.array([0, 0, 0, 1, 1, 1] * 5), np.ones(30), classes=2)
+    letters = train_ngrams(texts * 5, np.array([0, 0, 0, 1, 1, 1] * 5), np.ones(30), classes=2)
     scores = CharNgramModel.of(letters.arrays()).scores(["JALAN LAIN 9", "BEST TRADING", ""])
 
     assert scores[0, 0] > scores[0, 1]
