@@ -88,13 +88,14 @@ async def test_unlocking_happens_in_a_child(tmp_path: Path) -> None:
 
 def test_what_pdfium_cannot_open_is_repaired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = locked(tmp_path / "a.pdf", user="")
-    loaded = pdf_file._loaded  # pyright: ignore[reportPrivateUsage] - put back in its place below
+    open_pdf = pdf_file.pdfium.PdfDocument
 
-    def refused(path: Path, password: str | None) -> pdf_file.PdfDocument:
-        loaded(path, password).close()
+    def refuse_files(source: Path | bytes, password: str | None = None) -> pdf_file.PdfDocument:
+        if isinstance(source, bytes):  # what qpdf has repaired
+            return open_pdf(source, password)
         raise pdf_file.pdfium.PdfiumError("format", err_code=pdf_file.raw.FPDF_ERR_FORMAT)
 
-    monkeypatch.setattr(pdf_file, "_loaded", refused)
+    monkeypatch.setattr(pdf_file.pdfium, "PdfDocument", refuse_files)
 
     assert texts(path) == ["hidden", "treasure"]
 
@@ -112,7 +113,7 @@ def test_what_is_encrypted_for_certain_people_says_so(
     def refused(*_: object) -> pdf_file.PdfDocument:
         raise pdf_file.pdfium.PdfiumError("security", err_code=pdf_file.raw.FPDF_ERR_SECURITY)
 
-    monkeypatch.setattr(pdf_file, "_loaded", refused)
+    monkeypatch.setattr(pdf_file.pdfium, "PdfDocument", refused)
 
     with pytest.raises(EncryptedError, match="certain people"):
         texts(locked(tmp_path / "a.pdf"), "häslein")

@@ -9,7 +9,7 @@ import logging
 from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from docmill.reading.engines.engine import EngineChoice, LocalReader, PageReader
 from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.kept_scans import KeptScan, PageScan, bind_scans
-from docmill.reading.pdf.merge_pictures import merge_figure
+from docmill.reading.pdf.text_merging import merge_figure
 from docmill.reading.text.quality import dominant_language, excerpts
 from docmill.sections import splitting
 from docmill.workers.pool import Pool
@@ -65,18 +65,14 @@ class LocalConverter:
         except DocumentError as error:
             error.media_type = error.media_type or opened.media_type
             raise
-        return replace(document, language=await self._language(document.pages))
-
-    async def _language(self, pages: Sequence[Page]) -> str | None:
-        """Detect the pages' language; None instead of an error, since the document is of use without it."""
-        texts = excerpts(pages)
-        if not any(texts):
-            return None
-        try:
-            return await self._pool.run(dominant_language, texts, limit_s=self._options.open_limit_s)
-        except DocmillError as error:
-            log.warning("the language was not found out", extra={"code": error.code})
-            return None
+        texts = excerpts(document.pages)
+        language = None
+        if any(texts):
+            try:
+                language = await self._pool.run(dominant_language, texts, limit_s=options.open_limit_s)
+            except DocmillError as error:  # the document is of use without it
+                log.warning("the language was not found out", extra={"code": error.code})
+        return replace(document, language=language)
 
     async def _read(
         self, original: Original, opened: tasks.OpenedFile, journal: PageJournal | None
@@ -303,39 +299,39 @@ def _unpack_pages(data: bytes) -> tuple[list[Page], list[PageScan], Usage]:
         raise ValueError("not kept pages") from error
 
 
+@dataclass(frozen=True, slots=True)
 class PooledUnlocker:
     """Takes the protection off files. The password goes to a child process and is kept nowhere."""
 
-    def __init__(self, pool: Pool, options: ReadingOptions | None = None) -> None:
-        self._pool = pool
-        self._options = options or ReadingOptions()
+    pool: Pool
+    options: ReadingOptions = field(default_factory=ReadingOptions)
 
     async def unlock(self, original: Path, password: str) -> bytes | None:
         """See `docmill.service.ports.Unlocker.unlock`."""
-        limit_s = self._options.unlock_limit_s
-        return await self._pool.run(tasks.unlock, original, password, limit_s=limit_s)
+        limit_s = self.options.unlock_limit_s
+        return await self.pool.run(tasks.unlock, original, password, limit_s=limit_s)
 
 
+@dataclass(frozen=True, slots=True)
 class PooledUnpacker:
     """`Unpacker` on the processes of a pool. They return bytes; this process writes them."""
 
-    def __init__(self, pool: Pool, options: ReadingOptions | None = None) -> None:
-        self._pool = pool
-        self._options = options or ReadingOptions()
+    pool: Pool
+    options: ReadingOptions = field(default_factory=ReadingOptions)
 
     async def unpack(self, original: Original, document: Document, folder: Path) -> list[PartFile]:
         """See `Unpacker.unpack`."""
-        options, is_container = self._options, document.media_type in CONTAINERS
+        options, is_container = self.options, document.media_type in CONTAINERS
         files: list[PartFile] = []
         room = options.max_unpacked_bytes
         is_last = False
         while not is_last:
             if is_container:
                 arguments = (original.path, document.media_type, len(files), room, options)
-                batch = await self._pool.run(tasks.take_parts, *arguments, limit_s=options.unpack_limit_s)
+                batch = await self.pool.run(tasks.take_parts, *arguments, limit_s=options.unpack_limit_s)
             else:
                 sections = (original.path, list(document.parts[len(files) :]), room, options)
-                batch = await self._pool.run(tasks.take_sections, *sections, limit_s=options.unpack_limit_s)
+                batch = await self.pool.run(tasks.take_sections, *sections, limit_s=options.unpack_limit_s)
             is_last = batch.is_last
             for part, content in zip(batch.parts, batch.contents, strict=True):
                 path = None

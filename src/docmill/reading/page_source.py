@@ -1,6 +1,6 @@
 """Pages of an original after its first reading: pictures of them, and second readings of their parts."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import cv2
@@ -77,21 +77,21 @@ def words_in(picture: Picture, region: Box, scale: float) -> Words:
     return Words(words.texts, boxes.astype(np.float32), words.confidences, words.lines, words.blocks)
 
 
+@dataclass(frozen=True, slots=True)
 class PageSource:
     """Draws and recognises pages of originals in the processes of a pool.
 
     An original may be gone when its pages are asked for; the result is None then.
     """
 
-    def __init__(self, pool: Pool, options: ReadingOptions) -> None:
-        self._pool = pool
-        self._options = options
+    pool: Pool
+    options: ReadingOptions
 
     async def picture(self, original: Original, document: Document, page_number: int) -> bytes | None:
         """The page as JPEG; None if the original is gone or cannot be drawn."""
-        arguments = (original.path, document.media_type, page_number, self._options)
+        arguments = (original.path, document.media_type, page_number, self.options)
         try:
-            drawn = await self._pool.run(draw_image, *arguments, limit_s=self._options.render_limit_s)
+            drawn = await self.pool.run(draw_image, *arguments, limit_s=self.options.render_limit_s)
         except DocmillError:  # the page's text is enough
             return None
         return drawn.jpeg
@@ -104,7 +104,7 @@ class PageSource:
         if page is None or not document.media_type.startswith(_DRAWN):
             return None
         try:
-            arguments = (original.path, page_number, region, SECOND_SCALE, page.rotation, self._options)
-            return await self._pool.run(read_region, *arguments, limit_s=self._options.ocr_limit_s)
+            arguments = (original.path, page_number, region, SECOND_SCALE, page.rotation, self.options)
+            return await self.pool.run(read_region, *arguments, limit_s=self.options.ocr_limit_s)
         except DocmillError:  # the first reading stays
             return None

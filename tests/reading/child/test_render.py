@@ -9,7 +9,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from docmill.errors import ValidationError
 from docmill.model.document import Box
-from docmill.reading.child.render import LocalClipper, LocalRenderer, draw_clip, draw_page
+from docmill.reading.child.render import LocalRenderer, draw_clip, draw_page
 from docmill.reading.files.options import ReadingOptions
 from docmill.workers.pool import Pool
 
@@ -109,6 +109,6 @@ def test_a_place_at_the_edge_has_nothing_beyond_it(tmp_path: Path) -> None:
 
 async def test_a_child_draws_it(tmp_path: Path) -> None:
     async with Pool(1) as pool:
-        content = await LocalClipper(pool, ReadingOptions()).clip(_page(tmp_path), 1, Box(0, 0, 0.1, 0.1))
+        content = await LocalRenderer(pool).clip(_page(tmp_path), 1, Box(0, 0, 0.1, 0.1))
 
     assert Image.open(io.BytesIO(content)).format == "WEBP"

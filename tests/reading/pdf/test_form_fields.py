@@ -12,7 +12,7 @@ from reportlab.pdfgen.canvas import Canvas
 from docmill.model.document import Page
 from docmill.reading.child import tasks
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.pdf import form_fields, ocr_layer, pdf_file
+from docmill.reading.pdf import form_fields, pdf_file, text_merging
 from docmill.reading.pdf.form_fields import FormField, lines_of
 
 MakePdf = Callable[..., Path]
@@ -59,7 +59,7 @@ def form(make_pdf: MakePdf) -> Callable[..., Path]:
 
 def read(path: Path) -> Page:
     with pdf_file.open_document(path) as document, pdf_file.open_page(document, 1) as page:
-        found = ocr_layer.text_page(page, 1)
+        found = text_merging.text_page(page, 1)
     assert found is not None
     return found
 
@@ -137,7 +137,7 @@ def test_a_field_on_a_page_that_is_turned_is_turned_with_it(form: Callable[..., 
         document.save(path)
 
     with pdf_file.open_document(path) as document, pdf_file.open_page(document, 1) as page:
-        layer = ocr_layer.read_sound_layer(page, 1)
+        layer = text_merging.read_sound_layer(page, 1)
 
     assert layer.upright.texts == ["Ada"]
     x0, y0, x1, y1 = layer.upright.boxes[0]

@@ -15,7 +15,7 @@ from docmill.reading.convert import LocalConverter
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.tables import add_tables
 from docmill.reading.layout.typeset import FigureBlock, Paragraph, TableBlock, UnreadNote, set_on_pages
-from docmill.reading.pdf.merge_pictures import FigurePlace, merge_figure
+from docmill.reading.pdf.text_merging import FigurePlace, merge_figure
 from docmill.workers.pool import Pool
 
 PLACE = FigurePlace(1, 1, Box(0.2, 0.3, 0.6, 0.5))

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 from reportlab.pdfgen.canvas import Canvas
 
 from docmill.model.document import Page, Words
-from docmill.reading.pdf import ocr_layer, pdf_file
+from docmill.reading.pdf import pdf_file, text_merging
 from docmill.reading.pdf.text_layer import Layer
 from docmill.reading.pdf.text_runs import NO_RUNS, certain_runs
 
@@ -39,7 +39,7 @@ def scan(layer: list[str]) -> Callable[[Canvas], None]:
 
 def text_page(path: Path) -> Page | None:
     with pdf_file.open_document(path) as document, pdf_file.open_page(document, 1) as page:
-        return ocr_layer.text_page(page, 1)
+        return text_merging.text_page(page, 1)
 
 
 def test_a_good_layer_is_kept(make_pdf: MakePdf) -> None:
@@ -83,9 +83,9 @@ def placed(*texts: str, y: float = 0.5):  # noqa: ANN201 - as `certain_runs`
 def test_the_better_of_two_readings_is_kept() -> None:
     layer = Layer(1, A4, 0, scanned=placed("05t19t20", "tHe", "4711"), missing="everything")
 
-    better = ocr_layer.merge_reading(layer, recognised("05/19/20", "the", "4711"))
+    better = text_merging.merge_reading(layer, recognised("05/19/20", "the", "4711"))
     good = layer._replace(scanned=placed("Invoice", "number", "4711"))
-    worse = ocr_layer.merge_reading(good, recognised("05t19t20"))
+    worse = text_merging.merge_reading(good, recognised("05t19t20"))
 
     assert (better.words.texts, better.source) == (["05/19/20", "the", "4711"], "ocr")
     assert (worse.words.texts, worse.source) == (["Invoice", "number", "4711"], "text")
@@ -94,7 +94,7 @@ def test_the_better_of_two_readings_is_kept() -> None:
 def test_what_the_file_says_for_sure_replaces_what_was_recognised_there() -> None:
     layer = Layer(1, A4, 0, placed("Ada"), missing="everything", filled=placed("Ada").boxes)
 
-    page = ocr_layer.merge_reading(layer, recognised("Acla", "Lovelace"))
+    page = text_merging.merge_reading(layer, recognised("Acla", "Lovelace"))
 
     assert page.words.texts == ["Ada", "Lovelace"]
     assert page.words.confidences.tolist() == pytest.approx([1, 0.9])
@@ -104,7 +104,7 @@ def test_what_the_file_says_for_sure_replaces_what_was_recognised_there() -> Non
 def test_gaps_are_filled_and_nothing_else() -> None:
     layer = Layer(1, A4, 0, placed("Total", y=0.2), gaps=placed("12.00").boxes, missing="gaps")
 
-    page = ocr_layer.merge_reading(layer, recognised("12.00", "noise"))
+    page = text_merging.merge_reading(layer, recognised("12.00", "noise"))
 
     assert page.words.texts == ["Total", "12.00"]
 
@@ -113,7 +113,7 @@ def test_what_was_recognised_on_a_turned_page_turns_what_the_file_says() -> None
     layer = Layer(1, A4, 0, placed("Ada"), missing="everything")
     seen = Page(1, 842, 595, words("Lovelace", y=0.9), source="ocr", quality=0.9, rotation=90)
 
-    page = ocr_layer.merge_reading(layer, seen)
+    page = text_merging.merge_reading(layer, seen)
 
     assert (page.rotation, sorted(page.words.texts)) == (90, ["Ada", "Lovelace"])
     x0, y0, x1, y1 = page.words.boxes[page.words.texts.index("Ada")]
@@ -124,13 +124,13 @@ def test_what_was_recognised_on_a_turned_page_turns_what_the_file_says() -> None
 def test_a_page_that_cannot_be_recognised_keeps_what_it_says() -> None:
     broken = Page(1, 595, 842, Words.none(), source="none", quality=0, problem="the page is damaged")
 
-    said = ocr_layer.merge_reading(Layer(1, A4, 0, placed("Ada"), missing="gaps"), broken)
+    said = text_merging.merge_reading(Layer(1, A4, 0, placed("Ada"), missing="gaps"), broken)
 
     assert (said.words.texts, said.problem) == (["Ada"], "the page is damaged")
-    assert ocr_layer.merge_reading(Layer(1, A4, 0, NO_RUNS, missing="everything"), broken) is broken
+    assert text_merging.merge_reading(Layer(1, A4, 0, NO_RUNS, missing="everything"), broken) is broken
 
 
 def test_a_page_without_any_text_is_what_was_recognised() -> None:
     seen = recognised("Total")
 
-    assert ocr_layer.merge_reading(Layer(1, A4, 0, missing="everything"), seen) is seen
+    assert text_merging.merge_reading(Layer(1, A4, 0, missing="everything"), seen) is seen

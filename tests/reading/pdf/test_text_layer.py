@@ -9,7 +9,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from docmill.errors import CorruptError, EncryptedError
 from docmill.model.document import Page
-from docmill.reading.pdf import ocr_layer, pdf_file, text_layer
+from docmill.reading.pdf import pdf_file, text_layer, text_merging
 
 MakePdf = Callable[..., Path]
 Draw = Callable[[Canvas], None]
@@ -29,7 +29,7 @@ def nothing(_: Canvas) -> None:
 
 def read(path: Path, number: int = 1) -> Page | None:
     with pdf_file.open_document(path) as document, pdf_file.open_page(document, number) as page:
-        return ocr_layer.text_page(page, number)
+        return text_merging.text_page(page, number)
 
 
 def text_of(path: Path) -> str:

@@ -25,7 +25,7 @@ from docmill.evaluation.truth import Truth, known_fields, read_truths, sources_o
 from docmill.model.document import Box
 from docmill.model.result import Schema
 from docmill.ports import Ref
-from docmill.reading.child.render import LocalClipper, LocalRenderer
+from docmill.reading.child.render import LocalRenderer
 from docmill.reading.files.options import ReadingOptions
 from docmill.schemas.registry import REGISTRY
 from docmill.wiring import reading_pool
@@ -174,13 +174,13 @@ async def draw_errors(
         if any(cell.read is None for cell in errors):
             places[document.source, ""] = None
     async with reading_pool(jobs) as pool:
-        clipper, renderer = LocalClipper(pool, reading), LocalRenderer(pool, reading)
+        renderer = LocalRenderer(pool, reading)
 
         async def draw(file: Path, place: tuple[int, Box] | None) -> bytes | None:
             try:
                 if place is None:
                     return await renderer.render(file, page_number=1, width_px=_PAGE_PX)
-                return await clipper.clip(file, *place)
+                return await renderer.clip(file, *place)
             except DocmillError:  # an error without a picture is better than no page
                 return None
 

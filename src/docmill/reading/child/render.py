@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -52,12 +52,12 @@ NOT_A_CHARACTER = "\uffff"
 """Every typeface draws it as a missing glyph, which mostly is a box."""
 
 
+@dataclass(frozen=True, slots=True)
 class LocalRenderer:
-    """Draws pages in the processes of a pool."""
+    """Draws pages, and cuts places out of them, in the processes of a pool."""
 
-    def __init__(self, pool: Pool, options: ReadingOptions | None = None) -> None:
-        self._pool = pool
-        self._options = options or ReadingOptions()
+    pool: Pool
+    options: ReadingOptions = field(default_factory=ReadingOptions)
 
     async def render(
         self, original: Path, *, page_number: int, width_px: int, rotation: int | None = None
@@ -68,9 +68,14 @@ class LocalRenderer:
         Raises ValidationError for a page that does not exist, UnsupportedFileTypeError, EncryptedError,
         CorruptError, TooLargeError, TimeLimitError or CrashedError.
         """
-        arguments = (original, page_number, width_px, rotation, self._options)
+        arguments = (original, page_number, width_px, rotation, self.options)
         with urgently():
-            return await self._pool.run(draw_page, *arguments, limit_s=self._options.render_limit_s)
+            return await self.pool.run(draw_page, *arguments, limit_s=self.options.render_limit_s)
+
+    async def clip(self, original: Path, page_number: int, box: Box) -> bytes:
+        """The place with a frame and its surroundings, as WebP. Raises what `render` does."""
+        arguments = (original, page_number, box, self.options)
+        return await self.pool.run(draw_clip, *arguments, limit_s=self.options.render_limit_s)
 
 
 def draw_page(
@@ -111,21 +116,8 @@ def _check_number(page_number: int, count: int) -> None:
         raise ValidationError(f"there is no page {page_number}; the document has {count}")
 
 
-class LocalClipper:
-    """Cuts places out of pages in the processes of a pool."""
-
-    def __init__(self, pool: Pool, options: ReadingOptions) -> None:
-        self._pool = pool
-        self._options = options
-
-    async def clip(self, original: Path, page_number: int, box: Box) -> bytes:
-        """The place with a frame and its surroundings, as WebP. Raises what `LocalRenderer.render` does."""
-        arguments = (original, page_number, box, self._options)
-        return await self._pool.run(draw_clip, *arguments, limit_s=self._options.render_limit_s)
-
-
 def draw_clip(path: Path, page_number: int, box: Box, options: ReadingOptions) -> bytes:
-    """`LocalClipper.clip` in the child."""
+    """`LocalRenderer.clip` in the child."""
     page = picture(path, page_number, (PAGE_PX, MAX_HEIGHT_PX), None, options)
     x0, x1 = round(box.x0 * page.width_px), round(box.x1 * page.width_px)
     y0, y1 = round(box.y0 * page.height_px), round(box.y1 * page.height_px)
@@ -162,7 +154,7 @@ def draw_words(page: Page, fit: tuple[int, int], figures: Sequence[SetFigure] = 
         x0, y0, x1, y1 = (round(edge * side) for edge, side in zip(figure.box, size * 2, strict=True))
         room = max(1, x1 - x0), max(1, y1 - y0)
         with contextlib.suppress(DocumentError):  # a figure that cannot be decoded leaves its place empty
-            picture = Image.fromarray(image_file.load_bytes(figure.content, room).pixels)
+            picture = Image.fromarray(image_file.load(figure.content, 1, room).pixels)
             image.paste(picture.resize(room, Image.Resampling.LANCZOS), (x0, y0))
     boxes: list[list[float]] = (page.words.boxes * across).tolist()
     for text, box in zip(page.words.texts, boxes, strict=True):

@@ -26,9 +26,9 @@ from docmill.reading.layout.tables import add_tables
 from docmill.reading.layout.typeset import Typeset, set_on_pages
 from docmill.reading.mail import eml, outlook_msg, tnef
 from docmill.reading.ocr.page import local_engine, recognise_page
-from docmill.reading.pdf import attachments, form_fields, ocr_layer, pdf_file
-from docmill.reading.pdf.merge_pictures import FigurePlace
+from docmill.reading.pdf import attachments, form_fields, pdf_file, text_merging
 from docmill.reading.pdf.page_objects import find_ruling_lines
+from docmill.reading.pdf.text_merging import FigurePlace
 
 OpenContainer = Callable[[Path, ReadingOptions], AbstractContextManager[Sequence[Member]]]
 """Opens a file's members for the length of a block. Raises EncryptedError, CorruptError, TooLargeError."""
@@ -204,7 +204,7 @@ def _text_pages(
     for number in numbers:
         try:
             with pdf_file.open_page(document, number) as page:
-                text = ocr_layer.text_page(page, number)
+                text = text_merging.text_page(page, number)
                 if text:
                     text = add_tables(text, partial(find_ruling_lines, page))
                 if text and number == 1 and form_fields.is_dynamic(document, page):
@@ -243,7 +243,7 @@ def complete_page(path: Path, seen: Page, options: ReadingOptions) -> Page:
             pdf_file.open_document(path, options.passwords) as document,
             pdf_file.open_page(document, seen.number) as page,
         ):
-            whole = ocr_layer.merge_reading(ocr_layer.read_sound_layer(page, seen.number), seen)
+            whole = text_merging.merge_reading(text_merging.read_sound_layer(page, seen.number), seen)
     except CorruptError:
         return seen
     return add_tables(whole if whole.words is seen.words else replace(whole, tables=()))
@@ -283,7 +283,7 @@ def draw_picture(source: Source, media_type: str, number: int, options: ReadingO
     """
     fit = (options.max_dimension_px, options.max_dimension_px)
     if isinstance(source, bytes):
-        picture = image_file.load_bytes(source, fit, max_pixels=options.max_pixels)
+        picture = image_file.load(source, 1, fit, options)
         return picture._replace(rotation=0)  # it stands upright on its page already
     if media_type != file_types.PDF:
         return image_file.load(source, number, fit, options)

@@ -22,11 +22,11 @@ OVER_MEMORY = "the page needs more memory than is allowed; reduce its size"
 log = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
 class UsageMeter:
     """Meter of the cost of a document so far."""
 
-    def __init__(self) -> None:
-        self.usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
     def add(self, usage: Usage) -> None:
         """Count one call."""
@@ -98,22 +98,21 @@ class LocalReader:
         return page
 
 
+@dataclass(slots=True)
 class EngineChoice:
     """Choice among the engines for one document. An engine that is not set up is asked only once.
 
     readers: in the order in which they are asked; threshold: the quality from which a page is good enough.
+    meter: of the document's cost. scans: the preprocessed pictures in which engines read its pages.
+    refusal: error of a page that was refused for its content.
     """
 
-    def __init__(self, readers: Sequence[PageReader], threshold: float) -> None:
-        self._readers = readers
-        self._threshold = threshold
-        self._unusable: dict[str, SetupError] = {}
-        self.meter = UsageMeter()
-        """Meter of the document's cost."""
-        self.scans = KeptScans()
-        """The preprocessed pictures in which engines read its pages."""
-        self.refusal: DocumentError | None = None
-        """Error of a page that was refused for its content; None if none was."""
+    readers: Sequence[PageReader]
+    threshold: float
+    meter: UsageMeter = field(default_factory=UsageMeter)
+    scans: KeptScans = field(default_factory=KeptScans)
+    refusal: DocumentError | None = None
+    _unusable: dict[str, SetupError] = field(default_factory=dict[str, SetupError], init=False)
 
     async def best(self, request: PageRequest, so_far: Page | None = None) -> Page:
         """Recognise the page with the best engine. so_far: an earlier reading.
@@ -123,14 +122,15 @@ class EngineChoice:
         """
         best = so_far
         failures: list[DocmillError] = []
-        for reader in self._readers:
+        for reader in self.readers:
             try:
                 page = await self._ask(reader, request, best)
             except DocmillError as error:
                 failures.append(error)
                 continue
-            best = page if best is None else better_page(best, page)
-            if best.source != "none" and best.quality >= self._threshold:
+            # The better page, the earlier if they are equal.
+            best = max(best or page, page, key=lambda page: (page.source != "none", page.quality))
+            if best.source != "none" and best.quality >= self.threshold:
                 break
         if best is not None:
             return best
@@ -150,11 +150,6 @@ class EngineChoice:
                 self._unusable[reader.name] = error
             log.warning("an engine failed on a page", extra={"engine": reader.name, "code": error.code})
             raise
-
-
-def better_page(first: Page, second: Page) -> Page:
-    """The page that is read better; `first` if they are equal."""
-    return max(first, second, key=lambda page: (page.source != "none", page.quality))
 
 
 def _hopelessness(error: DocmillError) -> int:

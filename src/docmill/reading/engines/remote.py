@@ -174,10 +174,6 @@ class RemoteCaller:
         """Run the function in a process of the pool. Raises TimeLimitError, CrashedError."""
         return await self.pool.run(function, *arguments, limit_s=self.options.render_limit_s)
 
-    def is_read_well(self, page: Page) -> bool:
-        """True if the page is read well enough that no second reading is needed."""
-        return page.quality >= self.options.quality_threshold
-
     async def choose_better(self, first: Page, again: Awaitable[Recognition], request: PageRequest) -> Page:
         """Choose the better of a page and its second reading, whose preprocessed picture is then kept.
 
@@ -216,7 +212,7 @@ class RemoteReader:
         page = await caller.run_in_child(build_upright_page, recognised, image, request.number, self.name)
         # Without confidences two readings cannot be compared.
         is_unscored = bool(recognised.texts) and not recognised.scores.any()
-        if caller.is_read_well(page) or is_unscored:
+        if page.quality >= caller.options.quality_threshold or is_unscored:
             return page
         return await caller.choose_better(page, self._read_again(request, image), request)
 
@@ -270,8 +266,8 @@ class TranscribingReader:
             image = await caller.draw_page(request)
             lines = await self._ask(image, request)
         page = await caller.run_in_child(align_lines, lines, local, self.name)
-        is_blank = not lines and not len(local.words)
-        if caller.is_read_well(page) or is_blank or self._is_budget_spent(request):
+        is_enough = page.quality >= caller.options.quality_threshold or not (lines or len(local.words))
+        if is_enough or self._is_budget_spent(request):
             return page
         turn = (local.rotation - image.rotation) % 360
         return await caller.choose_better(page, self._read_again(request, local, turn), request)

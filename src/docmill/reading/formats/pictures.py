@@ -112,7 +112,7 @@ def _figure(content: bytes, size: Size) -> FigureBlock | None:
         return None
     if width_px * height_px > MOST_PIXELS:
         raise Image.DecompressionBombError
-    picture = image_file.load_bytes(content, (LOOK_PX, LOOK_PX))
+    picture = image_file.load(content, 1, (LOOK_PX, LOOK_PX))
     height_px, width_px = picture.pixels.shape[:2]
     width_pt, height_pt = size
     if picture.rotation % 180 and width_pt < height_pt:

@@ -84,50 +84,39 @@ def count_frames(path: Path, options: ReadingOptions) -> int:
 
 
 def load(
-    path: Path,
+    source: Path | bytes,
     page_number: int,
     fit: tuple[int, int],
-    options: ReadingOptions,
+    options: ReadingOptions | None = None,
     *,
     rotation: int | None = None,
 ) -> Picture:
-    """Load a page, not larger than `fit`, turned by `rotation` or else as its EXIF states.
+    """Load a page of a file, or a stored picture, not larger than `fit`.
 
-    Raises CorruptError, TooLargeError.
+    rotation: turns it; without, it is turned as its EXIF states. Raises CorruptError, TooLargeError.
     """
-    with path.open("rb") as file:
-        return _loaded(file, page_number, fit, options.max_pixels, rotation)
-
-
-def load_bytes(content: bytes, fit: tuple[int, int], *, max_pixels: int = 100_000_000) -> Picture:
-    """Load a picture within a document, upright as its EXIF states. Raises CorruptError, TooLargeError."""
-    return _loaded(io.BytesIO(content), 1, fit, max_pixels, None)
-
-
-def _loaded(
-    file: IO[bytes], page_number: int, fit: tuple[int, int], max_pixels: int, rotation: int | None
-) -> Picture:
-    head = file.read(HEIF_HEAD_BYTES)
-    file.seek(0)
-    with _opened(file) as image:
-        if page_number > 1:
-            image.seek(page_number - 1)
-        _check_size(image, max_pixels)
-        orientation = _orientation(image, head)
-        upright_turn = TURNS.get(orientation, 0)
-        turn = upright_turn if rotation is None else rotation
-        dpi = float(image.info.get("dpi", (0.0, 0.0))[0])
-        low, high = PLAUSIBLE_DPI
-        scale = 72 / dpi if low <= dpi <= high else LONG_SIDE_PT / max(image.size)
-        width_pt, height_pt = image.width * scale, image.height * scale
-        image.draft("RGB", (max(fit), max(fit)))  # a JPEG is decoded no larger than needed
-        _decode(image)
-        upright = _as_rgb(image)
-        if orientation in UPRIGHT:
-            upright = upright.transpose(UPRIGHT[orientation])
-        if turn != upright_turn:
-            upright = upright.rotate(upright_turn - turn, expand=True)
-        upright.thumbnail(fit, Image.Resampling.LANCZOS)
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+        head = file.read(HEIF_HEAD_BYTES)
+        file.seek(0)
+        with _opened(file) as image:
+            if page_number > 1:
+                image.seek(page_number - 1)
+            _check_size(image, (options or ReadingOptions()).max_pixels)
+            orientation = _orientation(image, head)
+            upright_turn = TURNS.get(orientation, 0)
+            turn = upright_turn if rotation is None else rotation
+            dpi = float(image.info.get("dpi", (0.0, 0.0))[0])
+            low, high = PLAUSIBLE_DPI
+            scale = 72 / dpi if low <= dpi <= high else LONG_SIDE_PT / max(image.size)
+            width_pt, height_pt = image.width * scale, image.height * scale
+            image.draft("RGB", (max(fit), max(fit)))  # a JPEG is decoded no larger than needed
+            _decode(image)
+            upright = _as_rgb(image)
+            if orientation in UPRIGHT:
+                upright = upright.transpose(UPRIGHT[orientation])
+            if turn != upright_turn:
+                upright = upright.rotate(upright_turn - turn, expand=True)
+            upright.thumbnail(fit, Image.Resampling.LANCZOS)
     if turn % 180:
         width_pt, height_pt = height_pt, width_pt
     return Picture(np.asarray(upright), width_pt, height_pt, turn)

@@ -236,7 +236,13 @@ def _bands(wishes: Sequence[int], columns: int) -> Iterator[tuple[int, int]]:
 def _set_band(typesetter: Typesetter, grid: TableBlock, first: int, widths: Sequence[int]) -> None:
     count = len(widths)
     starts = [sum(widths[:at]) + COLUMN_GAP * at for at in range(count)]
-    right_aligned = _right_aligned(grid, first, count)
+    right_aligned: set[int] = set()  # columns that hold mostly numbers below their heads
+    sample = grid.rows[grid.header_rows : grid.header_rows + 200]
+    for at in range(count):
+        texts = [row[first + at].strip() for row in sample if len(row) > first + at]
+        numbers = sum(1 for text in texts if NUMBER.fullmatch(text))
+        if numbers > sum(map(bool, texts)) / 2:
+            right_aligned.add(at)
     for index, row in enumerate(grid.rows):
         if typesetter.is_full:
             return
@@ -264,19 +270,6 @@ def _set_band(typesetter: Typesetter, grid: TableBlock, first: int, widths: Sequ
 def _reach(row: Sequence[str], at: int) -> int:
     """Index of the next filled cell: a text runs on over empty cells, as on a spreadsheet."""
     return next((other for other in range(at + 1, len(row)) if row[other]), len(row))
-
-
-def _right_aligned(grid: TableBlock, first: int, count: int) -> set[int]:
-    """Columns that hold mostly numbers below their heads."""
-    sample = grid.rows[grid.header_rows : grid.header_rows + 200]
-    columns: set[int] = set()
-    for at in range(count):
-        cells = [row[first + at].strip() for row in sample if len(row) > first + at]
-        texts = [text for text in cells if text]
-        numbers = sum(1 for text in texts if NUMBER.fullmatch(text))
-        if texts and numbers > len(texts) / 2:
-            columns.add(at)
-    return columns
 
 
 def beside_text(blocks: Iterable[Block]) -> list[Block]:

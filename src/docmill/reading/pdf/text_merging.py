@@ -1,17 +1,19 @@
-"""Invisible OCR layers under scans: a layer is believed, or the page is recognised again.
+"""Merging of a page's own text with text that is recognised: in its picture, or in the figures on it.
 
-A layer is believed as it is when its words are words (`texts_quality`) and cover nearly all letters of the
-picture. Else the page is recognised as well, and the reading with more believable text wins.
+An invisible OCR layer under a scan is believed as it is when its words are words (`texts_quality`) and cover
+nearly all letters of the picture. Else the page is recognised as well, and the reading with more believable
+text wins.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.model.document import Page, Words
+from docmill.model.document import Box, Page, Table, Words
 from docmill.reading.pdf import text_runs
 from docmill.reading.pdf.form_fields import CHECKED, UNCHECKED
 from docmill.reading.pdf.page_objects import Boxes, letter_centres, render_gray
@@ -29,6 +31,9 @@ BELIEVABLE = 0.995
 """Least believability of a good layer."""
 UNCOVERED = 0.1
 """Share of letter-like spots that a good layer may miss: rules, logos and signatures are among them."""
+LEAST_SHARE = 0.05
+"""Share of recognised words from which on a page of text counts as recognised."""
+UNREAD = "a picture on this page was not read: {reason}"
 TOUCHED = 0.3
 """Overlap, as a share of a recognised word, from which on a word of the file is the same one."""
 
@@ -133,4 +138,80 @@ def _combined(
         words=text_runs.arrange_runs(both, size),
         source="text" if share > 1 - INSIDE else seen.source,
         quality=share + (1 - share) * seen.quality,
+    )
+
+
+class FigurePlace(NamedTuple):
+    """Place of a figure in a document. number: from 1."""
+
+    number: int
+    page_number: int
+    box: Box
+
+
+def merge_figure(page: Page, place: FigurePlace, seen: Page) -> Page:
+    """Merge the words recognised in a figure into its page, in reading order."""
+    if seen.source == "none":
+        unread = UNREAD.format(reason=seen.problem)
+        return replace(page, problem=f"{page.problem}; {unread}" if page.problem else unread)
+    if not seen.words.texts:
+        return page
+    within, turn = place.box, seen.rotation
+    # The boxes of a figure that was turned for reading, on the page that shows it unturned.
+    back = text_runs.turn_boxes(seen.words.boxes, np.ones(2, np.float32), -turn % 360)
+    size = np.array([within.x1 - within.x0, within.y1 - within.y0] * 2, np.float32)
+    corner = np.array([within.x0, within.y0] * 2, np.float32)
+    boxes = np.clip(back * size + corner, 0, 1).astype(np.float32)
+    old, new = page.words, seen.words
+    at, count = int(np.count_nonzero(old.boxes[:, 1] < within.y0)), len(new)
+    words = Words(
+        texts=[*old.texts[:at], *new.texts, *old.texts[at:]],
+        boxes=np.concatenate([old.boxes[:at], boxes, old.boxes[at:]]),
+        confidences=np.concatenate([old.confidences[:at], new.confidences, old.confidences[at:]]),
+        lines=_insert_numbers(old.lines, new.lines, at),
+        blocks=_insert_numbers(old.blocks, new.blocks, at),
+    )
+    tables = [_moved_table(table, at, count) for table in page.tables]
+    if not turn:
+        for table in seen.tables:
+            cells = tuple(replace(cell, box=_on_page(cell.box, within)) for cell in table.cells)
+            table_on_page = replace(table, box=_on_page(table.box, within), cells=cells)
+            tables.append(_moved_table(table_on_page, 0, at))
+    share = count / len(words)
+    return replace(
+        page,
+        words=words,
+        tables=tuple(sorted(tables, key=lambda table: table.box.y0)),
+        source="ocr" if share >= LEAST_SHARE or page.source == "ocr" else page.source,
+        quality=(1 - share) * page.quality + share * seen.quality,
+        engine=seen.engine or page.engine,
+    )
+
+
+def _insert_numbers(numbers: NDArray[np.int32], new: NDArray[np.int32], at: int) -> NDArray[np.int32]:
+    """Numbers of lines or blocks with others from index `at` on, all counted on."""
+    before, after = numbers[:at], numbers[at:]
+    first = int(before[-1]) + 1 if at else 0
+    if len(after):
+        after = after - after[0] + first + int(new.max()) + 1
+    return np.concatenate([before, new + first, after]).astype(np.int32)
+
+
+def _moved_table(table: Table, at: int, count: int) -> Table:
+    """The table after `count` words were put before the one with index `at`."""
+    cells = (
+        replace(cell, words=tuple(index + count * (index >= at) for index in cell.words))
+        for cell in table.cells
+    )
+    return replace(table, cells=tuple(cells))
+
+
+def _on_page(box: Box, within: Box) -> Box:
+    """A box on a figure as a box on its page."""
+    width, height = within.x1 - within.x0, within.y1 - within.y0
+    return Box(
+        within.x0 + box.x0 * width,
+        within.y0 + box.y0 * height,
+        within.x0 + box.x1 * width,
+        within.y0 + box.y1 * height,
     )
