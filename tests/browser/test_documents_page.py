@@ -163,6 +163,15 @@ async def test_shortcuts_are_listed_and_can_be_turned_off(page: Page, address: s
     await expect(page.get_by_role("link", name="one.txt")).not_to_be_focused()
 
 
+async def test_the_list_of_shortcuts_begins_at_its_top_on_a_phone(page: Page, address: str) -> None:
+    await page.set_viewport_size({"width": 320, "height": 640})
+    await live(page, address)
+
+    await page.keyboard.press("?")
+
+    await expect(page.get_by_role("heading", name="Keyboard shortcuts")).to_be_in_viewport()
+
+
 async def test_nothing_is_wider_than_a_phone(page: Page, address: str, add: Add, fail: Fail) -> None:
     document_id = await add("a-very-long-file-name-without-any-place-to-break-it-anywhere.pdf")
     await fail(document_id)

@@ -1,3 +1,4 @@
+import datetime as dt
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -400,6 +401,12 @@ async def test_a_statement_is_summed_up_by_its_account_and_not_by_its_bookings(t
     assert classification.summary.endswith(
         "of DE89370400440532013000 from 2026-03-01 to 2026-03-31 with 434.56 at its end."
     )
+
+
+async def test_the_day_of_a_statement_is_the_end_of_its_period(typeset: Typeset) -> None:
+    first_booking = STATEMENT.replace("Buchungstag   Verwendungszweck", "Datum         Verwendungszweck")
+
+    assert classify_by_rules(typeset(first_booking)).document_date == dt.date(2026, 3, 31)
 
 
 async def test_a_letter_is_of_no_known_type(typeset: Typeset) -> None:

@@ -45,6 +45,15 @@ def say(reviews: str, said: dict[str, str]) -> None:
     httpx.post(reviews, json={"ingestion_id": seen["ingestion_id"], "reviews": [said]}).raise_for_status()
 
 
+def test_add_says_how_to_start_a_vault_that_is_not_running(
+    vault: Vault, tmp_path: Path, write_pdf: WritePdf
+) -> None:
+    added = vault("add", write_pdf(tmp_path / "invoice.pdf"))
+
+    assert added.returncode == 0
+    assert f"start it with: docmill up --data-dir {vault.folder}\n" in added.stderr
+
+
 def test_a_document_goes_through_a_vault_from_add_to_show(
     vault: Vault, tmp_path: Path, write_pdf: WritePdf
 ) -> None:
@@ -84,6 +93,7 @@ def test_a_document_goes_through_a_vault_from_add_to_show(
     assert again.stdout.endswith("(already here)\n")
     assert forced.stdout.endswith("(already here, being processed)\n")
     assert "119.00" in shown.stdout
+    assert re.search(r"^number .*^seller.name .*^gross_total ", shown.stdout, re.MULTILINE | re.DOTALL)
     assert by_name.stdout == by_end.stdout == by_beginning.stdout == shown.stdout
     assert re.search(r"^number +INV-105 .* corrected$", corrected.stdout, re.MULTILINE)
     assert re.search(r"^gross_total +119.00 +119.00 .* 1 +confirmed$", corrected.stdout, re.MULTILINE)

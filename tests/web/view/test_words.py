@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from docmill.service.store import documents
-from docmill.web.view.cards import extension, money, size
+from docmill.web.view.cards import Money, extension, money, size
 from docmill.web.view.words import STATES, duration, engine_name, moment, sentence, step_name, type_name
 
 START = datetime(2026, 11, 3, 14, 32, tzinfo=UTC)
@@ -46,6 +46,9 @@ def test_the_amount_that_matters_is_shown() -> None:
     assert shown is not None
     assert (shown.amount, shown.currency) == ("1,234.50", "EUR")
     assert money({"gross_total": None, "closing_balance": Decimal(-3)}) is not None
+    assert money({"gross_pay": "2990.00", "net_pay": "2303.54", "currency": "GBP"}) == Money(
+        "2,303.54", "GBP"
+    )
     assert money({"gross_total": "a lot"}) is None
     assert money(None) is None
 

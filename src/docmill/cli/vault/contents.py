@@ -1,9 +1,11 @@
 """The commands that look into a vault or put files into it: `add`, `show`, `status`."""
 
 import json
+import shlex
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict
+from math import floor
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -18,6 +20,7 @@ from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.files import chunks, is_junk
 from docmill.model.paths import leaves
 from docmill.reading.convert import PooledUnlocker
+from docmill.schemas.registry import REGISTRY
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import already_readable, unlocking
@@ -65,7 +68,8 @@ async def add(
         # A vault on the embedded database runs on this machine, or none does. One on a shared database may be
         # processed by workers elsewhere.
         if settings.database_url is None and address_of(settings.folder) is None:
-            stderr.print("no vault is running; start it with: docmill up")
+            start = f"docmill up --data-dir {shlex.quote(str(settings.folder))}"
+            stderr.print(f"no vault is running; start it with: {start}", markup=False)
             return code
         if wait:
             code = await _wait_until_processed(service, added) or code
@@ -164,10 +168,10 @@ def _print_document(
         table = Table(box=None, pad_edge=False, header_style="dim")
         for column in ("field", "value", "read as", "page", "sure"):
             table.add_column(column)
-        for path, value in leaves(row.structured_data):
+        for path, value in leaves(_in_order(row.structured_data, row.document_type)):
             review = current_reviews.get(path)
             proof: dict[str, Any] = (result.evidence or {}).get(path) or {}
-            sure = f"{proof['confidence']:.0%}" if "confidence" in proof else ""
+            sure = f"{floor(100 * proof['confidence'])} %" if "confidence" in proof else ""
             if review is not None:
                 sure = "corrected" if review.action == "correct" else "confirmed"
                 if review.action == "correct":  # a confirmed value stands where it was read
@@ -177,6 +181,13 @@ def _print_document(
         stdout.print(table)
     for failure in failures_in(row.verdict or result.verdict):
         stdout.print(f"! {failure.message}", style="yellow", markup=False)
+
+
+def _in_order(data: dict[str, Any], document_type: str | None) -> dict[str, Any]:
+    """The data in the order of the type's fields; the database keeps another one."""
+    schema = REGISTRY.get(document_type or "")
+    order = dict.fromkeys(schema.fields.model_fields) if schema else {}
+    return {key: data[key] for key in (*order, *data) if key in data}
 
 
 async def status(settings: Settings) -> int:

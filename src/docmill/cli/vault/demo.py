@@ -1,6 +1,8 @@
 """`docmill demo`: puts sample documents through a vault, and compares what was read with the truth."""
 
 import asyncio
+import shutil
+import sys
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -44,7 +46,8 @@ async def demo(data_dir: Path | None, *, serve: bool) -> int:
             stdout.print(f"open {vault.address} to see them; Ctrl-C ends the demo", markup=False)
             await vault.stop.wait()
         else:
-            stdout.print(f"to see them: docmill up --data-dir {settings.data_dir}", markup=False)
+            command = "docmill" if shutil.which("docmill") else sys.argv[0]  # of an environment not activated
+            stdout.print(f"to see them: {command} up --data-dir {settings.data_dir}", markup=False)
     return FAILED if any(row.state == "failed" for row in rows) else 0
 
 
@@ -102,7 +105,7 @@ def _print_comparison(samples: Sequence[Sample], rows: Sequence[DocumentRow]) ->
     wide.print(table)
     stdout.print(
         f"{len(rows)} documents, {all_right} of {all_fields} key fields right; "
-        "where they differ, [red]red[/red] was read and [green]green[/green] is printed on the paper"
+        "where they differ, [red]what was read[/red] → [green]what is printed on the paper[/green]"
     )
 
 
@@ -114,4 +117,4 @@ def _value(data: dict[str, Any], path: str) -> str:
 def _compare(read: str, truth: str) -> Text:
     if is_same_value(read, truth):
         return Text(read)
-    return Text.assemble((read or "–", "red"), " ", (truth, "green"))  # noqa: RUF001  a dash for nothing
+    return Text.assemble((read or "–", "red"), " → ", (truth or "–", "green"))  # noqa: RUF001  a dash for nothing

@@ -49,7 +49,10 @@ def describe_as_type(
     document, layout = candidates.layout.document, candidates.layout
     subject = _mail_line(document, _SUBJECT)
     is_other = document_type == "other"
-    day = _date_of(findings) or (_date_at_head(candidates) if is_other else None)
+    # On a statement, the date beside "Date" is that of its first booking.
+    has_date = is_other or "issue_date" in REGISTRY[document_type].fields.model_fields
+    own = {path: found for path, found in findings.items() if has_date or path != "issue_date"}
+    day = _date_of(own) or (_date_at_head(candidates) if is_other else None)
     party = _counterparty(document_type, findings)
     texts = [segment.text for segment in layout.segments[:_HEAD_SEGMENTS]]
     texts += [text for text in (party, subject) if text]

@@ -143,7 +143,7 @@ class UploadItem {
     }
     const isNew = result.status === "accepted";
     this.end(isNew ? "Added" : "Already here");
-    const link = make("a", { href: `/docs/${result.document_id}`, textContent: isNew ? "Open" : "Open it" });
+    const link = make("a", { href: `/docs/${result.document_id}`, textContent: "Open" });
     link.setAttribute("aria-label", `Open ${this.file.name}`);
     this.status.after(link);
   }

@@ -7,12 +7,18 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
 
+from docmill.schemas.document_types import DEFINITIONS
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.parts import WholeRow
 from docmill.web.view.words import RETRIES, StateWords, sentence, state_words, step_name, type_name
 
 THUMBNAIL_PX = 400
-_AMOUNTS = ("gross_total", "amount_due", "closing_balance", "net_total")
+_AMOUNTS = (
+    "gross_total",
+    "amount_due",
+    *(each.amount for each in DEFINITIONS.values() if each.amount),
+    "net_total",
+)
 _MEGABYTE = 1_000_000
 
 

@@ -26,6 +26,8 @@ Certainty = Literal["confirmed", "sure", "unsure", "low", "invalid"]
 """Confirmed by a person, three grades of confidence, or invalid since a check failed."""
 _LINE_CHARACTERS = 38
 """Characters that fit into one line of the panel."""
+_NARROW_LINE_CHARACTERS = 20
+"""The same on the narrowest screen."""
 
 _WITHOUT_CONFIDENCE: dict[MatchKind, str] = {"computed": "Computed", "embedded": "From the XML"}
 """Values of which no confidence is shown, and the text in its place."""
@@ -92,8 +94,13 @@ class Field:
 
     @property
     def is_long(self) -> bool:
-        """True if it needs more than one line."""
-        return len(self.value) > _LINE_CHARACTERS or "\n" in self.value
+        """True if it needs more than one line, at least on a narrow screen."""
+        return len(self.value) > _NARROW_LINE_CHARACTERS or "\n" in self.value
+
+    @property
+    def line_count(self) -> int:
+        """The lines that are shown at first on a wide screen."""
+        return 2 if len(self.value) > _LINE_CHARACTERS or "\n" in self.value else 1
 
     @property
     def is_open(self) -> bool:
