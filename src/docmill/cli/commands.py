@@ -106,35 +106,38 @@ def _load_schema(
     return schema_called(name, labels, config), None if model is None else model_in(model)
 
 
+RecordFile = Annotated[
+    Path, typer.Option("--out", "-o", help="JSON Lines file for the records; if it exists, the run goes on.")
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Start over and delete the records in FILE.")]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Try failed documents again.")]
+RunPlan = Annotated[bool, typer.Option("--dry-run", help="List what would be read; write nothing.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the summary.")]
+MaxMegabytes = Annotated[
+    int | None, typer.Option(min=1, help="Refuse larger files.", show_default="limits.file_mb, or 50")
+]
+TimeLimit = Annotated[
+    float | None, typer.Option(min=1, help="Seconds per document.", show_default="limits.document_s, or 600")
+]
+SchemaOfAll = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Schema for every document; see `docmill extract`.")
+]
+
+
 @app.command()
 def run(
     folder: Folder,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="JSON Lines file for the records; if it exists, the run goes on."),
-    ],
+    out: RecordFile,
     jobs: Jobs = None,
     config: SettingsFile = None,
     *,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over and delete the records in FILE.")
-    ] = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try failed documents again.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List what would be read; write nothing.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the summary.")] = False,
-    max_mb: Annotated[
-        int | None, typer.Option(min=1, help="Refuse larger files.", show_default="limits.file_mb, or 50")
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(min=1, help="Seconds per document.", show_default="limits.document_s, or 600"),
-    ] = None,
-    schema: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Schema for every document; see `docmill extract`."),
-    ] = None,
+    fresh: Fresh = False,
+    retry_failed: RetryFailed = False,
+    dry_run: RunPlan = False,
+    quiet: Quiet = False,
+    max_mb: MaxMegabytes = None,
+    time_limit: TimeLimit = None,
+    schema: SchemaOfAll = None,
     model: ModelFile = None,
     labels: LabelsFile = None,
     password: Passwords = None,
@@ -171,47 +174,50 @@ def run(
     raise typer.Exit(run_folder(options))
 
 
+TruthFile = Annotated[
+    Path, typer.Option(help="True values: JSON Lines, JSON or CSV by file, or a folder of NAME.json.")
+]
+SchemaOrType = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Schema for every document, or the name of a document type.",
+        show_default="by document type",
+    ),
+]
+EarlierRecords = Annotated[
+    Path | None,
+    typer.Option(help="Records of `docmill run`; documents without one are read and added.", dir_okay=False),
+]
+Baseline = Annotated[Path | None, typer.Option(help="An earlier report to compare with.", dir_okay=False)]
+ReportFile = Annotated[
+    Path | None, typer.Option("--out", "-o", help="File for the report, as JSON.", dir_okay=False)
+]
+ErrorPage = Annotated[
+    Path | None, typer.Option(help="File for a page with every error and its picture.", dir_okay=False)
+]
+MaxRegression = Annotated[
+    float, typer.Option(min=0, max=100, help="Points that F1 may fall below the baseline.")
+]
+MonthFirst = Annotated[bool, typer.Option("--month-first", help="The truth means March 4th by 03/04/2026.")]
+
+
 @app.command("eval")
 def evaluate(
     folder: Folder,
-    truth: Annotated[
-        Path,
-        typer.Option(help="True values: JSON Lines, JSON or CSV by file, or a folder of NAME.json."),
-    ],
-    schema: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Schema for every document, or the name of a document type.",
-            show_default="by document type",
-        ),
-    ] = None,
+    truth: TruthFile,
+    schema: SchemaOrType = None,
     model: ModelFile = None,
     labels: LabelsFile = None,
-    records: Annotated[
-        Path | None,
-        typer.Option(
-            help="Records of `docmill run`; documents without one are read and added.", dir_okay=False
-        ),
-    ] = None,
-    baseline: Annotated[
-        Path | None, typer.Option(help="An earlier report to compare with.", dir_okay=False)
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="File for the report, as JSON.", dir_okay=False)
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option(help="File for a page with every error and its picture.", dir_okay=False)
-    ] = None,
-    max_regression: Annotated[
-        float, typer.Option(min=0, max=100, help="Points that F1 may fall below the baseline.")
-    ] = 0.5,
+    records: EarlierRecords = None,
+    baseline: Baseline = None,
+    out: ReportFile = None,
+    html: ErrorPage = None,
+    max_regression: MaxRegression = 0.5,
     jobs: Jobs = None,
     config: SettingsFile = None,
     *,
-    month_first: Annotated[
-        bool, typer.Option("--month-first", help="The truth means March 4th by 03/04/2026.")
-    ] = False,
+    month_first: MonthFirst = False,
 ) -> None:
     """Measure how much of a folder is read right, against its true values.
 

@@ -35,7 +35,7 @@ class RedriveResult:
 
 
 class DeadLetters:
-    """The letters of all tenants, one tenant at a time. Doing anything twice is doing it once."""
+    """Finds, redrives and purges the dead letters of one tenant; repeating a call changes nothing more."""
 
     def __init__(self, database: Database, sender: Sender, feed: EventFeed) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""The HTTP server of a worker for probes and metrics: liveness, readiness, Prometheus."""
+"""Health checks and metrics of a process, with the figures that are looked up at a scrape."""
 
 import asyncio
 from collections.abc import Iterable

@@ -200,7 +200,7 @@ class Sweeper:
                 return
 
     async def _fail(self, ingestion_id: UUID, tenant_id: UUID, message: DeadMessage) -> None:
-        """Unless it has ended, or somebody works on it after all: then this message is not needed."""
+        """Fail the ingestion of a dead message, unless it has ended or a worker has it after all."""
         error = CrashedError(
             f"delivered to workers {message.receive_count} times, and none could finish or refuse it"
         )

@@ -1,6 +1,6 @@
 """Main program of a child of `docmill.workers.pool`: it reads untrusted files and may die of them.
 
-Run as `python -P -m docmill.workers.child MEMORY_BYTES DESK USER`, with a socket as its standard input.
+Run as `python -P -m docmill.workers.child MEMORY_BYTES FOLDER USER`, with a socket as its standard input.
 """
 
 import contextlib

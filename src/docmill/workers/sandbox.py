@@ -145,7 +145,7 @@ def _programs_are_open() -> bool:
 
 
 def _limit_resources(memory_bytes: int) -> None:
-    """No core dumps, for they hold document text."""
+    """Limit memory, files and messages, and switch off core dumps, which would hold document text."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # an error for the writer, not the end of the process
     limits = {
         resource.RLIMIT_DATA: memory_bytes,
@@ -181,7 +181,7 @@ def _become(libc: ctypes.CDLL, user: int) -> bool:
 
 
 def _enter_user_namespace(libc: ctypes.CDLL) -> bool:
-    """In it anyone may leave the network."""
+    """Enter a user namespace of its own, in which a process without rights may leave the network."""
     user, group = os.geteuid(), os.getegid()
     if "network_namespace" in _in_force or not _leave_network(libc, _NEW_USER | _NEW_NET_IPC_UTS):
         return False
@@ -192,7 +192,7 @@ def _enter_user_namespace(libc: ctypes.CDLL) -> bool:
 
 
 def _limit_processes(*, is_alone: bool, own_namespace: bool) -> bool:
-    """Of this process and all it starts: where the user's other processes would be counted as well, none.
+    """Limit the processes of this user, unless those of other programs would be counted as well.
 
     Since Linux 5.14 they are counted by user namespace.
     """

@@ -125,7 +125,7 @@ class ScratchFolder:
             os.close(self._lock)
 
     def _put(self, original: Path, place: Path) -> None:
-        """Never the original's own rights: a process of another user may have to read it."""
+        """Link or copy a file so that the child can read it; the rights of the original stay as they are."""
         status = original.stat()
         readable = status.st_mode & (stat.S_IRUSR if status.st_uid == self.user else stat.S_IROTH)
         if readable or not stat.S_ISREG(status.st_mode):

@@ -302,7 +302,7 @@ class Intake:
         *,
         opened: bool = False,
     ) -> UUID:
-        """The ingestion under way, a new one if there is none. The caller has locked the document.
+        """Return the ingestion under way, or begin one. The caller has locked the document.
 
         opened: the document is to be read from another file than a worker may be reading now.
 

@@ -55,7 +55,7 @@ def configure_logs(*, level: str = "INFO", stream: TextIO = sys.stderr) -> None:
 
 
 def _log_last_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """The fault that ends this process, in the place of a traceback that quotes it."""
+    """Log the fault that ends this process, instead of a traceback that quotes its message."""
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
     else:
@@ -63,12 +63,12 @@ def _log_last_fault(kind: type[BaseException], error: BaseException, trace: Trac
 
 
 def _log_retry(details: RetryDetails) -> None:
-    """A retry by its name and reason. Stamina's own hook logs the arguments: whole documents among them."""
+    """Log a retry by name and reason. The hook of stamina would log arguments, such as whole documents."""
     log.warning("trying again", extra={"what": details.name, "reason": type(details.caused_by).__name__})
 
 
 def _drop_texts(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """An exception as its types and places: its message may quote the document it failed on."""
+    """Replace an exception by its types and places, since its message may quote the document."""
     event.pop("exc_info", None)
     record: logging.LogRecord = event["_record"]
     if record.name == "asyncio":

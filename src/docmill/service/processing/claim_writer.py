@@ -189,7 +189,7 @@ class ClaimWriter:
     async def _claim_of_tenant(
         self, tenant_id: UUID, ingestion_ids: Sequence[UUID], *, alone: bool, token: UUID
     ) -> dict[UUID, Claim | ClaimRefusal]:
-        """Asked again with the same token, it gives the same claims."""
+        """Claim ingestions of one tenant; repeated with the same token, it gives the same claims."""
         async with self._database.tenant(tenant_id) as conn:
             taken = await claims.take(
                 conn,

@@ -118,7 +118,7 @@ class _Heartbeats:
         self._timer = loop.call_later(min(lease.heartbeat_s, lease.lease_s), self._start)
 
     async def end(self) -> None:
-        """No more of them."""
+        """End the heartbeats."""
         self._timer.cancel()
         if self._beating is not None:
             await cancel_and_wait([self._beating])

@@ -16,7 +16,7 @@ _BEGUN = "begun"
 
 @asynccontextmanager
 async def worker_folder(root: Path, worker_id: str) -> AsyncGenerator[Path]:
-    """A worker's own folder below `root`. It goes with the worker, unless that is killed.
+    """Make a worker's own folder below `root`, removed at the end unless the worker is killed.
 
     Raises ServerError if there is no room for it.
     """
@@ -76,7 +76,7 @@ def forget_worker(root: Path, worker_id: str) -> None:
 
 
 def _open(root: Path, worker_id: str) -> IO[bytes]:
-    """A living worker holds a lock in its folder; the kernel frees it when the process ends."""
+    """Make the folder of a living worker, with a lock that the kernel frees when the process ends."""
     root.mkdir(parents=True, exist_ok=True)
     with _entrance(root):
         folder = root / worker_id
@@ -88,7 +88,7 @@ def _open(root: Path, worker_id: str) -> IO[bytes]:
 
 @contextmanager
 def _entrance(root: Path) -> Generator[None]:
-    """One at a time: nobody sees a folder that is not locked yet."""
+    """Exclude other workers of this machine during the block, so that none sees a folder without its lock."""
     with (root / _LOCK).open("ab") as entrance:
         fcntl.flock(entrance, fcntl.LOCK_EX)
         yield

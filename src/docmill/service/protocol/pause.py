@@ -110,7 +110,7 @@ class _Part:
         return self.failed_at.get(document, float("inf")) < self.passed_from
 
     def give_back(self, document: UUID) -> None:
-        """The document is no probe any more; if it was, and proved nothing, another is after a wait."""
+        """Release the document from being the probe; another one probes after a wait."""
         if self.probe == document:
             self.probe = None
             self.probe_at = self.clock() + self.interval_s
@@ -170,7 +170,7 @@ class Pauses:
         return self._spread(part.wait_s)
 
     def enter(self, name: str, document: UUID) -> None:
-        """Let a document come to a part. Raises the part's setup error, unattempted, while it is paused."""
+        """Let a document use a part. Raises the part's setup error, unattempted, while it is paused."""
         part = self._parts.get(name)
         if part is None or part.admits(document):
             return
@@ -245,12 +245,12 @@ class Passage:
         self._step: str | None = None
 
     def enter_step(self, step: str) -> None:
-        """The document comes to a step of the pipeline. Raises as `enter`."""
+        """Let the document begin a step of the pipeline. Raises as `enter`."""
         self._step = step
         self.enter(step)
 
     def enter(self, part: str) -> float:
-        """The document comes to a part; when. Raises the part's error, unattempted, while it is paused."""
+        """Let the document use a part; the time. Raises the part's error, unattempted, while it is paused."""
         self._pauses.enter(part, self._document)
         now = self._began_at[part] = self._pauses.clock()
         return now
@@ -273,7 +273,7 @@ class Passage:
 
     @contextmanager
     def under_way(self) -> Generator[None]:
-        """During the block, the parts that this task and its children come to are this passage's."""
+        """Make this the current passage of the block, and of the tasks started in it."""
         token = _passage.set(self)
         try:
             yield

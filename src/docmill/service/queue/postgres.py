@@ -86,7 +86,7 @@ class PostgresQueue:
                 await self._wakeups.wait(heard, timeout_s=left_s)
 
     async def _receive_heard(self, limit: int, receiver: str) -> tuple[list[Message], int]:
-        """As `_receive_now`; messages of an earlier call whose answer was lost are given back first."""
+        """Receive messages, after giving back those of earlier calls whose answer was lost."""
         for unheard in list(self._unheard):
             async with self._database.connection() as conn:
                 await conn.execute(

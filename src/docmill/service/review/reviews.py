@@ -1,4 +1,4 @@
-"""A person's word on a document's values: taken in, weighed against the checks, kept."""
+"""Stores people's reviews of a document's values, and judges the values with them."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
+from functools import partial
 
 from babel.numbers import list_currencies
 from pydantic import JsonValue
@@ -33,7 +34,7 @@ def parse_typed(outline: FieldOutline, text: str) -> JsonValue:
                 return choice
         raise ValueError(f"This must be one of: {', '.join(outline.choices)}.")
     if outline.kind == "text":
-        return _text(outline.name, text)
+        return _parse_text(outline.name, text)
     return _PARSERS[outline.kind](text)
 
 
@@ -52,7 +53,7 @@ def parse_sent(outline: FieldOutline, value: JsonValue) -> JsonValue:
             raise ValueError("A value of this kind is sent as a string.")
 
 
-def _date(text: str) -> str:
+def _parse_date(text: str) -> str:
     try:
         if _ISO_DATE.fullmatch(text):
             return date.fromisoformat(text).isoformat()
@@ -69,21 +70,14 @@ def _date(text: str) -> str:
     return only.isoformat()
 
 
-def _time(text: str) -> str:
+def _parse_iso(value_type: type[time | datetime], fault: str, text: str) -> str:
     try:
-        return time.fromisoformat(text).isoformat()
+        return value_type.fromisoformat(text).isoformat()
     except ValueError:
-        raise ValueError("This is not a time. Write it as hours and minutes, such as 14:32.") from None
+        raise ValueError(fault) from None
 
 
-def _datetime(text: str) -> str:
-    try:
-        return datetime.fromisoformat(text).isoformat()
-    except ValueError:
-        raise ValueError("This is not a date with a time. Write it as 2026-11-03 14:32.") from None
-
-
-def _decimal(text: str) -> str:
+def _parse_amount(text: str) -> str:
     amounts = find_amounts(text, misread=False)
     amount = amounts[0] if len(amounts) == 1 else None
     # Nothing may stand beside the amount and its currency.
@@ -96,19 +90,19 @@ def _decimal(text: str) -> str:
     return str(-value if amount.negative else value)
 
 
-def _integer(text: str) -> int:
+def _parse_integer(text: str) -> int:
     if not re.fullmatch(r"[-+]?\d{1,18}", text):
         raise ValueError("This is not a whole number.")
     return int(text)
 
 
-def _boolean(text: str) -> bool:
+def _parse_boolean(text: str) -> bool:
     if text.casefold() not in _YES | _NO:
         raise ValueError("Write yes or no.")
     return text.casefold() in _YES
 
 
-def _text(name: str, text: str) -> str:
+def _parse_text(name: str, text: str) -> str:
     """A text as it is; a code in its compact form, if its checksum holds."""
     if name == "currency":
         code = currency_code(text)
@@ -131,10 +125,12 @@ _CODES: Mapping[str, tuple[Callable[[str], bool], str]] = {
 }
 
 _PARSERS: Mapping[Kind, Callable[[str], JsonValue]] = {
-    "date": _date,
-    "time": _time,
-    "datetime": _datetime,
-    "decimal": _decimal,
-    "integer": _integer,
-    "boolean": _boolean,
+    "date": _parse_date,
+    "time": partial(_parse_iso, time, "This is not a time. Write it as hours and minutes, such as 14:32."),
+    "datetime": partial(
+        _parse_iso, datetime, "This is not a date with a time. Write it as 2026-11-03 14:32."
+    ),
+    "decimal": _parse_amount,
+    "integer": _parse_integer,
+    "boolean": _parse_boolean,
 }

@@ -75,7 +75,7 @@ class Blobs:
 
     @classmethod
     def in_folder(cls, root: Path) -> "Blobs":
-        """Below `root`, which is made if it does not exist."""
+        """A store in the folder `root`, which is created if it does not exist."""
         root.mkdir(parents=True, exist_ok=True)
         return cls(LocalStore(prefix=root, automatic_cleanup=True), root=root)
 
@@ -83,7 +83,7 @@ class Blobs:
     def in_bucket(
         cls, name: str, *, region: str, endpoint: str | None, credentials: "S3CredentialProvider"
     ) -> "Blobs":
-        """In a bucket of Amazon S3, or of another store that speaks its language, at `endpoint`."""
+        """A store in a bucket of Amazon S3, or of a compatible service at `endpoint`."""
         store = S3Store(
             name,
             region=region,
@@ -100,7 +100,7 @@ class Blobs:
 
     @classmethod
     def in_memory(cls) -> "Blobs":
-        """Gone with the process."""
+        """A store in memory, for tests."""
         return cls(MemoryStore())
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes], *, max_bytes: int) -> StoredFile:
@@ -234,7 +234,7 @@ class Blobs:
         return 0 if self._root is None else await asyncio.to_thread(_drop_unfinished, self._root, before)
 
     async def _settle(self, key: str) -> None:
-        """In a folder: wait until the disk has a file's content, and its name unless that is for now only."""
+        """Sync a new file of a folder to disk: its content, and its name unless that is temporary."""
         if self._root is not None:
             await asyncio.to_thread(_sync, self._root / key)
             if not key.startswith(_INCOMING):

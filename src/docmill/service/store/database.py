@@ -166,7 +166,7 @@ class _ImpatientConnection(AsyncConnection[TupleRow]):
             overdue.cancel()
 
     def _hang_up(self) -> None:
-        """The waiting see that the connection has ended. No cancellation: that would ask the server first."""
+        """Shut the socket down, so that the waiting task fails. A cancellation would ask the server first."""
         log.error("the database does not answer: hanging up", extra={"after_s": ANSWER_S})
         self.hung_up = True
         with socket.socket(fileno=os.dup(self.fileno())) as line:

@@ -1,4 +1,4 @@
-"""A document as a card of the documents page."""
+"""Builds the cards of the documents page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -168,16 +168,11 @@ def type_name(document_type: str | None) -> str:
     return TYPES.get(document_type or "", document_type or "")
 
 
-def field_name(path: str) -> str:
-    """Return the field's name; for a field without one, its path made readable."""
-    return FIELDS.get(path, path.replace("_", " ").replace(".", " ").capitalize())
-
-
 def value_name(path: str) -> str:
-    """Return the name of the value at a path, as in `Net amount, row 2`."""
+    """Return the name of the value at a path, as in `Net amount, row 2`; a path without one made readable."""
     item = ITEM.fullmatch(path)
     if not item or item["table"] not in TABLES:
-        return field_name(path)
+        return FIELDS.get(path, path.replace("_", " ").replace(".", " ").capitalize())
     _, columns = TABLES[item["table"]]
     return f"{columns.get(item['column'], item['column'])}, row {int(item['row']) + 1}"
 
