@@ -25,9 +25,9 @@ from docmill.model.result import Evidence, Schema
 from docmill.schemas.document_types import known_type
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.meaning import built_in_meaning
-from docmill.understanding.locate.searched_pages import Occurrence, SearchedPages
+from docmill.understanding.locate.searched_pages import Occurrence, PrintedForm, SearchedPages
 from docmill.understanding.locate.values import find_value
-from docmill.understanding.page.context import FARTHER, WORD_GAP, Clues, texts_above, texts_left
+from docmill.understanding.page.context import FARTHER, WORD_GAP, Clues, texts_above
 from docmill.understanding.text.folding import token_texts
 from docmill.understanding.text.money import CENT
 
@@ -90,7 +90,13 @@ def located(document: Document, data: BaseModel | Mapping[str, Any], schema: Sch
         key = (type(plain_value), str(plain_value))
         if key not in places_by_value:
             places_by_value[key] = find_value(pages, plain_value)
-        places[path] = [place for place in places_by_value[key] if _suits(path, place)]
+        words = set(re.findall(r"[a-z]+", path.rpartition(".")[2].lower()))
+        forms: set[PrintedForm] = {"value"}
+        if not words & _AMOUNT_WORDS:
+            forms.add("percent")
+        if not words & _DAY_WORDS or words & _END_WORDS:
+            forms.add("month")
+        places[path] = [place for place in places_by_value[key] if place.form in forms]
     chosen = _place_rows(places, labels)
     chosen |= _place_single_values(places, values, chosen, labels)
     chosen |= _place_repeated_values(places, chosen)
@@ -140,8 +146,10 @@ def _texts_around(place: Occurrence) -> Iterator[tuple[str, float]]:
     has_label = bool(before.strip())
     if has_label:
         yield before, 1.0
-    for other, strength in texts_left(place.sheet, span.segment, strength=FARTHER if has_label else 1.0):
+    strength = FARTHER if has_label else 1.0
+    for other in place.sheet.left_of(span.segment):
         yield other.text, strength
+        strength *= FARTHER
     box = Box(place.box.x0, place.segment.box.y0, place.box.x1, place.segment.box.y1)
     for other, strength in texts_above(place.sheet, place.segment, box, most=_MOST_ABOVE):
         if not any(map(str.isdecimal, other.text)):
@@ -223,7 +231,7 @@ def _place_items(items: Sequence[Item], labels: _LabelScorer) -> dict[str, Occur
         options.append(places)
         for path, near in places.items():
             if len(near) == 1:
-                columns[_leaf(path)].append(near[0].centre)
+                columns[path.rpartition(".")[2]].append(near[0].centre)
     centres = {leaf: median(column) for leaf, column in columns.items()}
     result: dict[str, Occurrence] = {}
     for places in options:
@@ -298,7 +306,7 @@ def _assign(
     """
     scored: list[tuple[float, int, str, Occurrence]] = []
     for order, (path, among) in enumerate(places.items()):
-        centre = centres.get(_leaf(path), math.inf)
+        centre = centres.get(path.rpartition(".")[2], math.inf)
         for place in among:
             column = _COLUMN * max(0.0, 1 - 20 * abs(place.centre - centre))
             scored.append((column + _LABEL * labels.score(path, place) + place.trust, -order, path, place))
@@ -313,10 +321,6 @@ def _assign(
         if path not in result and not among[0].is_plain:
             result[path] = among[0]
     return result
-
-
-def _leaf(path: str) -> str:
-    return path.rpartition(".")[2]
 
 
 def _place_single_values(
@@ -334,20 +338,20 @@ def _place_single_values(
         beside = [
             choice.place
             for other, choice in chosen.items()
-            if (
-                other.endswith(_AMOUNTS)
-                if leaf == "currency"
-                else bool(owner) and owner == other.rpartition(".")[0]
-            )
+            if (leaf == "currency" and other.endswith(_AMOUNTS))
+            or (leaf != "currency" and owner and owner == other.rpartition(".")[0])
         ]
         by_label = [labels.score(path, place) for place in among]
-        scores = [
-            label
-            + _closeness(place, beside)
-            + place.trust
-            + _ORDER * ((order if is_amount else -order) / len(among))
-            for order, (place, label) in enumerate(zip(among, by_label, strict=True))
-        ]
+        scores: list[float] = []
+        for order, (place, label) in enumerate(zip(among, by_label, strict=True)):
+            gaps = [
+                abs(place.middle - other.middle) / max(place.segment.height, 1e-6)
+                for other in beside
+                if other.sheet.page_index == place.sheet.page_index
+            ]
+            closeness = _NEAR / (1 + min(gaps)) if gaps else 0.0
+            in_order = _ORDER * ((order if is_amount else -order) / len(among))
+            scores.append(label + closeness + place.trust + in_order)
         best = max(range(len(among)), key=lambda index: (scores[index], index if is_amount else -index))
         if not among[best].is_plain or by_label[best] >= LEAST_LABEL:
             is_sure = len(among) == 1 or by_label[best] > 0
@@ -355,51 +359,33 @@ def _place_single_values(
     return chosen
 
 
-def _closeness(place: Occurrence, beside: Sequence[Occurrence]) -> float:
-    """A score for the distance to the nearest of them, in [0, `_NEAR`]."""
-    near = [
-        abs(place.middle - other.middle) / max(place.segment.height, 1e-6)
-        for other in beside
-        if other.sheet.page_index == place.sheet.page_index
-    ]
-    return _NEAR / (1 + min(near)) if near else 0.0
-
-
 def _place_repeated_values(
     places: Mapping[str, list[Occurrence]], placed: Mapping[str, _Choice]
 ) -> dict[str, _Choice]:
     """The places of items' values printed once for all, such as a currency, and of lists of values."""
-    taken = [(path, choice.place) for path, choice in placed.items() if _INDEX.search(path)]
+    taken = [
+        (path.rpartition(".")[0], choice.place) for path, choice in placed.items() if _INDEX.search(path)
+    ]
     chosen: dict[str, _Choice] = {}
     for path, among in places.items():
         if path in placed or not _INDEX.search(path):
             continue
-        free = [place for place in among if not any(_is_on_row_of(path, place, *other) for other in taken)]
+        item = path.rpartition(".")[0]
+        rivals = [place for other_item, place in taken if item and other_item != item]
+        free = [
+            place
+            for place in among
+            if not any(
+                place.sheet.page_index == rival.sheet.page_index
+                and abs(place.middle - rival.middle) < place.segment.height / 2
+                for rival in rivals
+            )
+        ]
         if path.endswith(".currency"):
             free = free or among
         if free and not free[0].is_plain and (len(free) == 1 or path.endswith(("]", ".currency"))):
             chosen[path] = _Choice(free[0], 1.0 if len(free) == 1 else AMONG_SEVERAL)
     return chosen
-
-
-def _suits(path: str, place: Occurrence) -> bool:
-    """True if the field may be printed so: a rate as per cent, a period's end as its month, else as it is."""
-    if place.form == "value":
-        return True
-    words = set(re.findall(r"[a-z]+", path.rpartition(".")[2].lower()))
-    if place.form == "percent":
-        return not words & _AMOUNT_WORDS
-    return not words & _DAY_WORDS or bool(words & _END_WORDS)
-
-
-def _is_on_row_of(path: str, place: Occurrence, other_path: str, other: Occurrence) -> bool:
-    """True if a place is on the row of another item than that of the path."""
-    item, owner = (name.rpartition(".")[0] for name in (path, other_path))
-    return (
-        item not in ("", owner)
-        and place.sheet.page_index == other.sheet.page_index
-        and abs(place.middle - other.middle) < place.segment.height / 2
-    )
 
 
 def computed_paths(values: Mapping[str, object], placed: AbstractSet[str]) -> frozenset[str]:

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import Literal
@@ -28,6 +28,7 @@ _REACH = 3.0
 """Text heights between the pieces of one text, at most."""
 _SHORTEST_FUZZY = 10
 _LEAST_SIMILARITY = 90.0
+_letters = lru_cache(maxsize=4096)(letters_and_digits)
 
 PrintedForm = Literal["value", "percent", "month"]
 Spans = tuple[Span, ...]
@@ -77,10 +78,6 @@ class Occurrence:
             confidence=round(confidence, 4),
             reason=reason,
         )
-
-    def trusted(self, factor: float) -> "Occurrence":
-        """The same with so much of its trust."""
-        return replace(self, trust=self.trust * factor)
 
 
 def occurrence(
@@ -228,7 +225,11 @@ class PageText:
                 gaps = [
                     (min(_distance(spans[0].segment, other.segment) for other in near), spans)
                     for spans in occurrences
-                    if not _overlap(spans, near)
+                    if not any(
+                        span.segment is other.segment and span.start < other.stop and other.start < span.stop
+                        for span in spans
+                        for other in near
+                    )
                 ]
                 gaps.sort(key=lambda pair: pair[0])
                 occurrences = [spans for gap, spans in gaps if gap <= _REACH]
@@ -282,21 +283,8 @@ class PageText:
         return tuple(spans)
 
 
-@lru_cache(maxsize=4096)
-def _letters(character: str) -> str:
-    return letters_and_digits(character)
-
-
 def _with_one_letter_for_similar(text: str) -> str:
     return fold(text).translate(_ALIKE)
-
-
-def _overlap(spans: Spans, others: Spans) -> bool:
-    return any(
-        span.segment is other.segment and span.start < other.stop and other.start < span.stop
-        for span in spans
-        for other in others
-    )
 
 
 def _distance(segment: Segment, other: Segment) -> float:

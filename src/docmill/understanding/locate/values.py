@@ -272,7 +272,15 @@ def find_text(pages: SearchedPages, value: str) -> list[Occurrence]:
         lambda: _find_letters(pages, value, PageText.find_nearly, trust=NEARLY),
     )
     for way in ways:
-        if places := [place for place in way() if not _is_part_of_iban(place.spans[0])]:
+        places: list[Occurrence] = []
+        for place in way():
+            start, stop = place.spans[0].start, place.spans[0].stop
+            if not any(  # a part of an IBAN says nothing
+                iban.start <= start and stop <= iban.stop and (start, stop) != (iban.start, iban.stop)
+                for iban in find_ibans(place.segment.text)
+            ):
+                places.append(place)
+        if places:
             return places
     return []
 
@@ -291,28 +299,16 @@ def _find_letters(
         for spans in find(text, value)
     ]
     if any(map(str.isdecimal, value)) and not value.strip().count(" "):
-        places = [place.trusted(PART) if _is_part_of_code(place.spans) else place for place in places]
+        for index, place in enumerate(places):
+            first, last = place.spans[0], place.spans[-1]
+            before, after = first.segment.text[: first.start], last.segment.text[last.stop :]
+            if _JOINED_BEFORE.search(before) or _JOINED_AFTER.match(after):  # to more of the same code
+                places[index] = replace(place, trust=place.trust * PART)
         best = max((place.trust for place in places), default=0.0)
         places = [place for place in places if place.trust == best]
     if find is PageText.find_in_pieces:
         places = [replace(place, match="normalised") for place in places]
     return places[:MOST]
-
-
-def _is_part_of_code(spans: Spans) -> bool:
-    """True if a sign such as a hyphen joins a text to more of the same code."""
-    first, last = spans[0], spans[-1]
-    before, after = first.segment.text[: first.start], last.segment.text[last.stop :]
-    return _JOINED_BEFORE.search(before) is not None or _JOINED_AFTER.match(after) is not None
-
-
-def _is_part_of_iban(span: Span) -> bool:
-    return any(
-        code.start <= span.start
-        and span.stop <= code.stop
-        and span.stop - span.start < code.stop - code.start
-        for code in find_ibans(span.segment.text)
-    )
 
 
 def _find_meaning(pages: SearchedPages, value: str) -> list[Occurrence]:

@@ -1,8 +1,9 @@
 """The context of a value: the texts beside, above and below it, and the labels among them."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -45,22 +46,6 @@ _PAIR = re.compile(r":\s*\w")
 ValueKind = Literal["date", "money", "code"]
 Clues: TypeAlias = dict[Concept, float]
 """For each concept how strongly labels name it, in [0, 1]."""
-
-
-def texts_left(
-    sheet: Sheet,
-    segment: Segment,
-    *,
-    strength: float = 1.0,
-    is_value: Callable[[Segment], bool] = lambda _: False,
-) -> Iterator[tuple[Segment, float]]:
-    """The segments left of one on its line, nearest first, with how much each counts.
-
-    strength: of the nearest. is_value: whether a segment is a value of the same kind.
-    """
-    for other in sheet.left_of(segment):
-        yield other, strength
-        strength *= OTHER_VALUE_BETWEEN if is_value(other) else FARTHER
 
 
 def texts_above(sheet: Sheet, segment: Segment, box: Box, *, most: int) -> Iterator[tuple[Segment, float]]:
@@ -149,10 +134,12 @@ class Contexts:
 
     def _clues_left(self, segment: Segment, kind: ValueKind) -> Clues:
         """The concepts of the nearest text left of a segment that has labels."""
-        is_value = _has_date if kind == "date" else _has_digit
-        for other, strength in texts_left(self._layout.sheet(segment), segment, is_value=is_value):
+        strength = 1.0
+        for other in self._layout.sheet(segment).left_of(segment):
             if labels := self.labels(other):
                 return _clues_before(labels, other.text, at=len(other.text), factor=strength)
+            is_value = bool(find_dates(other.text)) if kind == "date" else _has_digit(other)
+            strength *= OTHER_VALUE_BETWEEN if is_value else FARTHER
         return {}
 
     def _clues_above(self, segment: Segment, ignored: frozenset[int]) -> Clues:
@@ -166,7 +153,7 @@ class Contexts:
         return {}
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class ValueContext:
     """The context of one value; it is computed when first asked for.
 
@@ -182,35 +169,24 @@ class ValueContext:
     begin: int = 0
     label_stop: int | None = None
     ignored: frozenset[int] = frozenset()
-    _clues: Clues | None = field(default=None, init=False)
-    _texts: TextsAround | None = field(default=None, init=False)
 
-    @property
+    @cached_property
     def clues(self) -> Clues:
         """See `Contexts.clues`."""
-        if self._clues is None:
-            self._clues = self._contexts.clues(
-                self._segment, self._at, begin=self.begin, kind=self.kind, ignored=self.ignored
-            )
-        return self._clues
+        return self._contexts.clues(
+            self._segment, self._at, begin=self.begin, kind=self.kind, ignored=self.ignored
+        )
 
-    @property
+    @cached_property
     def texts(self) -> TextsAround:
         """The texts around the value."""
-        if self._texts is None:
-            self._texts = self._contexts.texts(self._segment)
-            if stop := self._at if self.label_stop is None else self.label_stop:
-                before = self._segment.text[:stop].rstrip()[-_BEFORE_CHARACTERS:]
-                self._texts = self._texts._replace(before=before)
-        return self._texts
+        texts = self._contexts.texts(self._segment)
+        stop = self._at if self.label_stop is None else self.label_stop
+        return texts._replace(before=self._segment.text[:stop].rstrip()[-_BEFORE_CHARACTERS:])
 
 
 def _has_digit(segment: Segment) -> bool:
     return _DIGIT.search(segment.text) is not None
-
-
-def _has_date(segment: Segment) -> bool:
-    return bool(find_dates(segment.text))
 
 
 def _clues_before(

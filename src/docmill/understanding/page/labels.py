@@ -226,6 +226,13 @@ def _phrases_of_languages(
     return Phrases(phrases, Spelling(words))
 
 
+def covered_share(text: str, labels: Iterable[Label[Meaning]]) -> float:
+    """The share of a text's letters that labels found in it take; 1 if it has none."""
+    letters = sum(map(str.isalpha, text))
+    covered = sum(sum(map(str.isalpha, text[label.start : label.stop])) for label in labels)
+    return covered / letters if letters else 1.0
+
+
 LABELS: Phrases[Concept] = Phrases(
     (phrase, concept)
     for language in LANGUAGES

@@ -97,8 +97,30 @@ class Sheet:
     def __init__(self, page: Page, page_index: int, first_index: int) -> None:
         self.page = page
         self.page_index = page_index
-        self.segments = list(_segments(page, page_index, first_index))
+        self.segments: list[Segment] = []
         self._first_index = first_index
+        runs, words = text_runs(page), page.words
+        if not runs:
+            return
+        starts = [run.start for run in runs]
+        low: list[list[float]] = np.minimum.reduceat(words.boxes[:, :2], starts).tolist()
+        high: list[list[float]] = np.maximum.reduceat(words.boxes[:, 2:], starts).tolist()
+        sums: list[float] = np.add.reduceat(words.confidences.astype(np.float64), starts).tolist()
+        for index, (line, start, stop) in enumerate(runs):
+            texts = words.texts[start:stop]
+            self.segments.append(
+                Segment(
+                    index=first_index + index,
+                    page_index=page_index,
+                    line=line,
+                    start=start,
+                    stop=stop,
+                    box=Box(*low[index], *high[index]),
+                    text=" ".join(texts),
+                    offsets=tuple(accumulate((len(text) + 1 for text in texts[:-1]), initial=0)),
+                    confidence=sums[index] / (stop - start),
+                )
+            )
 
     @cached_property
     def text_height(self) -> float:
@@ -149,16 +171,11 @@ class Layout:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.sheets: list[Sheet] = []
-        count = 0
-        page_count = len(document.pages)
-        first, last = range(min(page_count, FIRST_PAGES)), range(max(0, page_count - LAST_PAGES), page_count)
-        for index in sorted({*first, *last}):
-            sheet = Sheet(document.pages[index], index, count)
-            count += len(sheet.segments)
-            self.sheets.append(sheet)
-        self._count = count
-        self._sheet_of_page = {sheet.page_index: sheet for sheet in self.sheets}
+        self._sheet_of_page: dict[int, Sheet] = {}
+        self._count = 0
+        count = len(document.pages)
+        header_pages = {*range(min(count, FIRST_PAGES)), *range(max(0, count - LAST_PAGES), count)}
+        self.sheets = [self.sheet_of_page(index) for index in sorted(header_pages)]
 
     @cached_property
     def segments(self) -> list[Segment]:
@@ -204,29 +221,3 @@ def text_runs(page: Page) -> list[TextRun]:
     stops = [*starts[1:], len(words)]
     lines: list[int] = np.cumsum(np.diff(words.lines, prepend=words.lines[0]) > 0)[starts].tolist()
     return [TextRun(line, start, stop) for line, start, stop in zip(lines, starts, stops, strict=True)]
-
-
-def _segments(page: Page, page_index: int, first_index: int) -> list[Segment]:
-    runs = text_runs(page)
-    if not runs:
-        return []
-    words, starts = page.words, [run.start for run in runs]
-    low: list[list[float]] = np.minimum.reduceat(words.boxes[:, :2], starts).tolist()
-    high: list[list[float]] = np.maximum.reduceat(words.boxes[:, 2:], starts).tolist()
-    sums: list[float] = np.add.reduceat(words.confidences.astype(np.float64), starts).tolist()
-    return [
-        Segment(
-            index=first_index + index,
-            page_index=page_index,
-            line=run.line,
-            start=run.start,
-            stop=run.stop,
-            box=Box(*low[index], *high[index]),
-            text=" ".join(words.texts[run.start : run.stop]),
-            offsets=tuple(
-                accumulate((len(text) + 1 for text in words.texts[run.start : run.stop - 1]), initial=0)
-            ),
-            confidence=sums[index] / (run.stop - run.start),
-        )
-        for index, run in enumerate(runs)
-    ]

@@ -69,7 +69,7 @@ _ENDINGS: Mapping[str, tuple[_Meaning, ...]] = {
     if meaning.weight >= _TITLE and phrase.isalpha() and len(phrase) >= _SHORTEST_ENDING
 }
 """Titles of one word, in the languages that write compounds as one word."""
-_LENGTHS = sorted({len(ending) for ending in _ENDINGS}, reverse=True)
+_LONGEST_FIRST = tuple(sorted(_ENDINGS, key=len, reverse=True))
 
 
 @dataclass(slots=True)
@@ -128,17 +128,12 @@ def closed_up(text: str) -> str:
 def _find_titles(text: str) -> tuple[Label[_Meaning], ...]:
     """The phrases of `text`, and the long words that end in one: `Stromrechnung`."""
     titles = _TITLES.find(text)
-    compounds = [
-        Label(meanings, token.start, token.stop, _ENDING_QUALITY)
-        for token in tokens(text)
-        if (meanings := _meanings_of_ending(token.text))
-        and not any(token.start < label.stop and label.start < token.stop for label in titles)
-    ]
+    compounds: list[Label[_Meaning]] = []
+    for token in tokens(text):
+        is_apart = not any(token.start < label.stop and label.start < token.stop for label in titles)
+        if is_apart and token.text.endswith(_LONGEST_FIRST):
+            endings = (ending for ending in _LONGEST_FIRST if token.text.endswith(ending))
+            fitting = (ending for ending in endings if len(ending) + _SHORTEST_BEGINNING <= len(token.text))
+            if ending := next(fitting, None):
+                compounds.append(Label(_ENDINGS[ending], token.start, token.stop, _ENDING_QUALITY))
     return (*titles, *compounds)
-
-
-@remembered
-def _meanings_of_ending(word: str) -> tuple[_Meaning, ...]:
-    """The meanings of the longest known ending of a compound word."""
-    lengths = (length for length in _LENGTHS if length + _SHORTEST_BEGINNING <= len(word))
-    return next((_ENDINGS[word[-length:]] for length in lengths if word[-length:] in _ENDINGS), ())

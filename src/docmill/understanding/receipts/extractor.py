@@ -140,10 +140,11 @@ def answers(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> dic
     rule = ruled.get(PATHS["date"])
     if rule is not None and isinstance(rule.value, date):  # learning found no better date than the rules'
         values = [candidate.value for candidate in candidates.dates]
+        recognition, quality = _legibility(candidates, rule.spans)
         features = confidence_features(
             [rule.probability],
-            recognition=_recognition(candidates, rule.spans),
-            quality=_quality(candidates, rule.spans),
+            recognition=recognition,
+            quality=quality,
             length=len(set(values)),
             corrected=values.count(rule.value) > 1,
             agrees=sum(map(str.isdecimal, rule.spans[0].text)) >= _DATE_DIGITS,
@@ -176,13 +177,14 @@ def _answer_text(
     score_by_key = {keys[index]: float(scores[index]) for index in reversed(order)}
     key = keys[order[0]]
     rule = ruled.get(PATHS[choices.field])
+    recognition, quality = _legibility(candidates, places)
     return Answer(
         value,
         places,
         confidence_features(
             sorted(score_by_key.values(), reverse=True),
-            recognition=_recognition(candidates, places),
-            quality=_quality(candidates, places),
+            recognition=recognition,
+            quality=quality,
             length=len(key),
             corrected=value != read,
             known_share=model.corrector.known_share(value),
@@ -204,10 +206,11 @@ def _answer_total(candidates: Candidates, ruled: Findings, model: ReceiptModel) 
     value, among = sums.values[order[0]], sums.places[order[0]]
     best = max(among, key=lambda amount: sum(amount.clues.values()))
     rule = ruled.get(PATHS["total"])
+    recognition, quality = _legibility(candidates, best.spans)
     features = confidence_features(
         [float(scores[index]) for index in order],
-        recognition=_recognition(candidates, best.spans),
-        quality=_quality(candidates, best.spans),
+        recognition=recognition,
+        quality=quality,
         length=len(among),
         corrected=False,
         agrees=rule is not None and rule.value == value,
@@ -215,15 +218,11 @@ def _answer_total(candidates: Candidates, ruled: Findings, model: ReceiptModel) 
     return Answer(value if best.value >= 0 else best.value, best.spans, features)
 
 
-def _recognition(candidates: Candidates, places: Sequence[Span]) -> float:
-    """The lowest confidence of the words of an answer."""
+def _legibility(candidates: Candidates, places: Sequence[Span]) -> tuple[float, float]:
+    """The lowest confidence of the words of an answer, and the quality of its page."""
     least = 1.0
     for span in places:
         words = candidates.layout.sheet(span.segment).page.words
         start, stop = span.segment.words(span.start, span.stop)
         least = min(least, float(words.confidences[start:stop].min()))
-    return least
-
-
-def _quality(candidates: Candidates, places: Sequence[Span]) -> float:
-    return candidates.layout.sheet(places[0].segment).page.quality
+    return least, candidates.layout.sheet(places[0].segment).page.quality

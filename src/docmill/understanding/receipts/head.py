@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -127,24 +127,19 @@ def text_features(text: str) -> NDArray[np.float32]:
 class Head:
     """The first segments of a document's first page. features: a row of `FEATURES` for each.
 
-    text: the letters and digits of all segments of the page, one a line. joined: of each segment whether it
-    and the next are parts of one line of text, set apart by wide spaces; none with a label, date or amount.
+    letters: the letters and digits of the page. joined: of each segment whether it and the next are parts of
+    one line of text, set apart by wide spaces; none with a label, date or amount.
     """
 
     segments: Sequence[Segment]
     features: NDArray[np.float32]
-    text: str
+    letters: str
     joined: NDArray[np.bool_]
 
     @property
     def texts(self) -> list[str]:
         """The segments' texts."""
         return [segment.text for segment in self.segments]
-
-    @cached_property
-    def letters(self) -> str:
-        """The letters and digits of the page in one line."""
-        return self.text.replace("\n", "")
 
     def rows(self, letter_scores: NDArray[np.float32]) -> NDArray[np.float32]:
         """For each segment its own features and its neighbours'. letter_scores: of its letters, by tag."""
@@ -184,7 +179,7 @@ def head(candidates: Candidates) -> Head:
             small, large = sorted((segment.height, following.height))
             gap = (following.box.x0 - segment.box.x1) * sheet.page.width_pt
             joined[at] = small >= _SAME_SIZE * large and gap <= _JOINED_GAP * large * sheet.page.height_pt
-    return Head(segments, features, page_text, joined)
+    return Head(segments, features, page_text.replace("\n", ""), joined)
 
 
 def _place_features(segments: Sequence[Segment], sheet: Sheet, page_text: str) -> NDArray[np.float32]:

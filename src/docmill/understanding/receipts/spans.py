@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -90,38 +91,84 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Choices:
-    """All spans of a head for one field. fixed: the features that need no tags, a row for each."""
+    """All spans of a head for one field."""
 
     head: Head
     field: Field
     choices: Sequence[Choice]
-    fixed: NDArray[np.float32]
 
     def spans(self, index: int) -> tuple[Span, ...]:
         """The characters of a choice on the page."""
-        return _spans(self.head, self.choices[index])
+        choice = self.choices[index]
+        last = choice.stop - 1
+        return tuple(
+            Span(
+                segment,
+                choice.begin.start if at == choice.first else 0,
+                choice.end.stop if at == last else len(segment.text),
+            )
+            for at, segment in enumerate(self.head.segments[choice.first : choice.stop], choice.first)
+        )
 
     def text(self, index: int) -> str:
         """The text of a choice, as read."""
         return " ".join(span.text for span in self.spans(index))
 
+    @cached_property
+    def _untagged_rows(self) -> NDArray[np.float32]:
+        """The features of every span by itself and by the lines before and after it, which need no tags."""
+        head = self.head
+        places = [self.spans(index) for index in range(len(self.choices))]
+        pairs = zip(self.choices, places, strict=True)
+        shape = np.array([_shape_features(head, choice, place) for choice, place in pairs], np.float32)
+        begins = np.array([text_features(place[0].text) for place in places])
+        ends = np.array([text_features(place[-1].text) for place in places])
+        first = np.array([choice.first for choice in self.choices])
+        last = np.array([choice.stop for choice in self.choices]) - 1
+        of_texts = head.features[:, -len(TEXT_FEATURES) :]
+        is_single = (first == last)[:, None]
+        sums = np.vstack([np.zeros((1, len(TEXT_FEATURES)), np.float32), np.cumsum(of_texts, axis=0)])
+        middle = np.where(is_single, 0, sums[np.maximum(last, first + 1)] - sums[first + 1])
+        whole = np.where(is_single, ends, begins + middle + ends)
+        cut = of_texts[last] - ends
+        padded = np.vstack([head.features, np.full((1, len(FEATURES)), -1, np.float32)])
+        count = len(head.segments)
+        before = padded[np.where(first > 0, first - 1, count)][:, _NEIGHBOUR_FEATURES]
+        after = padded[np.where(last + 1 < count, last + 1, count)][:, _NEIGHBOUR_FEATURES]
+        return np.hstack([shape, whole, begins, ends, cut, before, after]).astype(np.float32)
+
     def rows(self, tags: NDArray[np.float64]) -> NDArray[np.float32]:
         """The features of every span. tags: the probabilities of each line's tags."""
+        own, rival = (tags[:, 1], tags[:, 2]) if self.field == "name" else (tags[:, 2], tags[:, 1])
         first = np.array([choice.first for choice in self.choices])
         stop = np.array([choice.stop for choice in self.choices])
-        return np.hstack([self.fixed, _tag_features(self.field, tags, first, stop)]).astype(np.float32)
-
-
-def _spans(head: Head, choice: Choice) -> tuple[Span, ...]:
-    last = choice.stop - 1
-    return tuple(
-        Span(
-            segment,
-            choice.begin.start if at == choice.first else 0,
-            choice.end.stop if at == last else len(segment.text),
+        count = len(own)
+        yes, no = np.log(np.clip(own, _CLIP, 1)), np.log(np.clip(1 - own, _CLIP, 1))
+        gain = np.concatenate([[0], np.cumsum(yes - no)])
+        sums = np.concatenate([[0], np.cumsum(own)])
+        padded, rivals = np.concatenate([own, [-1, -1, -1]]), np.concatenate([rival, [-1, -1, -1]])
+        lines = [slice(choice.first, choice.stop) for choice in self.choices]
+        rank = np.argsort(np.argsort(-own, kind="stable"), kind="stable")
+        before = np.where(first > 0, first - 1, count)
+        by_tags = (  # inside a span, at its ends, just outside, and of its rival
+            gain[stop] - gain[first] + no.sum(),
+            np.array([own[line].min() for line in lines]),
+            (sums[stop] - sums[first]) / (stop - first),
+            own[first],
+            own[stop - 1],
+            padded[before],
+            padded[np.where(first > 1, first - 2, count)],
+            padded[stop],
+            padded[np.minimum(stop + 1, count)],
+            np.array([rival[line].max() for line in lines]),
+            rivals[before],
+            rivals[stop],
+            np.full(len(first), own.sum()),
+            np.full(len(first), own.max()),
+            sums[-1] - (sums[stop] - sums[first]),
+            rank[first],
         )
-        for at, segment in enumerate(head.segments[choice.first : choice.stop], choice.first)
-    )
+        return np.hstack([self._untagged_rows, np.stack(by_tags, axis=1)]).astype(np.float32)
 
 
 def enumerate_spans(head: Head, field: Field, tags: NDArray[np.float64] | None = None) -> Choices:
@@ -144,7 +191,7 @@ def enumerate_spans(head: Head, field: Field, tags: NDArray[np.float64] | None =
                 for end in trims[stop - 1][1]
                 if stop - first > 1 or begin.start < end.stop
             )
-    return Choices(head, field, choices, _fixed_features(head, choices))
+    return Choices(head, field, choices)
 
 
 def pruning_mask(choices: Choices, tags: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -192,32 +239,6 @@ def _allowed_lines(
     return (own >= _LEAST_FIRST) | (rank < _BEST_FIRST), (own >= _LEAST_LAST) | (rank < _BEST_LAST)
 
 
-def _fixed_features(head: Head, choices: Sequence[Choice]) -> NDArray[np.float32]:
-    """Features of spans by themselves and by the lines before and after them."""
-    if not choices:
-        return np.zeros((0, 0), np.float32)
-    places = [_spans(head, choice) for choice in choices]
-    shape = np.array(
-        [_shape_features(head, choice, place) for choice, place in zip(choices, places, strict=True)],
-        np.float32,
-    )
-    begins = np.array([text_features(place[0].text) for place in places])
-    ends = np.array([text_features(place[-1].text) for place in places])
-    first = np.array([choice.first for choice in choices])
-    last = np.array([choice.stop for choice in choices]) - 1
-    of_texts = head.features[:, -len(TEXT_FEATURES) :]
-    is_single = (first == last)[:, None]
-    sums = np.vstack([np.zeros((1, len(TEXT_FEATURES)), np.float32), np.cumsum(of_texts, axis=0)])
-    middle = np.where(is_single, 0, sums[np.maximum(last, first + 1)] - sums[first + 1])
-    whole = np.where(is_single, ends, begins + middle + ends)
-    cut = of_texts[last] - ends
-    padded = np.vstack([head.features, np.full((1, len(FEATURES)), -1, np.float32)])
-    count = len(head.segments)
-    before = padded[np.where(first > 0, first - 1, count)][:, _NEIGHBOUR_FEATURES]
-    after = padded[np.where(last + 1 < count, last + 1, count)][:, _NEIGHBOUR_FEATURES]
-    return np.hstack([shape, whole, begins, ends, cut, before, after]).astype(np.float32)
-
-
 def _shape_features(head: Head, choice: Choice, place: Sequence[Span]) -> list[float]:
     lines = head.features[choice.first : choice.stop]
     heights, gaps = lines[:, _HEIGHT], lines[:-1, _GAP_BELOW]
@@ -239,39 +260,3 @@ def _shape_features(head: Head, choice: Choice, place: Sequence[Span]) -> list[f
         head.letters.count(key) if len(key) >= _SHORTEST_REPEATED else 0,
         *lines[:, _LABELS].max(axis=0),
     ]
-
-
-def _tag_features(
-    field: Field, tags: NDArray[np.float64], first: NDArray[np.intp], stop: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """Features of spans by the tags of lines: inside, at their ends, just outside and of their rival."""
-    own, rival = (tags[:, 1], tags[:, 2]) if field == "name" else (tags[:, 2], tags[:, 1])
-    count = len(own)
-    yes, no = np.log(np.clip(own, _CLIP, 1)), np.log(np.clip(1 - own, _CLIP, 1))
-    gain = np.concatenate([[0], np.cumsum(yes - no)])
-    sums = np.concatenate([[0], np.cumsum(own)])
-    padded, rivals = np.concatenate([own, [-1, -1, -1]]), np.concatenate([rival, [-1, -1, -1]])
-    lines = [slice(begin, end) for begin, end in zip(first.tolist(), stop.tolist(), strict=True)]
-    rank = np.argsort(np.argsort(-own, kind="stable"), kind="stable")
-    before = np.where(first > 0, first - 1, count)
-    return np.stack(
-        [
-            gain[stop] - gain[first] + no.sum(),
-            np.array([own[line].min() for line in lines]),
-            (sums[stop] - sums[first]) / (stop - first),
-            own[first],
-            own[stop - 1],
-            padded[before],
-            padded[np.where(first > 1, first - 2, count)],
-            padded[stop],
-            padded[np.minimum(stop + 1, count)],
-            np.array([rival[line].max() for line in lines]),
-            rivals[before],
-            rivals[stop],
-            np.full(len(first), own.sum()),
-            np.full(len(first), own.max()),
-            sums[-1] - (sums[stop] - sums[first]),
-            rank[first],
-        ],
-        axis=1,
-    )

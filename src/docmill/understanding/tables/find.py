@@ -12,13 +12,12 @@ from docmill.understanding.tables.grid import (
     Columns,
     Grid,
     GridReader,
-    IsNumber,
     Row,
     is_alike,
     names_sum,
 )
 from docmill.understanding.tables.headings import Heading, are_headings, heading_of
-from docmill.understanding.tables.printed_lines import Word, joined, printed_lines, read_figure, words_of
+from docmill.understanding.tables.printed_lines import Word, joined, printed_lines, words_of
 
 _MOST_PAGES = 200
 _HEADER_ROWS = 4
@@ -33,8 +32,8 @@ AreHeadings = Callable[[Sequence[Heading]], bool]
 def find_tables(candidates: Candidates) -> tuple[Grid, ...]:
     """All tables of items or bookings: those that the file has, and on other pages those below headings."""
     layout = candidates.layout
-    printed = GridReader(is_number_of(candidates))
-    stored = StoredTableReader(is_number_of(candidates), are_headings)
+    printed = GridReader(candidates)
+    stored = StoredTableReader(candidates, are_headings)
     header_pages = [sheet.page_index for sheet in layout.sheets]
     index, count = 0, len(layout.document.pages)
     while index < min(count, _MOST_PAGES):
@@ -52,20 +51,15 @@ def has_own_tables(document: Document) -> bool:
     return not document.media_type.startswith(_GUESSED)
 
 
-def is_number_of(candidates: Candidates) -> IsNumber:
-    """A function that tells whether the words of a cell are a number as this document writes numbers."""
-    return lambda words: read_figure(candidates, words) is not None
-
-
 class StoredTableReader:
     """Reads the tables stored with pages; one without headings goes on with that before it.
 
     every_row: also those without an amount or another number.
     """
 
-    def __init__(self, is_number: IsNumber, has_headings: AreHeadings, *, every_row: bool = False) -> None:
+    def __init__(self, candidates: Candidates, has_headings: AreHeadings, *, every_row: bool = False) -> None:
         self.grids: list[Grid] = []
-        self._is_number = is_number
+        self._candidates = candidates
         self._has_headings = has_headings
         self._every_row = every_row
         self._columns: Columns | None = None
@@ -86,7 +80,7 @@ class StoredTableReader:
             headings = tuple(heading_of(joined(cell), 0.0, 0.0) for cell in cells)
             if self._has_headings(headings):
                 start = index + 1
-                columns = self._columns = Columns(headings, self._is_number)
+                columns = self._columns = Columns(headings, self._candidates)
                 columns.choose_text(rows[start:])
                 columns.choose_anchors(rows[start:])
                 segments = frozenset(word.segment.index for cell in cells for word in cell)

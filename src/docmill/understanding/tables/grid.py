@@ -1,22 +1,23 @@
 """Tables below their headings: where the columns part, which lines are rows, and where a table ends."""
 
+import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
-from docmill.understanding.page.labels import CARRIED, LABELS
-from docmill.understanding.tables.headings import Heading, HeadingRow, heading_row
-from docmill.understanding.tables.printed_lines import PrintedLine, Word, joined
+from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.page.labels import CARRIED, LABELS, covered_share
+from docmill.understanding.tables.headings import AMOUNTS, FIGURES, Heading, HeadingRow, heading_row
+from docmill.understanding.tables.printed_lines import PrintedLine, Word, joined, read_figure
 from docmill.understanding.vocabulary import Column, Concept
 
 Cells = list[list[Word]]
 """The words of a row by columns."""
-IsNumber = Callable[[Sequence[Word]], bool]
 
 _BINS = 1000
 """Across the page, where columns part is looked for in thousandths."""
@@ -37,33 +38,13 @@ _SUM_LETTERS = 0.5
 """Share of a text's letters that the words of a sum take in a row of sums."""
 _REMARK = re.compile(r"^\W*(?:\S+\s+){0,4}?\S*[^\W\d]\s?:(?:\s|\d|$)")
 """A line that says something of its own, such as `Batch: 4711`."""
-_SUMS = frozenset(
-    {
-        Concept.TOTAL,
-        Concept.SUBTOTAL,
-        Concept.GRAND,
-        Concept.GROSS,
-        Concept.NET,
-        Concept.TAX,
-        Concept.DUE,
-        Concept.INCLUDING,
-        Concept.EXCLUDING,
-        Concept.ROUNDING,
-        Concept.PAID,
-        Concept.OPENING_BALANCE,
-        Concept.CLOSING_BALANCE,
-    }
-)
+_SUMS = frozenset((
+    Concept.TOTAL, Concept.SUBTOTAL, Concept.GRAND, Concept.GROSS, Concept.NET, Concept.TAX, Concept.DUE,
+    Concept.INCLUDING, Concept.EXCLUDING, Concept.ROUNDING, Concept.PAID, Concept.OPENING_BALANCE,
+    Concept.CLOSING_BALANCE,
+))  # fmt: skip
 """First words of a row of sums."""
-_AMOUNTS = frozenset({Column.NET_AMOUNT, Column.GROSS_AMOUNT, Column.DEBIT, Column.CREDIT})
-_FIGURES = _AMOUNTS | {
-    Column.QUANTITY,
-    Column.UNIT_PRICE,
-    Column.DISCOUNT,
-    Column.TAX_RATE,
-    Column.TAX_AMOUNT,
-    Column.BALANCE,
-}
+_FIGURES = FIGURES | {Column.DISCOUNT, Column.TAX_RATE, Column.TAX_AMOUNT}
 _TEXTS = (Column.DESCRIPTION, Column.COUNTERPARTY, Column.ARTICLE, Column.REFERENCE)
 
 
@@ -107,11 +88,11 @@ class Columns:
     text: the column of the items' names. anchors: the columns one of which has a number in every row.
     """
 
-    def __init__(self, headings: tuple[Heading, ...], is_number: IsNumber) -> None:
+    def __init__(self, headings: tuple[Heading, ...], candidates: Candidates) -> None:
         self.headings = headings
         self.text: int | None = None
         self.anchors = frozenset[int]()
-        self._is_number = is_number
+        self._candidates = candidates
 
     def figures(self, cells: Sequence[Sequence[Word]]) -> set[int]:
         """The columns of numbers in which a row has one."""
@@ -121,7 +102,7 @@ class Columns:
             if cell
             and index != self.text
             and not _FIGURES.isdisjoint(self.headings[index].meanings)
-            and self._is_number(cell)
+            and read_figure(self._candidates, cell) is not None
         }
 
     def is_named(self, cells: Sequence[Sequence[Word]]) -> bool:
@@ -137,9 +118,10 @@ class Columns:
 
     def is_carried(self, text: str, figures: set[int]) -> bool:
         """True if a line brings a sum from one page to the next."""
-        return not figures - self.anchors and _is_mostly(
-            text, [(label.start, label.stop) for label in CARRIED.find(text)]
-        )
+        if figures - self.anchors:
+            return False
+        labels = CARRIED.find(text)
+        return bool(labels) and covered_share(text, labels) >= _SUM_LETTERS
 
     def choose_text(self, rows: Sequence[Cells]) -> None:
         """Take the column with a heading for names; else that with most letters and no known heading."""
@@ -160,7 +142,7 @@ class Columns:
         """Take the columns of amounts, else those of other numbers."""
         filled = [self.figures(row) for row in rows]
         amounts = {
-            index for index, heading in enumerate(self.headings) if not _AMOUNTS.isdisjoint(heading.meanings)
+            index for index, heading in enumerate(self.headings) if not AMOUNTS.isdisjoint(heading.meanings)
         }
         alone = {index for index in amounts if Column.UNIT_PRICE not in self.headings[index].meanings}
         options = (columns for columns in (alone, amounts) if any(columns & row for row in filled))
@@ -170,11 +152,11 @@ class Columns:
 class PrintedColumns(Columns):
     """The columns of a table of printed lines, which part where the fewest words stand."""
 
-    def __init__(self, row: HeadingRow, body: Sequence[PrintedLine], is_number: IsNumber) -> None:
-        super().__init__(row.headings, is_number)
+    def __init__(self, row: HeadingRow, body: Sequence[PrintedLine], candidates: Candidates) -> None:
+        super().__init__(row.headings, candidates)
         filled = [line for line in body if any(map(str.isdecimal, line.text)) and len(line.segments) > 1]
         filled = filled[: next((at for at, line in enumerate(filled) if is_sum(line)), len(filled)) or None]
-        self._parts = _partings(row.headings, filled)
+        self._edges = [-math.inf, *_partings(row.headings, filled), math.inf]
         self.choose_text([self.cells(line) for line in filled])
         self.choose_anchors([self.cells(line) for line in body])
 
@@ -182,18 +164,19 @@ class PrintedColumns(Columns):
         """A line's words by columns; a text that goes on beyond its column stays whole after a colon."""
         cells: Cells = [[] for _ in self.headings]
         for segment, words in line.by_segment:
-            is_text = self.text is not None and bisect_right(self._parts, segment.box.x0) == self.text
+            text = self.text if bisect_right(self._edges, segment.box.x0) - 1 == self.text else None
             for index, word in enumerate(words):
-                is_whole = is_text and index > 0 and words[index - 1].text.endswith(":")
-                column = self.text if is_whole and self.text is not None else None
-                cells[bisect_right(self._parts, word.middle) if column is None else column].append(word)
+                column = bisect_right(self._edges, word.middle) - 1
+                if text is not None and index > 0 and words[index - 1].text.endswith(":"):
+                    column = text
+                cells[column].append(word)
         return cells
 
     def text_of(self, line: PrintedLine) -> list[Word]:
         """The words of a line that go on with the text of an item: those in its column, and no remark."""
         if self.text is None:
             return []
-        left, right = self._edges(self.text)
+        left, right = self._edges[self.text : self.text + 2]
         words = [word for word in line.words if left <= word.middle < right]
         for segment in line.segments:
             is_wide = segment.box.x1 > right + 0.02
@@ -203,11 +186,7 @@ class PrintedColumns(Columns):
 
     def is_within(self, line: PrintedLine) -> bool:
         """True if a line stands in the columns of the table, and not only left of its names."""
-        return self.text is None or any(word.middle >= self._edges(self.text)[0] for word in line.words)
-
-    def _edges(self, index: int) -> tuple[float, float]:
-        edges = [float("-inf"), *self._parts, float("inf")]
-        return edges[index], edges[index + 1]
+        return self.text is None or any(word.middle >= self._edges[self.text] for word in line.words)
 
     def begins_row(self, line: PrintedLine, cells: Cells, figures: set[int]) -> bool:
         """True if a line has numbers of a row and something else."""
@@ -227,9 +206,9 @@ class PrintedColumns(Columns):
 class GridReader:
     """Reads the tables of pages one after the other by their headings; a table may go on over pages."""
 
-    def __init__(self, is_number: IsNumber) -> None:
+    def __init__(self, candidates: Candidates) -> None:
         self.grids: list[Grid] = []
-        self._is_number = is_number
+        self._candidates = candidates
         self._columns: PrintedColumns | None = None
         self._last: HeadingRow | None = None
 
@@ -266,7 +245,7 @@ class GridReader:
         Headings at the very end of a page are those of the rows on the next.
         """
         self._last = None if body else row
-        columns = self._columns = PrintedColumns(row, body, self._is_number)
+        columns = self._columns = PrintedColumns(row, body, self._candidates)
         grid = self.grids[-1] if self.grids else None
         meanings = [heading.meanings for heading in row.headings]
         if grid is None or meanings != [heading.meanings for heading in grid.headings]:
@@ -386,11 +365,4 @@ def names_sum(text: str) -> bool:
         return False
     if any(map(str.isalnum, text[: labels[0].start])):
         return False
-    return _is_mostly(text, [(label.start, label.stop) for label in labels])
-
-
-def _is_mostly(text: str, parts: Sequence[tuple[int, int]]) -> bool:
-    """True if parts of a text take most of its letters."""
-    letters = sum(map(str.isalpha, text))
-    taken = sum(sum(map(str.isalpha, text[start:stop])) for start, stop in parts)
-    return bool(parts) and taken >= _SUM_LETTERS * letters
+    return covered_share(text, labels) >= _SUM_LETTERS

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from docmill.understanding.page.labels import COLUMNS, Label
+from docmill.understanding.page.labels import COLUMNS, Label, covered_share
 from docmill.understanding.tables.printed_lines import BREAKS, PrintedLine, Word, joined
 from docmill.understanding.text.folding import alternatives
 from docmill.understanding.text.money import without_currencies
@@ -15,29 +15,13 @@ from docmill.understanding.vocabulary import LANGUAGES, NUMBER_WORDS, Column
 
 Meanings = frozenset[Column]
 
-FIGURES = frozenset(
-    {
-        Column.QUANTITY,
-        Column.UNIT_PRICE,
-        Column.NET_AMOUNT,
-        Column.GROSS_AMOUNT,
-        Column.DEBIT,
-        Column.CREDIT,
-        Column.BALANCE,
-    }
-)
+AMOUNTS = frozenset({Column.NET_AMOUNT, Column.GROSS_AMOUNT, Column.DEBIT, Column.CREDIT})
+FIGURES = AMOUNTS | {Column.QUANTITY, Column.UNIT_PRICE, Column.BALANCE}
 """Columns of numbers, one of which every table of items or bookings has."""
-_TELLING = frozenset(
-    {
-        Column.POSITION,
-        Column.ARTICLE,
-        Column.DESCRIPTION,
-        Column.QUANTITY,
-        Column.UNIT_PRICE,
-        Column.DATE,
-        Column.COUNTERPARTY,
-    }
-)
+_TELLING = frozenset((
+    Column.POSITION, Column.ARTICLE, Column.DESCRIPTION, Column.QUANTITY, Column.UNIT_PRICE, Column.DATE,
+    Column.COUNTERPARTY,
+))  # fmt: skip
 _MOST_LINES = 5
 """Most lines of one row of headings."""
 _MOST_WORDS = 4
@@ -116,9 +100,7 @@ def _column_labels(text: str) -> tuple[Label[Column], ...]:
 
 def _covered(text: str) -> float:
     """The share of a text's letters that known words for columns take."""
-    letters = sum(map(str.isalpha, text))
-    taken = sum(sum(map(str.isalpha, text[label.start : label.stop])) for label in _column_labels(text))
-    return taken / letters if letters else 1.0
+    return covered_share(text, _column_labels(text))
 
 
 def heading_row(lines: Sequence[PrintedLine], at: int) -> HeadingRow | None:

@@ -1,30 +1,51 @@
-"""Line items with their evidence: each row of the table of items as findings."""
+"""Line items with their evidence: the roles of a table's columns of numbers, and its rows as findings."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import product
 
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, cleaned
 from docmill.understanding.tables.find import find_tables
 from docmill.understanding.tables.grid import Grid, Row
+from docmill.understanding.tables.headings import FIGURES
 from docmill.understanding.tables.printed_lines import Figure, flowing, joined, read_figure, spans
-from docmill.understanding.tables.roles import agreeing, rate_column, roles
 from docmill.understanding.text.dates import find_dates
+from docmill.understanding.text.money import CENT
 from docmill.understanding.vocabulary import Column
 
-_AGREED = 0.97
-_SUMMED = 0.95
-_SAID = 0.8
-_DISAGREED = 0.4
+_AGREED, _SUMMED, _UNPROVED, _DISAGREED = 0.97, 0.95, 0.8, 0.4
+"""Confidences: quantity times price is the amount; all amounts make a sum; neither is known; it is not."""
 _POSITION = re.compile(r"^[A-Z]?\d{1,5}(?:[.\-]\d{1,3}){0,3}[.)]?$")
+_NAMED, _ONLY, _UNNAMED = 3.0, 0.5, -0.5
+"""Scores of a column whose heading names the role, more if it can mean nothing else, and of one without."""
+_AGREES, _DISAGREES = 5.0, 0.3
+"""Score if quantity times price is the amount in all rows, and the part lost by one in which it is not."""
+_SUMS_UP = 3.0
+"""Score if the amounts make a sum that is printed."""
+_HIGHEST_RATE, _HALF = 50, Decimal("0.5")
+_MOST_OPTIONS = 6
+"""Columns that are tried for each kind of number."""
+_MOST_COMPARED = 40
+"""Rows that are reckoned; the first tell as much as all."""
+_OF_NUMBERS = FIGURES | {
+    Column.DISCOUNT,
+    Column.TAX_RATE,
+    Column.TAX_AMOUNT,
+    Column.POSITION,
+    Column.DATE,
+    Column.VALUE_DATE,
+}
+"""A column whose heading names one of these holds no other number."""
 _LONGEST_UNIT = 15
 _MOST_SUMS = 5
 """Rows at the end of a table that may be sums, whatever they are called."""
 
 Item = dict[str, Finding]
+_Numbers = Sequence[Figure | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +73,33 @@ NO_ITEMS = Items((), proved=False)
 
 def items(candidates: Candidates) -> Items:
     """The items of the table that is most likely theirs."""
-    tables = [_ItemTable(candidates, grid) for grid in find_tables(candidates)]
+    tables: list[_ItemTable] = []
+    for grid in find_tables(candidates):
+        table = _ItemTable(candidates, grid)
+        count = table.item_count()
+        if count < len(grid.rows):
+            table = _ItemTable(candidates, replace(grid, rows=grid.rows[:count]))
+        tables.append(table)
     best = max(tables, key=_ItemTable.score, default=None)
     return best.items() if best is not None and best.score() > 0 else NO_ITEMS
 
 
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """The column of each kind of number; None where a table has none."""
+
+    quantity: int | None
+    unit_price: int | None
+    amount: int | None
+    discount: int | None
+    score: float
+
+
 class _ItemTable:
-    """A table as items, without the rows at its end that are sums."""
+    """A table whose rows are items."""
 
     def __init__(self, candidates: Candidates, grid: Grid) -> None:
-        self._candidates = candidates
-        self._read(grid)
-        stop = self._end()
-        if stop < len(grid.rows):
-            self._read(replace(grid, rows=grid.rows[:stop]))
-
-    def _read(self, grid: Grid) -> None:
-        candidates, self._grid = self._candidates, grid
+        self._candidates, self._grid = candidates, grid
         self._figures: list[list[Figure | None]] = [
             [read_figure(candidates, row.cells[index]) for row in grid.rows]
             for index in range(len(grid.headings))
@@ -79,17 +110,15 @@ class _ItemTable:
         self._printed = frozenset(
             amount.value for amount in candidates.amounts if amount.segment.index not in self._segments
         )
-        self._roles = roles(grid, self._figures, self._printed)
-        quantity, amount = self._roles.quantity, self._roles.amount
-        taken = (quantity, self._roles.unit_price, amount, self._roles.discount)
-        self._rate = rate_column(grid, self._figures, taken)
-        cells = (
-            [cell.value for cell in self._figures[amount] if cell is not None] if amount is not None else []
-        )
+        self._roles = _choose_roles(grid, self._figures, self._printed)
+        amount = self._roles.amount
+        taken = (self._roles.quantity, self._roles.unit_price, amount, self._roles.discount)
+        self._rate = _rate_column(grid, self._figures, taken)
+        cells = [cell.value for cell in self._figures[amount] if cell] if amount is not None else []
         self._sum = sum(cells, Decimal(0)) if amount is not None and len(cells) == len(grid.rows) else None
         self._makes_sum = self._sum is not None and self._sum in self._printed
 
-    def _end(self) -> int:
+    def item_count(self) -> int:
         """The number of rows without the last ones that have fewer numbers, if the rest makes a sum."""
         rows, amount, text = self._grid.rows, self._roles.amount, self._grid.text
         if amount is None or self._makes_sum:
@@ -135,8 +164,8 @@ class _ItemTable:
             for name, column in columns.items()
         }
         quantity, price, amount, discount, _ = figures.values()
-        agreed = agreeing(quantity, price, amount, discount)
-        sure = _SUMMED if self._makes_sum else _SAID
+        agreed = _agreeing(quantity, price, amount, discount)
+        sure = _SUMMED if self._makes_sum else _UNPROVED
         if agreed is not None:
             sure = _AGREED
         elif quantity is not None and price is not None and amount is not None:
@@ -203,3 +232,98 @@ class _ItemTable:
     def _column(self, meaning: Column) -> int | None:
         columns = (index for index, heading in enumerate(self._grid.headings) if meaning in heading.meanings)
         return next((index for index in columns if index != self._grid.text), None)
+
+
+def _choose_roles(grid: Grid, columns: Sequence[_Numbers], printed: frozenset[Decimal]) -> _Roles:
+    """The best assignment. columns: of each column the numbers, by row. printed: amounts elsewhere."""
+    numeric = [
+        index
+        for index, cells in enumerate(columns)
+        if index != grid.text and sum(cell is not None for cell in cells) >= max(1.0, 0.3 * len(cells))
+    ]
+    quantities = _options(grid, numeric, Column.QUANTITY)
+    prices = _options(grid, numeric, Column.UNIT_PRICE)
+    amounts = [
+        *_options(grid, numeric, Column.NET_AMOUNT),
+        *((index, score - 1.0) for index, score in _options(grid, numeric, Column.GROSS_AMOUNT)[:-1]),
+    ]
+    discount = next((i for i in numeric if Column.DISCOUNT in grid.headings[i].meanings), None)
+    best = _Roles(None, None, None, discount, 0.0)
+    sums = {
+        index: sum((cell.value for cell in columns[index] if cell is not None), Decimal(0))
+        for index in numeric
+    }
+    for (quantity, q_score), (price, p_score), (amount, a_score) in product(quantities, prices, amounts):
+        chosen = [index for index in (quantity, price, amount) if index is not None]
+        if len(set(chosen)) < len(chosen):
+            continue
+        score = q_score + p_score + a_score
+        if quantity is not None and price is not None and amount is not None:
+            rebate = columns[discount] if discount is not None else [None] * len(columns[amount])
+            score += _AGREES * _agreement(columns[quantity], columns[price], columns[amount], rebate)
+        if amount is not None and sums[amount] in printed:
+            score += _SUMS_UP
+        if score > best.score:
+            best = _Roles(quantity, price, amount, discount, score)
+    return best
+
+
+def _options(grid: Grid, numeric: Sequence[int], role: Column) -> list[tuple[int | None, float]]:
+    """Columns that can have a role with the score of their headings; none at all last."""
+    options: list[tuple[int | None, float]] = []
+    for index in numeric:
+        meanings = grid.headings[index].meanings
+        if role in meanings:
+            options.append((index, _NAMED + _ONLY * (len(meanings) == 1)))
+        elif meanings.isdisjoint(_OF_NUMBERS):
+            options.append((index, _UNNAMED))
+    options.sort(key=lambda option: -option[1])
+    return [*options[:_MOST_OPTIONS], (None, 0.0)]
+
+
+def _agreement(quantities: _Numbers, prices: _Numbers, amounts: _Numbers, rebates: _Numbers) -> float:
+    """The share of rows in which they agree, less a part of those in which they do not."""
+    rows = [
+        row
+        for row in list(zip(quantities, prices, amounts, rebates, strict=True))[:_MOST_COMPARED]
+        if row[0] is not None and row[1] is not None and row[2] is not None
+    ]
+    if not rows:
+        return 0.0
+    right = sum(_agreeing(*row) is not None for row in rows)
+    return (right - _DISAGREES * (len(rows) - right)) / min(len(amounts), _MOST_COMPARED)
+
+
+def _agreeing(
+    quantity: Figure | None, price: Figure | None, amount: Figure | None, discount: Figure | None
+) -> tuple[Decimal, Decimal, Decimal] | None:
+    """The readings with which quantity times price, less discount, is the amount; None if none."""
+    if quantity is None or price is None or amount is None:
+        return None
+    reductions = [(Decimal(1), Decimal(0))]
+    if discount is not None:  # by per cent, or by an amount
+        reductions += [(1 - abs(discount.value) / 100, Decimal(0)), (Decimal(1), discount.value)]
+    for q, p, a in product(quantity.readings, price.readings, amount.readings):
+        allowed = CENT / 2 * max(Decimal(1), abs(q)) + CENT
+        for factor, less in reductions:
+            if abs(abs(q * p * factor) - abs(less) - abs(a)) <= allowed:
+                return q, p, a
+    return None
+
+
+def _rate_column(grid: Grid, columns: Sequence[_Numbers], taken: Sequence[int | None]) -> int | None:
+    """The column of rates of tax: by its heading, or of per cent without a known heading."""
+    for index, cells in enumerate(columns):
+        meanings = grid.headings[index].meanings
+        numbers = [cell for cell in cells if cell is not None]
+        if index in taken or not numbers or index == grid.text:
+            continue
+        is_percent = all(cell.percent for cell in numbers)
+        may_be_rates = all(0 <= cell.value <= _HIGHEST_RATE and not cell.money for cell in numbers)
+        # Amounts of tax are neither whole nor halves, as rates are.
+        is_tax_amount = Column.TAX_AMOUNT in meanings and any(cell.value % _HALF for cell in numbers)
+        if not may_be_rates or (is_tax_amount and not is_percent):
+            continue
+        if Column.TAX_RATE in meanings or (is_percent and not meanings):
+            return index
+    return None

@@ -7,7 +7,7 @@ from decimal import Decimal
 from docmill.understanding.fields.candidates import NO, YES, Candidates
 from docmill.understanding.fields.findings import Finding
 from docmill.understanding.fields.meaning import FieldMeaning
-from docmill.understanding.tables.find import StoredTableReader, find_tables, has_own_tables, is_number_of
+from docmill.understanding.tables.find import StoredTableReader, find_tables, has_own_tables
 from docmill.understanding.tables.grid import Grid
 from docmill.understanding.tables.headings import Heading
 from docmill.understanding.tables.printed_lines import flowing, spans
@@ -66,7 +66,7 @@ def _grids(candidates: Candidates, members: Members) -> Sequence[Grid]:
     found = [grid for grid in find_tables(candidates) if has_headings(grid.headings)]
     if found and not has_own_tables(layout.document):
         return found
-    reader = StoredTableReader(is_number_of(candidates), has_headings, every_row=True)
+    reader = StoredTableReader(candidates, has_headings, every_row=True)
     for index, page in enumerate(layout.document.pages):
         if page.tables:
             reader.read(layout.sheet_of_page(index))

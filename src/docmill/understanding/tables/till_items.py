@@ -58,7 +58,7 @@ Amount = Candidate[Decimal]
 
 @dataclass
 class _TillLine:
-    """A printed line with its numbers. amount: its price; None if it has none.
+    """A printed line with its numbers. amount: the last one, if it is money at the end of the line.
 
     is_sum: it is labelled as one. is_labelled: it begins with a label, or is a heading.
     """
@@ -147,6 +147,11 @@ def _till_lines(candidates: Candidates) -> list[_TillLine]:
         headed = 0
         for at, line in enumerate(lines):
             numbers = [number for segment in line.segments for number in by_segment.get(segment.index, ())]
+            price = next((number for number in reversed(numbers) if not number.plain), None)
+            if price is not None:
+                behind = line.segments[line.segments.index(price.segment) + 1 :]
+                texts = [price.segment.text[price.stop :], *(segment.text for segment in behind)]
+                price = price if all(map(_FLAG.match, texts)) else None
             row = None if numbers else heading_row(lines, at)
             headed = max(headed, row.stop if row is not None else 0, at + 1 if is_heading(line) else 0)
             labels = [candidates.labels(segment) for segment in line.segments]
@@ -154,18 +159,8 @@ def _till_lines(candidates: Candidates) -> list[_TillLine]:
             is_labelled = at < headed or any(own and own[0].start == 0 for own in labels)
             is_total = is_sum(line) or not _SUMS.isdisjoint(meanings)
             is_total |= is_labelled and not _NEVER.isdisjoint(meanings)
-            till_lines.append(_TillLine(line, numbers, _price(line, numbers), is_total, is_labelled))
+            till_lines.append(_TillLine(line, numbers, price, is_total, is_labelled))
     return till_lines
-
-
-def _price(line: PrintedLine, numbers: Sequence[Amount]) -> Amount | None:
-    """The last number of a line, if it is money and little stands behind it."""
-    last = next((number for number in reversed(numbers) if not number.plain), None)
-    if last is None:
-        return None
-    index = next(at for at, segment in enumerate(line.segments) if segment is last.segment)
-    behind = [last.segment.text[last.stop :], *(segment.text for segment in line.segments[index + 1 :])]
-    return last if all(map(_FLAG.match, behind)) else None
 
 
 def _bounds(lines: Sequence[_TillLine]) -> tuple[int, int] | None:
