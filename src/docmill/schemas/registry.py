@@ -95,3 +95,9 @@ REGISTRY: dict[str, Schema] = {
     name: schema_of_type(name, definition) for name, definition in DEFINITIONS.items()
 }
 """The schemas that come with docmill, by document type."""
+
+
+def is_built_in(schema: Schema) -> bool:
+    """Return whether a schema comes with docmill; a user's own may have the same name."""
+    built_in = REGISTRY.get(schema.name)
+    return built_in is not None and schema.fields is built_in.fields

@@ -7,7 +7,7 @@ from docmill.model.corrections import Corrections
 from docmill.model.document import Document
 from docmill.model.result import Classification, Extraction, Failure, Schema
 from docmill.schemas.document_types import DEFINITIONS, known_type
-from docmill.schemas.registry import REGISTRY
+from docmill.schemas.registry import REGISTRY, is_built_in
 from docmill.sections.splitting import sections
 from docmill.understanding.corrections.apply import apply_corrections
 from docmill.understanding.einvoice.extractor import classify_einvoice, extract_einvoice
@@ -69,7 +69,7 @@ def _extract(
     document: Document, schema: Schema, model: SchemaModel | None, data: EmbeddedInvoice
 ) -> Extraction:
     xml = DEFINITIONS[known_type(schema.name)].xml
-    message = xml.message if xml is not None and _is_built_in(schema) else None
+    message = xml.message if xml is not None and is_built_in(schema) else None
     if data.invoice is not None and data.invoice.kind.message == message:
         extraction = extract_einvoice(document, data.invoice, known_type(schema.name))
     else:
@@ -81,14 +81,9 @@ def _extract(
 
 def read_pages(document: Document, schema: Schema, model: SchemaModel | None = None) -> Extraction:
     """Read the fields from the pages alone, without the corrections of the tenant."""
-    if _is_built_in(schema):
+    if is_built_in(schema):
         return extract_built_in(document, schema)
     return extract_user_schema(document, schema, model)
-
-
-def _is_built_in(schema: Schema) -> bool:
-    known = REGISTRY.get(schema.name)
-    return known is not None and schema.fields is known.fields
 
 
 def correct(document: Document, schema: Schema, read: Extraction, corrections: Corrections) -> Extraction:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from docmill.understanding.constraints.address_features import (
     NOT_LETTERHEAD,
-    LineFeatures,
     has_postcode,
     line_features,
 )
@@ -103,7 +102,7 @@ class _BlockFinder:
     def __init__(self, candidates: Candidates, sheet: Sheet) -> None:
         self._candidates = candidates
         self._sheet = sheet
-        self._features_by_segment: dict[int, LineFeatures] = {}
+        self._features = {segment.index: line_features(candidates, segment) for segment in sheet.segments}
         self._party_labels = {
             segment.index: label for segment in sheet.segments if (label := self._find_party_label(segment))
         }
@@ -131,12 +130,6 @@ class _BlockFinder:
         set_off = set_off or Concept.ADVERTISER in label.meanings
         several_words = " " in segment.text[: label.stop].strip()
         return label if set_off or (several_words and len(rest.split()) < _LONGEST_NAME_WORDS) else None
-
-    def _features(self, segment: Segment) -> LineFeatures:
-        features = self._features_by_segment.get(segment.index)
-        if features is None:
-            features = self._features_by_segment[segment.index] = line_features(self._candidates, segment)
-        return features
 
     def find_labelled(self) -> Iterator[Block]:
         """Find blocks behind or below a label such as `Bill to`, also with a label on each line."""
@@ -190,7 +183,7 @@ class _BlockFinder:
         for other in [right, below] if beside or rest.strip().startswith(":") else [below, right]:
             if other is None or self._is_pair(other) or other.index in self._party_labels:
                 continue
-            features = self._features(other)
+            features = self._features[other.index]
             near = other.box.y0 - segment.box.y1 < _HEADING_GAP * self._sheet.text_height
             if near and features.may_be_name and features.label_share < 0.5:  # noqa: PLR2004 - half
                 return Span(other, 0, len(other.text))
@@ -202,7 +195,7 @@ class _BlockFinder:
             match = _SEPARATOR.search(segment.text)
             if match is None or match.start() < 3:  # noqa: PLR2004 - the shortest name
                 continue
-            features = self._features(segment)
+            features = self._features[segment.index]
             name = Span(segment, 0, match.start())
             is_street = (
                 re.search(r"\s\d+\s?\w?$", name.text) or sum(map(str.isdecimal, name.text)) > 2  # noqa: PLR2004 - a number
@@ -224,7 +217,7 @@ class _BlockFinder:
     def find_addresses(self) -> Iterator[Block]:
         """Find blocks by their postcode: from there the lines are followed up to the name."""
         for segment in self._sheet.segments:
-            if not has_postcode(segment.text) or self._features(segment).has_value:
+            if not has_postcode(segment.text) or self._features[segment.index].has_value:
                 continue
             top = segment
             for _ in range(_MOST_BLOCK_LINES):
@@ -238,7 +231,7 @@ class _BlockFinder:
     def find_letterheads(self) -> Iterator[Block]:
         """Find names at the top of the page, and names with a legal form anywhere."""
         for segment in self._sheet.segments:
-            features, text = self._features(segment), segment.text
+            features, text = self._features[segment.index], segment.text
             head = segment.middle < _LETTERHEAD_BOTTOM and features.may_be_name and features.label_share < 0.3  # noqa: PLR2004 - hardly labelled
             if segment in self._headings or not (features.legal_form_end or head) or features.has_value:
                 continue
@@ -268,7 +261,7 @@ class _BlockFinder:
         if is_salutation(name.text):
             person = self._find_neighbour(name.segment, self._sheet.below(name.segment.box), upwards=False)
             name = Span(person, 0, len(person.text)) if person is not None else name
-        features = self._features(name.segment)
+        features = self._features[name.segment.index]
         lines: list[Segment] = []
         contact = tax_id = complete = False
         last = name.segment
@@ -277,19 +270,19 @@ class _BlockFinder:
             if below is None:
                 break
             if not self._may_continue_block(below):
-                contact = self._features(below).has_contact or self._has_label(below, *_CONTACTS)
+                contact = self._features[below.index].has_contact or self._has_label(below, *_CONTACTS)
                 tax_id = self._has_label(below, *_TAX_IDS)
                 break
-            if complete and not self._features(below).has_region:
+            if complete and not self._features[below.index].has_region:
                 break
             lines.append(below)
-            complete = complete or self._features(below).ends_address
+            complete = complete or self._features[below.index].ends_address
             last = below
         if not complete:
             lines = [
                 line
                 for line in lines
-                if self._features(line).address_score > 0 or self._features(line).has_region
+                if self._features[line.index].address_score > 0 or self._features[line.index].has_region
             ]
         address = tuple(Span(line, 0, len(line.text)) for line in lines)
         return Block(
@@ -303,7 +296,7 @@ class _BlockFinder:
 
     def _may_continue_block(self, segment: Segment) -> bool:
         """True if a line may be part of a name or address."""
-        features = self._features(segment)
+        features = self._features[segment.index]
         if self._has_label(segment, Concept.REGISTRATION_NUMBER) or segment.index in self._party_labels:
             return False
         if self._is_pair(segment) and not features.has_postcode:

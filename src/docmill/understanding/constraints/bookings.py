@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 
 from docmill.understanding.constraints.address_features import legal_form_end
 from docmill.understanding.constraints.totals import balance_options
@@ -76,7 +76,16 @@ def bookings(candidates: Candidates, known: Findings) -> dict[str, Finding]:
     reader = _BookingReader(candidates, known)
     tables = (grid for grid in find_tables(candidates) if any(map(grid.has_column, _DATED)))
     rows = max(map(reader.read, tables), key=len, default=list[Booking]())
-    result = _balances(candidates, rows, known)
+    total = sum((booking.value for booking in rows), Decimal(0))
+    balance_pairs = product(*(balance_options(candidates, name)[:_BEST] for name in _BALANCES))
+    agreeing = (
+        (opening, closing)
+        for opening, closing in balance_pairs
+        if rows and Decimal(str(opening.value)) + total == closing.value
+    )
+    result = {name: known[name] for name in _BALANCES if name in known}
+    for name, balance in zip(_BALANCES, next(agreeing, ()), strict=False):
+        result[name] = replace(balance, probability=_PROVED)
     proved = "opening_balance" in result and all(
         balance.probability >= _PROVED for balance in result.values()
     )
@@ -87,20 +96,6 @@ def bookings(candidates: Candidates, known: Findings) -> dict[str, Finding]:
             fields["date"] = booking.day
         result |= {f"transactions[{index}].{name}": finding for name, finding in fields.items()}
     return result
-
-
-def _balances(candidates: Candidates, rows: Sequence[Booking], known: Findings) -> dict[str, Finding]:
-    """Opening and closing balance; those that the bookings lead from one to the other, if there are such."""
-    total = sum((booking.value for booking in rows), Decimal(0))
-    options = {name: balance_options(candidates, name)[:_BEST] for name in _BALANCES}
-    for opening in options["opening_balance"]:
-        for closing in options["closing_balance"]:
-            if rows and Decimal(str(opening.value)) + total == closing.value:
-                return {
-                    "opening_balance": replace(opening, probability=_PROVED),
-                    "closing_balance": replace(closing, probability=_PROVED),
-                }
-    return {name: known[name] for name in _BALANCES if name in known}
 
 
 class _BookingReader:
@@ -166,23 +161,15 @@ class _BookingReader:
             if column in heading.meanings and row.cells[index] and index != grid.text
         ]
         for cell in cells:
-            value = self._date(joined(cell))
-            if value is not None:
-                return Finding(value, spans(cell), _PROVED)
-        return None
-
-    def _date(self, text: str) -> date | None:
-        """The date of a cell; a year that it lacks is that of the period or the one before."""
-        day_first = self._candidates.conventions.day_first
-        whole = find_dates(text)
-        if whole:
-            return whole[0].value(day_first=day_first)
-        for year in self._years:
-            for separator in _SEPARATORS:
-                dates = find_dates(f"{text.strip(' .')}{separator}{year}")
-                value = dates[0].value(day_first=day_first) if dates else None
-                if value is not None and self._first <= value <= self._last:
-                    return value
+            text = joined(cell)
+            is_whole = bool(find_dates(text))
+            # A year that is not printed is that of the period or the one before.
+            options = [f"{text.strip(' .')}{mark}{year}" for year in self._years for mark in _SEPARATORS]
+            for option in [text] if is_whole else options:
+                dates = find_dates(option)
+                value = dates[0].value(day_first=self._candidates.conventions.day_first) if dates else None
+                if value is not None and (is_whole or self._first <= value <= self._last):
+                    return Finding(value, spans(cell), _PROVED)
         return None
 
     def texts(self, booking: Booking) -> dict[str, Finding]:

@@ -8,11 +8,10 @@ from docmill.model.result import Extraction, Schema, StepTaken
 from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.schemas.filling import filled
 from docmill.understanding.constraints.bookings import bookings
-from docmill.understanding.constraints.date_fields import dates, time_of_day
+from docmill.understanding.constraints.header_fields import account_codes, dates, numbers, time_of_day
 from docmill.understanding.constraints.parties import parties, shop
 from docmill.understanding.constraints.payment_method import payment_method
 from docmill.understanding.constraints.payment_terms import payment_terms, settlement
-from docmill.understanding.constraints.references import account_codes, numbers
 from docmill.understanding.constraints.totals import balances, currency, tip, totals
 from docmill.understanding.fields.analysis_cache import candidates_of, once
 from docmill.understanding.fields.candidates import Candidates

@@ -91,7 +91,7 @@ def _labelled(candidates: Candidates, *, is_till: bool) -> Iterator[_Means]:
                     near.append(below)
             places = [Span(other, 0, len(other.text)) for other in near]
         for place in places:
-            means = _exact_means(place)
+            means = _find_means(place)
             words = sum(len(method.span.text.split()) for method in means)
             if means and len(_WORD.findall(place.text)) <= _MOST_WORDS + words:
                 yield from means
@@ -125,7 +125,7 @@ def _stated(candidates: Candidates) -> Iterator[_Means]:
             inside = [phrase for phrase in phrases if start <= phrase.start < stop]
             if not inside or is_conditional(text[start:stop], candidates.conventions.language):
                 continue
-            named = _exact_means(Span(segment, start, stop))
+            named = _find_means(Span(segment, start, stop))
             for phrase in inside:
                 means: list[_Means] = []
                 if "transfer" in phrase.meanings:
@@ -142,7 +142,7 @@ def _stated(candidates: Candidates) -> Iterator[_Means]:
                 yield from means
     if is_stated:
         for segment in candidates.layout.segments:
-            yield from _exact_means(Span(segment, 0, len(segment.text)))
+            yield from _find_means(Span(segment, 0, len(segment.text)))
 
 
 def _tendered(candidates: Candidates, total: Finding | None) -> list[_Means]:
@@ -188,7 +188,7 @@ def _alone_below_total(candidates: Candidates, total: Finding | None) -> list[_M
 
 def _only_means(segment: Segment) -> list[_Means]:
     """The means of a text that has no other words."""
-    means = _means(Span(segment, 0, len(segment.text)))
+    means = _find_means(Span(segment, 0, len(segment.text)), may_be_misspelt=True)
     rest = segment.text
     for method in reversed(means):
         rest = f"{rest[: method.span.start]} {rest[method.span.stop :]}"
@@ -199,7 +199,8 @@ def _has_words(text: str) -> bool:
     return _WORD.search(_MASK.sub(" ", without_currencies(text))) is not None
 
 
-def _means(place: Span) -> list[_Means]:
+def _find_means(place: Span, *, may_be_misspelt: bool = False) -> list[_Means]:
+    """Find the means in a text. A plural such as `cards`, a list of what is accepted, counts as misspelt."""
     return [
         _Means(
             label.meanings[0],
@@ -207,9 +208,5 @@ def _means(place: Span) -> list[_Means]:
             label.quality,
         )
         for label in METHODS.find(place.text)
+        if may_be_misspelt or label.quality == 1
     ]
-
-
-def _exact_means(place: Span) -> list[_Means]:
-    """The means but those misspelt: a plural such as `cards` is a list of what is accepted."""
-    return [means for means in _means(place) if means.quality == 1]

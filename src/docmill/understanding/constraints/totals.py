@@ -49,6 +49,7 @@ ROUNDED_BY = tuple(Decimal(cents) / 100 for cents in range(-4, 5) if cents)
 Amount = Candidate[Decimal]
 Scored = tuple[Amount, float]
 """An amount, and how far its score is above that of none."""
+_Option = tuple[Amount | None, float]
 
 
 def totals(
@@ -65,46 +66,41 @@ def totals(
     amounts = candidates.amounts_outside(table.cells, table.headings)
     ranking = _AmountRanking(amounts)
     is_till = DEFINITIONS[document_type].line_items == "till"
-    net, tax = ranking.best("net_total"), ranking.best("tax_total")
     gross = ranking.best("gross_total", least=-1.0 if is_till else 0.0)
     if is_till:
         by_till = _till_scores(amounts)
         gross = [(amount, score + by_till.get(amount.value, 0.0)) for amount, score in gross]
-    options: list[list[tuple[Amount | None, float]]] = [
+    scored_by_field = (ranking.best("net_total"), ranking.best("tax_total"), gross)
+    options: list[list[_Option]] = [
         [(None, 0.0), *((amount, score + worth * (amount.value == table.total)) for amount, score in scored)]
-        for scored, worth in zip((net, tax, gross), _SUM_OF_ITEMS, strict=True)
+        for scored, worth in zip(scored_by_field, _SUM_OF_ITEMS, strict=True)
     ]
     stated = next((amount for amount in amounts if amount.value == known), None)
     if stated is not None:
         options[-1] = [(stated, 0.0)]
     rates = {rate / 100 for rate in candidates.percentages if rate > 0}
     slack = CASH_ROUNDING if is_till else CENT
-    weighed: list[tuple[tuple[Amount | None, ...], float]] = []
-    for chosen in product(*options):
-        together = tuple(amount for amount, _ in chosen)
-        score = sum(score for _, score in chosen) + _agreement(together, rates, slack)
-        weighed.append((together, score))
-    best_amounts, _ = max(weighed, key=lambda combination: combination[1])
+    weighed = [(chosen, _combined_score(chosen, rates, slack)) for chosen in product(*options)]
+    best_options, _ = max(weighed, key=lambda combination: combination[1])
     findings = {
         field: finding_of(amount, _share(weighed, index, amount.value))
-        for index, (field, amount) in enumerate(zip(FIELDS, best_amounts, strict=True))
+        for index, (field, (amount, _)) in enumerate(zip(FIELDS, best_options, strict=True))
         if amount is not None
     }
-    amount_due = best(_due(ranking, findings.get("gross_total")), null=0)
+    gross_total = best_options[-1][0]
+    limit = None if gross_total is None else abs(gross_total.value) + CASH_ROUNDING
+    payable = [
+        (amount, score)
+        for amount, score in ranking.best("amount_due")
+        if score > 0 and (limit is None or abs(amount.value) <= limit)
+    ]
+    amount_due = best(payable, null=0)
     return findings if amount_due is None else findings | {"amount_due": amount_due}
 
 
-def _due(ranking: "_AmountRanking", gross: Finding | None) -> Iterator[Scored]:
-    """Amounts that may be left to pay: no more than the total."""
-    limit = abs(Decimal(str(gross.value))) + CASH_ROUNDING if gross else None
-    for amount, score in ranking.best("amount_due"):
-        if score > 0 and (limit is None or abs(amount.value) <= limit):
-            yield amount, score
-
-
-def _agreement(amounts: Sequence[Amount | None], rates: set[Decimal], slack: Decimal) -> float:
-    """The score of net, tax and gross together."""
-    net, tax, gross = (None if amount is None else amount.value for amount in amounts)
+def _combined_score(options: Sequence[_Option], rates: set[Decimal], slack: Decimal) -> float:
+    """The score of net, tax and gross together: of each, and of how well they agree."""
+    net, tax, gross = (None if amount is None else amount.value for amount, _ in options)
     score = 0.0
     if net is not None and tax is not None and gross is not None:
         score += _ADDS_UP if abs(net + tax - gross) <= slack else _DOES_NOT_ADD_UP
@@ -112,18 +108,18 @@ def _agreement(amounts: Sequence[Amount | None], rates: set[Decimal], slack: Dec
         score += _DOES_NOT_ADD_UP
     if net is not None and tax is not None and any(abs(net * rate - tax) <= 2 * CENT for rate in rates):
         score += _KNOWN_RATE
-    return score
+    return sum(score for _, score in options) + score
 
 
 def _exceeds(part: Decimal | None, whole: Decimal | None, share: Decimal = Decimal(1)) -> bool:
     return part is not None and whole is not None and abs(part) > abs(whole) * share
 
 
-def _share(weighed: Sequence[tuple[Sequence[Amount | None], float]], index: int, value: Decimal) -> float:
+def _share(weighed: Sequence[tuple[Sequence[_Option], float]], index: int, value: Decimal) -> float:
     """The share of belief of `value` in field `index`: each rival in its best combination."""
     rivals: dict[Decimal | None, float] = {}
-    for amounts, score in weighed:
-        amount = amounts[index]
+    for options, score in weighed:
+        amount, _ = options[index]
         key = None if amount is None else amount.value
         rivals[key] = max(rivals.get(key, _NEVER), score)
     null = rivals.pop(None, _NEVER)
@@ -181,7 +177,13 @@ class _AmountRanking:
         unlabelled: list[Scored] = []
         for index, amount in enumerate(self._amounts):
             by_label = meaning.score(amount.clues)
-            by_place = self._place_score(amount, index, field)
+            by_place = _LAST_AMOUNT * index / max(1, len(self._amounts))
+            if amount.plain:
+                by_place += _PLAIN
+            if field == "gross_total" and abs(amount.value) == self._largest:
+                by_place += _LARGEST
+            if (amount.value < 0 and not self._is_credit) or (amount.value == 0 and field != "tax_total"):
+                by_place += _UNLIKELY
             if by_label > (0 if amount.plain else least):
                 score = by_label + by_place - meaning.null
                 rival = by_value.get(amount.value)
@@ -193,16 +195,6 @@ class _AmountRanking:
             # Where no label was read, the largest amount may still be the total.
             return [max(unlabelled, key=lambda scored: scored[0].value)]
         return sorted(by_value.values(), key=lambda scored: -scored[1])[:_BEST]
-
-    def _place_score(self, amount: Amount, index: int, field: str) -> float:
-        score = _LAST_AMOUNT * index / max(1, len(self._amounts))
-        if amount.plain:
-            score += _PLAIN
-        if field == "gross_total" and abs(amount.value) == self._largest:
-            score += _LARGEST
-        if (amount.value < 0 and not self._is_credit) or (amount.value == 0 and field != "tax_total"):
-            score += _UNLIKELY
-        return score
 
 
 class TillSums:

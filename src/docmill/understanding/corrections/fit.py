@@ -14,7 +14,7 @@ from docmill.model.document import Document, letters_and_digits
 from docmill.model.paths import leaves
 from docmill.model.result import Schema
 from docmill.schemas.outline import outline
-from docmill.schemas.registry import REGISTRY
+from docmill.schemas.registry import is_built_in
 from docmill.understanding.corrections.counterparties import belongs_to_counterparty
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.features import best_features, layout_words
@@ -189,9 +189,9 @@ def fit_layout(schema: Schema, documents: Sequence[CorrectedDocument]) -> Layout
             continue
         corrected = [name for _, value, name in given if value.is_corrected]
         fitted = (
-            _fit_field(fields, Weights.none())
-            if _is_users_own(schema)
-            else _fit_if_better(fields, correct_by_rules=len(fields) - len(corrected))
+            _fit_if_better(fields, correct_by_rules=len(fields) - len(corrected))
+            if is_built_in(schema)
+            else _fit_field(fields, Weights.none())
         )
         if fitted is not None:
             weights[path], sources[path] = fitted, (corrected or [name for _, _, name in given])[0]
@@ -202,19 +202,14 @@ def fit_layout(schema: Schema, documents: Sequence[CorrectedDocument]) -> Layout
 def learnable_paths(schema: Schema, corrections: Sequence[Correction]) -> frozenset[str]:
     """The values that `fit_layout` learns; of docmill's types none that is the same on all documents."""
     single = {field.path for field in outline(schema) if not field.is_listed}
-    is_users_own = _is_users_own(schema)
     return frozenset(
         path
         for correction in corrections
         for path, given in correction.values.items()
         if given.value is not None
         and path in single
-        and (is_users_own or (given.is_corrected and not belongs_to_counterparty(path)))
+        and (not is_built_in(schema) or (given.is_corrected and not belongs_to_counterparty(path)))
     )
-
-
-def _is_users_own(schema: Schema) -> bool:
-    return schema.name not in REGISTRY or schema.fields is not REGISTRY[schema.name].fields
 
 
 def _fit_field(examples: Sequence[FieldExample], general: Weights) -> Weights | None:
@@ -335,11 +330,23 @@ class _Loss(NamedTuple):
 
 
 def _minimise(loss: _Loss, point: Vector) -> Vector:
-    """Minimise by L-BFGS; the loss is convex but for values that occur in several places."""
+    """Minimise by L-BFGS; the loss is convex but for values that occur in several places.
+
+    Source: Nocedal and Wright, Numerical Optimization, algorithm 7.4.
+    """
     value, gradient = loss.at(point)
     history: list[tuple[Vector, Vector]] = []
     for _ in range(_STEPS):
-        direction = _descent_direction(gradient, history)
+        direction = -gradient
+        factors: list[float] = []
+        for moved, turned in reversed(history):
+            factors.append(float(moved @ direction) / float(moved @ turned))
+            direction = direction - factors[-1] * turned
+        if history:
+            moved, turned = history[-1]
+            direction = direction * (float(moved @ turned) / float(turned @ turned))
+        for (moved, turned), factor in zip(history, reversed(factors), strict=True):
+            direction = direction + moved * (factor - float(turned @ direction) / float(moved @ turned))
         slope = float(direction @ gradient)
         length = 1.0 if history else min(1.0, 1.0 / float(np.abs(gradient).sum() + 1e-12) * 10)
         while True:
@@ -356,19 +363,3 @@ def _minimise(loss: _Loss, point: Vector) -> Vector:
         if float(moved @ turned) > 0:
             history = [*history, (moved, turned)][-_HISTORY:]
     return point
-
-
-def _descent_direction(gradient: Vector, history: Sequence[tuple[Vector, Vector]]) -> Vector:
-    """The direction of the next step. Source: Nocedal and Wright, Numerical Optimization, algorithm 7.4."""
-    direction = -gradient
-    factors: list[float] = []
-    for moved, turned in reversed(history):
-        factor = float(moved @ direction) / float(moved @ turned)
-        direction = direction - factor * turned
-        factors.append(factor)
-    if history:
-        moved, turned = history[-1]
-        direction = direction * (float(moved @ turned) / float(turned @ turned))
-    for (moved, turned), factor in zip(history, reversed(factors), strict=True):
-        direction = direction + moved * (factor - float(turned @ direction) / float(moved @ turned))
-    return direction

@@ -18,8 +18,8 @@ from docmill.understanding.constraints.extractor import (
     listed_findings,
     ruled_findings,
 )
+from docmill.understanding.constraints.header_fields import numbers
 from docmill.understanding.constraints.parties import parties
-from docmill.understanding.constraints.references import numbers
 from docmill.understanding.constraints.totals import currency, totals
 from docmill.understanding.fields.analysis_cache import candidates_of, once
 from docmill.understanding.fields.candidates import Candidates

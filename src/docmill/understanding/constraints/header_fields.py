@@ -1,18 +1,29 @@
-"""The date fields of a document: issue, due and delivery date, the ends of its period, and the time."""
+"""Fields of a document's header: its number and references, its dates and time, and the account to pay to."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date, timedelta
 from itertools import pairwise, product
 
 from docmill.schemas.document_types import DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, best, finding_of, probabilities
-from docmill.understanding.fields.meaning import built_in_meaning
+from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
 from docmill.understanding.page.layout import Span
 from docmill.understanding.page.terms import is_payable_by
 from docmill.understanding.text.dates import MISREAD_TIME, clock_time
 from docmill.understanding.vocabulary import Concept
 
+_REFERENCES = ("order_number", "contract_number", "customer_number", "delivery_note_number")
+"""Numbers of other documents and of the customer."""
+_SHORT = 3
+_ASIDE = 2.0
+_DOUBTFUL = 0.4
+"""Probability of a code with a wrong checksum; the gate has a person check it."""
+_LEAST_BY_LABEL = 0.5
+_OF_BANKS = frozenset({Concept.BANK, Concept.IBAN, Concept.BIC, Concept.ACCOUNT})
+_BANK_LINES = 5
+"""Text heights around an account number in which a bank may be named."""
 _START, _END = built_in_meaning("period_start"), built_in_meaning("period_end")
 _RANGE_BONUS = 1.6
 """Score added to each end of a period that is written as one, such as `01.03. - 31.03.`."""
@@ -21,6 +32,82 @@ _PERIOD_PENALTY = -1.5
 """Added to the score of an issue date that is an end of a period."""
 _DEADLINE_SCORE = 4.0
 """Least score of a due date by which a sentence asks for payment."""
+
+
+def numbers(
+    candidates: Candidates, document_type: DocumentType, taken: Collection[tuple[Span, ...]] = ()
+) -> dict[str, Finding]:
+    """Find `number` and the references. A place serves the field it fits best and no other.
+
+    taken: the places of other fields' values.
+    """
+    number = built_in_meaning("number", document_type)
+    # An order's own number is no reference; neither is a delivery note's.
+    meanings = [number, *(built_in_meaning(path) for path in _REFERENCES if path != number.same_as)]
+    scores: list[tuple[Candidate[str], dict[str, float]]] = []
+    for candidate in candidates.identifiers:
+        if candidate.spans in taken:
+            continue
+        clues = candidate.clues
+        is_account = clues.get(Concept.ACCOUNT) and clues.get(Concept.CUSTOMER_NUMBER)
+        if is_account and not _is_near_bank(candidate, candidates):  # then it is the customer's
+            clues = {concept: clue for concept, clue in clues.items() if concept is not Concept.ACCOUNT}
+        scores.append(
+            (candidate, {meaning.path: _number_score(clues, candidate, meaning) for meaning in meanings})
+        )
+    findings: dict[str, Finding] = {}
+    for meaning in meanings:
+        path = meaning.path
+        fitting = [(candidate, of[path]) for candidate, of in scores if of[path] >= max(of.values())]
+        finding = best(fitting, null=meaning.null)
+        if finding is not None:
+            findings[path] = finding
+    return findings
+
+
+def _is_near_bank(candidate: Candidate[str], candidates: Candidates) -> bool:
+    sheet = candidates.layout.sheet(candidate.segment)
+    near = _BANK_LINES * sheet.text_height
+    return any(
+        not _OF_BANKS.isdisjoint(label.meanings)
+        for segment in sheet.segments
+        if abs(segment.middle - candidate.segment.middle) < near
+        for label in candidates.labels(segment)
+        if Concept.CUSTOMER_NUMBER not in label.meanings
+    )
+
+
+def _number_score(clues: Mapping[Concept, float], candidate: Candidate[str], meaning: FieldMeaning) -> float:
+    """The labels' score, and a little for place and shape where labels speak for the field."""
+    by_label = meaning.score(clues)
+    if by_label < _LEAST_BY_LABEL:
+        return by_label
+    value = candidate.value
+    shape = -1.5 if len(value) < _SHORT else 0.0
+    if re.fullmatch(r"(?:19|20)\d\d", value):
+        shape -= 1
+    if re.fullmatch(r"\d{1,2}\.\d{1,2}", value) or candidate.segment.text[: candidate.start].endswith("("):
+        shape -= _ASIDE  # a version, a code
+    if sum(map(str.isdecimal, value)) >= _SHORT:
+        shape += 0.3
+    place = 0.4 if candidate.segment.page_index == 0 else 0.0
+    place += 0.4 * (1 - candidate.segment.middle)
+    return by_label + shape + place
+
+
+def account_codes(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
+    """Find the IBAN and BIC to pay to: the first on the page, since a checksum leaves little doubt."""
+    for path, codes in (("payment.iban", candidates.ibans), ("payment.bic", candidates.bics)):
+        usable = [
+            (code, 3.0 + code.clues.get(Concept.IBAN, 0) + code.clues.get(Concept.BIC, 0) - 0.01 * index)
+            for index, code in enumerate(codes)
+            if path == "payment.iban" or code.clues.get(Concept.BIC, 0) or code.clues.get(Concept.BANK, 0)
+        ]
+        finding = best(usable, null=0)
+        if finding is not None:
+            yield path, finding
+        elif path == "payment.iban" and candidates.doubtful_ibans:
+            yield path, finding_of(candidates.doubtful_ibans[0], _DOUBTFUL)
 
 
 def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
@@ -71,20 +158,25 @@ def _is_payment_deadline(candidates: Candidates, candidate: Candidate[date]) -> 
 
 
 def _period(all_dates: list[Candidate[date]]) -> Iterator[tuple[str, Finding]]:
-    """The most likely pair of dates that are written as one period or labelled as its ends."""
-    pairs: list[tuple[Candidate[date], Candidate[date], float]] = []
-    for start, end in pairwise(all_dates):
-        if start.role == "start" and end.role == "end" and start.value <= end.value:
-            # One label counts for both ends; it stands nearest to the start.
-            score = 2 * max(0.0, _START.score(start.clues)) + 2 * _RANGE_BONUS
-            pairs.append((start, end, score - _position_penalty(start)))
+    """Yield the ends of the most likely period: two dates that are written as one or labelled as its ends."""
+    pairs = [
+        # One label counts for both ends; it stands nearest to the start.
+        (start, end, 2 * max(0.0, _START.score(start.clues)) + 2 * _RANGE_BONUS)
+        for start, end in pairwise(all_dates)
+        if start.role == "start" and end.role == "end" and start.value <= end.value
+    ]
     starts = [start for start in all_dates if start.clues.get(Concept.PERIOD_START) and not start.role]
     ends = [end for end in all_dates if end.clues.get(Concept.PERIOD_END) and not end.role]
     for start, end in product(starts, ends):
         if timedelta(0) <= end.value - start.value <= _LONGEST_PERIOD:
             distance = abs(end.segment.index - start.segment.index)
             score = _START.score(start.clues) + _END.score(end.clues)
-            pairs.append((start, end, score - 0.02 * min(distance, 50) - _position_penalty(start)))
+            pairs.append((start, end, score - 0.02 * min(distance, 50)))
+    # A period stands high on an early page.
+    pairs = [
+        (start, end, score - (0.5 * start.segment.middle + 0.8 * min(2, start.segment.page_index)))
+        for start, end, score in pairs
+    ]
     pairs.sort(key=lambda pair: -pair[2])
     if not pairs or pairs[0][2] <= 2 * _START.null:
         return
@@ -94,11 +186,6 @@ def _period(all_dates: list[Candidate[date]]) -> Iterator[tuple[str, Finding]]:
     share = probabilities([score / 2, *(rival / 2 for rival in rivals.values())], null=_START.null)[0]
     yield "period_start", finding_of(start, share)
     yield "period_end", finding_of(end, share)
-
-
-def _position_penalty(candidate: Candidate[date]) -> float:
-    """Penalty for a date that stands low on its page or on a later page."""
-    return 0.5 * candidate.segment.middle + 0.8 * min(2, candidate.segment.page_index)
 
 
 def time_of_day(candidates: Candidates, issued: Finding | None) -> Iterator[tuple[str, Finding]]:
