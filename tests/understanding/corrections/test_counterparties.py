@@ -7,8 +7,8 @@ from docmill.model.document import Document
 from docmill.understanding.corrections.counterparties import (
     ConfirmedValue,
     confirmed_values,
+    find_misread_value,
     identifiers,
-    nearest_address,
 )
 
 Typeset = Callable[..., Document]
@@ -95,8 +95,9 @@ def test_a_numbers_address_is_kept_though_names_differ() -> None:
 def test_of_several_addresses_only_one_nearly_as_read_is_taken(read: str, address: str | None) -> None:
     tax = frozenset({"tax 1"})
     addresses = ("12 Jalan Mawar 3, 81100 Johor Bahru", "77 Jalan Besar, 47500 Subang Jaya")
-    corrections = [correction(tax, {**NAME, "seller.address": one}) for one in addresses]
+    corrections = [correction(tax, {**NAME, "seller.address": value}) for value in addresses]
 
-    nearest = nearest_address(confirmed_values(corrections, tax)["seller.address"], read)
+    confirmed = confirmed_values(corrections, tax)["seller.address"]
+    nearest = find_misread_value("seller.address", confirmed, read, is_receipt=True)
 
     assert (nearest and nearest.value) == address

@@ -38,9 +38,9 @@ _DATED = (Column.DATE, Column.VALUE_DATE)
 _SLACK = timedelta(days=45)
 """A booking may be dated so long before or after the period."""
 _PROVED = 0.97
-_SAID = 0.8
+_READ = 0.8
 _BALANCES = ("opening_balance", "closing_balance")
-_OF_BALANCES = frozenset({Concept.OPENING_BALANCE, Concept.CLOSING_BALANCE})
+_BALANCE_CONCEPTS = frozenset({Concept.OPENING_BALANCE, Concept.CLOSING_BALANCE})
 _MOST_OF_IT = 0.6
 """Share of a row's letters from which on the words for a balance are all it says."""
 _LONGEST_MARK = 3
@@ -51,14 +51,14 @@ _BEST = 4
 
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """One row of a table. sure: its sign is proved by the balances beside it."""
+    """One row of a table. is_proved: its sign is proved by the balances beside it."""
 
     grid: Grid
     row: Row
     day: Finding | None
     amount: Finding
     balance: Decimal | None
-    sure: bool = False
+    is_proved: bool = False
 
     @property
     def value(self) -> Decimal:
@@ -66,14 +66,14 @@ class Booking:
         amount = self.amount.value
         return amount if isinstance(amount, Decimal) else Decimal(0)
 
-    def signed(self, sign: int) -> "Booking":
+    def with_sign(self, sign: int) -> "Booking":
         """The same, with the sign that the balances prove."""
-        return replace(self, amount=replace(self.amount, value=abs(self.value) * sign), sure=True)
+        return replace(self, amount=replace(self.amount, value=abs(self.value) * sign), is_proved=True)
 
 
-def bookings(candidates: Candidates, known: Findings) -> dict[str, Finding]:
-    """`transactions[]` and the balances that go with them. known: the other values, the period too."""
-    reader = _BookingReader(candidates, known)
+def find_bookings(candidates: Candidates, findings: Findings) -> dict[str, Finding]:
+    """`transactions[]` and the balances that go with them. findings: the other fields, the period too."""
+    reader = _BookingReader(candidates, findings)
     tables = (grid for grid in find_tables(candidates) if any(map(grid.has_column, _DATED)))
     rows = max(map(reader.read, tables), key=len, default=list[Booking]())
     total = sum((booking.value for booking in rows), Decimal(0))
@@ -83,15 +83,15 @@ def bookings(candidates: Candidates, known: Findings) -> dict[str, Finding]:
         for opening, closing in balance_pairs
         if rows and Decimal(str(opening.value)) + total == closing.value
     )
-    result = {name: known[name] for name in _BALANCES if name in known}
+    result = {name: findings[name] for name in _BALANCES if name in findings}
     for name, balance in zip(_BALANCES, next(agreeing, ()), strict=False):
         result[name] = replace(balance, probability=_PROVED)
     proved = "opening_balance" in result and all(
         balance.probability >= _PROVED for balance in result.values()
     )
     for index, booking in enumerate(rows):
-        probability = _PROVED if booking.sure or proved else _SAID
-        fields = {"amount": replace(booking.amount, probability=probability), **reader.texts(booking)}
+        probability = _PROVED if booking.is_proved or proved else _READ
+        fields = {"amount": replace(booking.amount, probability=probability), **reader.read_texts(booking)}
         if booking.day is not None:
             fields["date"] = booking.day
         result |= {f"transactions[{index}].{name}": finding for name, finding in fields.items()}
@@ -101,12 +101,12 @@ def bookings(candidates: Candidates, known: Findings) -> dict[str, Finding]:
 class _BookingReader:
     """Reads rows as bookings."""
 
-    def __init__(self, candidates: Candidates, known: Findings) -> None:
+    def __init__(self, candidates: Candidates, findings: Findings) -> None:
         self._candidates = candidates
         days = {
             path: finding.value
             for path in ("period_end", "issue_date", "period_start")
-            if (finding := known.get(path)) and isinstance(finding.value, date)
+            if (finding := findings.get(path)) and isinstance(finding.value, date)
         }
         end = next(iter(days.values()), None)
         self._years = (end.year, end.year - 1) if end else ()
@@ -130,9 +130,9 @@ class _BookingReader:
                 continue
             step = below.balance - row.balance
             if abs(step) == abs(below.value) and below.value:
-                rows[index + 1] = below.signed(1 if step > 0 else -1)
+                rows[index + 1] = below.with_sign(1 if step > 0 else -1)
             elif abs(step) == abs(row.value) and row.value:
-                rows[index] = row.signed(1 if step < 0 else -1)
+                rows[index] = row.with_sign(1 if step < 0 else -1)
         return rows
 
     def _booking(self, grid: Grid, row: Row) -> Booking | None:
@@ -146,9 +146,9 @@ class _BookingReader:
             sign = _sign(figure.rest, cell, figure.value)
             if Column.DEBIT in heading.meanings or Column.CREDIT in heading.meanings:
                 value = -size if Column.DEBIT in heading.meanings else size
-                amount = amount or Finding(value, spans(cell), _SAID)
+                amount = amount or Finding(value, spans(cell), _READ)
             elif Column.NET_AMOUNT in heading.meanings:
-                amount = amount or Finding(sign * size if sign else figure.value, spans(cell), _SAID)
+                amount = amount or Finding(sign * size if sign else figure.value, spans(cell), _READ)
             elif Column.BALANCE in heading.meanings:
                 balance = sign * size or figure.value
         return Booking(grid, row, self._day(grid, row), amount, balance) if amount is not None else None
@@ -172,11 +172,11 @@ class _BookingReader:
                     return Finding(value, spans(cell), _PROVED)
         return None
 
-    def texts(self, booking: Booking) -> dict[str, Finding]:
+    def read_texts(self, booking: Booking) -> dict[str, Finding]:
         """The counterparty, the reference, the description and the counterparty's IBAN."""
         grid, row = booking.grid, booking.row
         fields = {
-            name: Finding(joined(cell), spans(cell), _SAID)
+            name: Finding(joined(cell), spans(cell), _READ)
             for index, (heading, cell) in enumerate(zip(grid.headings, row.cells, strict=True))
             for column, name in ((Column.COUNTERPARTY, "counterparty"), (Column.REFERENCE, "reference"))
             if column in heading.meanings and cell and index != grid.text
@@ -195,12 +195,12 @@ class _BookingReader:
             words = words[:count]
         else:
             text = cleaned(text, plain=self._candidates.plain)
-        return fields | {"description": Finding(text, spans(words), _SAID)} | codes
+        return fields | {"description": Finding(text, spans(words), _READ)} | codes
 
 
 def _is_balance(text: str) -> bool:
     """True if a row brings a balance and no booking, though it has a date: `Opening balance`."""
-    labels = [label for label in LABELS.find(text) if not _OF_BALANCES.isdisjoint(label.meanings)]
+    labels = [label for label in LABELS.find(text) if not _BALANCE_CONCEPTS.isdisjoint(label.meanings)]
     covered = sum(sum(map(str.isalpha, text[label.start : label.stop])) for label in labels)
     return bool(labels) and covered > _MOST_OF_IT * sum(map(str.isalpha, text))
 
@@ -242,7 +242,7 @@ def _sides(
             stop, begin = at, at + sum(len(span.text.split()) for span in iban.spans)
     for name, words in (("counterparty", rest[:stop]), ("reference", rest[begin:])):
         if words:
-            yield name, Finding(joined(words), spans(words), _SAID)
+            yield name, Finding(joined(words), spans(words), _READ)
 
 
 def _codes(words: Sequence[Word]) -> Iterator[tuple[str, Finding]]:
@@ -251,7 +251,7 @@ def _codes(words: Sequence[Word]) -> Iterator[tuple[str, Finding]]:
     codes = [("iban", code.value, code.start, code.stop, _PROVED) for code in find_ibans(text)][:1]
     reference = _REFERENCE.search(text)
     if reference is not None:
-        codes.append(("reference", reference[1].strip(".,;"), *reference.span(1), _SAID))
+        codes.append(("reference", reference[1].strip(".,;"), *reference.span(1), _READ))
     starts = list(accumulate((len(word.text) + 1 for word in words), initial=0))
     for name, value, start, stop, probability in codes:
         inside = [

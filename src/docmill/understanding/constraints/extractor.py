@@ -7,7 +7,7 @@ from docmill.model.document import Document
 from docmill.model.result import Extraction, Schema, StepTaken
 from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.schemas.filling import filled
-from docmill.understanding.constraints.bookings import bookings
+from docmill.understanding.constraints.bookings import find_bookings
 from docmill.understanding.constraints.header_fields import account_codes, dates, numbers, time_of_day
 from docmill.understanding.constraints.parties import parties, shop
 from docmill.understanding.constraints.payment_method import payment_method
@@ -43,15 +43,15 @@ def every_finding(candidates: Candidates, document_type: DocumentType) -> Findin
 
 
 def listed_findings(
-    candidates: Candidates, document_type: DocumentType, known: Findings, table: Items = NO_ITEMS
+    candidates: Candidates, document_type: DocumentType, findings: Findings, table: Items = NO_ITEMS
 ) -> dict[str, Finding]:
     """Line items or bookings, by path such as `lines[0].quantity`, and what they prove of other fields.
 
-    known: the findings of the other fields. table: the items of documents that have headings for them.
+    findings: of the other fields. table: the items of documents that have headings for them.
     """
     line_items = DEFINITIONS[document_type].line_items
     if line_items == "bookings":
-        return bookings(candidates, known)
+        return find_bookings(candidates, findings)
     if line_items == "till":
         return dict(till_items(candidates, items(candidates)).findings())
     if line_items == "table":

@@ -18,7 +18,7 @@ _REFERENCES = ("order_number", "contract_number", "customer_number", "delivery_n
 """Numbers of other documents and of the customer."""
 _SHORT = 3
 _ASIDE = 2.0
-_DOUBTFUL = 0.4
+WRONG_CHECKSUM = 0.4
 """Probability of a code with a wrong checksum; the gate has a person check it."""
 _LEAST_BY_LABEL = 0.5
 _OF_BANKS = frozenset({Concept.BANK, Concept.IBAN, Concept.BIC, Concept.ACCOUNT})
@@ -107,7 +107,7 @@ def account_codes(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
         if finding is not None:
             yield path, finding
         elif path == "payment.iban" and candidates.doubtful_ibans:
-            yield path, finding_of(candidates.doubtful_ibans[0], _DOUBTFUL)
+            yield path, finding_of(candidates.doubtful_ibans[0], WRONG_CHECKSUM)
 
 
 def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:

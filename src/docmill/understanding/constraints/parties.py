@@ -15,6 +15,7 @@ from docmill.understanding.constraints.address_features import (
     legal_form_end,
     line_features,
 )
+from docmill.understanding.constraints.header_fields import WRONG_CHECKSUM
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, cleaned, finding_of, probabilities
 from docmill.understanding.page.layout import Segment, Span
@@ -29,25 +30,15 @@ _PROVIDERS = frozenset("gmail googlemail hotmail outlook yahoo gmx web icloud ao
 _CONFIRMATION = re.compile(alternatives(stem for language in LANGUAGES for stem in language.confirmation))
 _LABEL_SCORES: dict[Role, dict[Concept | None, float]] = {
     "seller": {
-        Concept.SELLER: 4.0,
-        Concept.BUYER: -4.0,
-        Concept.ADVERTISER: -6.0,
-        Concept.SHIP_TO: -4.0,
-        Concept.SHIP_FROM: 1.0,
-        None: 0.0,
+        Concept.SELLER: 4.0, Concept.BUYER: -4.0, Concept.ADVERTISER: -6.0, Concept.SHIP_TO: -4.0,
+        Concept.SHIP_FROM: 1.0, None: 0.0,
     },
     "buyer": {
-        Concept.SELLER: -4.0,
-        Concept.BUYER: 4.0,
-        Concept.ADVERTISER: 8.0,
-        Concept.SHIP_TO: -0.5,
-        Concept.SHIP_FROM: -4.0,
-        None: 0.0,
+        Concept.SELLER: -4.0, Concept.BUYER: 4.0, Concept.ADVERTISER: 8.0, Concept.SHIP_TO: -0.5,
+        Concept.SHIP_FROM: -4.0, None: 0.0,
     },
-}
+}  # fmt: skip
 """An advertiser is the customer, whoever buys the air time for it."""
-_DOUBTFUL = 0.4
-"""Probability of an identifier with a wrong checksum; the gate has a person check it."""
 _SAME_NAME = 88
 _NO_PARTY = 1.2
 _BOTTOM = 0.85
@@ -261,7 +252,7 @@ def _vat_ids(
 
     Not that of a place which goods go to or come from.
     """
-    for vat_ids, probability in ((candidates.doubtful_vat_ids, _DOUBTFUL), (candidates.vat_ids, 0.9)):
+    for vat_ids, probability in ((candidates.doubtful_vat_ids, WRONG_CHECKSUM), (candidates.vat_ids, 0.9)):
         owners: dict[str, list[Candidate[str]]] = {}
         for vat_id in reversed({vat_id.value: vat_id for vat_id in reversed(vat_ids)}.values()):
             places = _strength(vat_id, Concept.SHIP_TO, Concept.SHIP_FROM)

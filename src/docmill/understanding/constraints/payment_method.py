@@ -7,7 +7,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
-from docmill.understanding.constraints.payment_terms import MARKS, leading_payment_label
+from docmill.understanding.constraints.payment_terms import MARKS, MOST_PLACES, leading_payment_label
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding
 from docmill.understanding.page.labels import METHODS, PAYMENT_PHRASES
@@ -22,8 +22,6 @@ _GENERAL: Mapping[str, str] = {"58": "30", "59": "49", "54": "48", "55": "48"}
 _TRANSFER, _DIRECT_DEBIT, _CARD = "30", "49", "48"
 _NEAR_LINES = 3.0
 """Text heights between a label and the means below it."""
-_MOST_PLACES = 50
-"""More labels than any invoice has; a hostile page must not cost minutes."""
 _MOST_WORDS = 6
 """Words behind a label beside the means itself; more are a sentence about something else."""
 _PAID_WITHIN = 3
@@ -75,14 +73,20 @@ def payment_method(
 
 
 def _labelled(candidates: Candidates, *, is_till: bool) -> Iterator[_Means]:
-    """The means right behind a label, right of it or right below it; all of them where it names several."""
+    """Find the means right behind a label, right of it or right below it; all of them where it names several.
+
+    A misspelt label is none: it may be `payment methods`, a list of what is accepted.
+    """
     labelled = (
-        (sheet, segment, stop)
+        (sheet, segment, label.stop)
         for sheet in candidates.layout.sheets
         for segment in sheet.segments
-        if (stop := _label_end(segment.text, is_till=is_till))
+        if (label := leading_payment_label(segment.text)) and label.quality >= 1
+        if "method" in label.meanings
+        # Words such as `payment` are a label alone, before a colon, and on receipts, which have no sentences.
+        or ("generic" in label.meanings and (is_till or segment.text[label.stop :].lstrip()[:1] in ("", ":")))
     )
-    for sheet, segment, stop in islice(labelled, _MOST_PLACES):
+    for sheet, segment, stop in islice(labelled, MOST_PLACES):
         places = [Span(segment, stop, len(segment.text))]
         if not places[0].text.strip(MARKS):
             near = [other for other in sheet.right_of(segment)[:2] if other.text.strip(MARKS)][:1]
@@ -96,19 +100,6 @@ def _labelled(candidates: Candidates, *, is_till: bool) -> Iterator[_Means]:
             if means and len(_WORD.findall(place.text)) <= _MOST_WORDS + words:
                 yield from means
                 break
-
-
-def _label_end(text: str, *, is_till: bool) -> int | None:
-    """The end of the label of means that a text begins with; a misspelt one may be `payment methods`.
-
-    Words such as `payment` are a label alone, before a colon, and on receipts, which have no sentences.
-    """
-    label = leading_payment_label(text)
-    if label is None or label.quality < 1:
-        return None
-    is_alone = text[label.stop :].lstrip()[:1] in ("", ":")
-    is_generic = "generic" in label.meanings and (is_alone or is_till)
-    return label.stop if "method" in label.meanings or is_generic else None
 
 
 def _stated(candidates: Candidates) -> Iterator[_Means]:
@@ -134,9 +125,10 @@ def _stated(candidates: Candidates) -> Iterator[_Means]:
                     means += [method for method in named if method.general_code in (_DIRECT_DEBIT, _CARD)]
                 if "paid" in phrase.meanings:
                     behind = [method for method in named if method.span.start >= phrase.stop]
-                    gaps = [text[phrase.stop : method.span.start] for method in behind]
                     means += [
-                        m for m, gap in zip(behind, gaps, strict=True) if len(gap.split()) <= _PAID_WITHIN
+                        method
+                        for method in behind
+                        if len(text[phrase.stop : method.span.start].split()) <= _PAID_WITHIN
                     ]
                 is_stated = is_stated or bool(means)
                 yield from means

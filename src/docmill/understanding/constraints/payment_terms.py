@@ -27,7 +27,7 @@ LABELLED, UNLABELLED = 0.95, 0.8
 _LONGEST, _LONGEST_UNLABELLED = 250, 160
 """Characters of a clause; more are general terms."""
 _MOST_LINES = 4
-_MOST_PLACES = 50
+MOST_PLACES = 50
 """More of one kind than any invoice has; a hostile page must not cost minutes."""
 _NEAR_LINES = 4.0
 """Text heights between a label and the clause below it."""
@@ -76,13 +76,13 @@ def leading_payment_label(text: str) -> Label[str] | None:
     return label if label is not None and not text[: label.start].strip(MARKS) else None
 
 
-def settlement(candidates: Candidates, known: Findings) -> Iterator[tuple[str, Finding]]:
+def settlement(candidates: Candidates, findings: Findings) -> Iterator[tuple[str, Finding]]:
     """The amount due and the due date of an invoice, where they are not printed.
 
-    known: the values found on the page. Without a word of earlier payments the total is due (BR-CO-16).
+    findings: the values printed on the page. Without a word of earlier payments the total is due (BR-CO-16).
     """
-    gross = known.get("gross_total")
-    if "amount_due" not in known and gross is not None and isinstance(gross.value, Decimal):
+    gross = findings.get("gross_total")
+    if "amount_due" not in findings and gross is not None and isinstance(gross.value, Decimal):
         paid = {
             abs(amount.value)
             for amount in candidates.amounts
@@ -92,8 +92,8 @@ def settlement(candidates: Candidates, known: Findings) -> Iterator[tuple[str, F
         may_be_due = not paid or (len(paid) == 1 and sum(paid) < abs(gross.value))
         if may_be_due and not any(says_settled(segment.text) for segment in candidates.layout.segments):
             yield "amount_due", Finding(due, (), gross.probability * _COMPUTED)
-    issued = known.get("issue_date")
-    if "due_date" not in known and issued is not None and isinstance(issued.value, date):
+    issued = findings.get("issue_date")
+    if "due_date" not in findings and issued is not None and isinstance(issued.value, date):
         last_day = max(_days_of_payment(candidates, issued.value), default=None)
         if last_day is not None:
             yield "due_date", Finding(last_day, (), issued.probability * _COMPUTED)
@@ -124,7 +124,7 @@ def _labelled(candidates: Candidates) -> Iterator[_Clause]:
         for segment in sheet.segments
         if (label := leading_payment_label(segment.text)) and "terms" in label.meanings
     )
-    for sheet, segment, label in islice(labels, _MOST_PLACES):
+    for sheet, segment, label in islice(labels, MOST_PLACES):
         rest = segment.text[label.stop :]
         places = [Span(segment, len(segment.text) - len(rest.lstrip(MARKS)), len(segment.text))]
         if not places[0].text:
@@ -157,7 +157,7 @@ def _unlabelled(candidates: Candidates) -> Iterator[_Clause]:
         and segment.height >= _SMALL_PRINT * sheet.text_height
         and _may_be_terms(segment.text)
     )
-    for sheet, segment in islice(lines, _MOST_PLACES):
+    for sheet, segment in islice(lines, MOST_PLACES):
         first = segment
         for _ in range(_MOST_LINES):
             above = next(iter(sheet.above(first.box)), None)

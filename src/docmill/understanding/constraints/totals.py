@@ -55,11 +55,11 @@ _Option = tuple[Amount | None, float]
 def totals(
     candidates: Candidates,
     document_type: DocumentType,
-    known: Decimal | None = None,
+    gross_total: Decimal | None = None,
     *,
     table: Items = NO_ITEMS,
 ) -> dict[str, Finding]:
-    """Net, tax and gross total, and the amount due. known: the gross total, where something else tells it.
+    """Net, tax and gross total, and the amount due. gross_total: where it is read otherwise.
 
     table: the items, whose amounts are no totals and whose headings say nothing of what stands below them.
     """
@@ -75,7 +75,7 @@ def totals(
         [(None, 0.0), *((amount, score + worth * (amount.value == table.total)) for amount, score in scored)]
         for scored, worth in zip(scored_by_field, _SUM_OF_ITEMS, strict=True)
     ]
-    stated = next((amount for amount in amounts if amount.value == known), None)
+    stated = next((amount for amount in amounts if amount.value == gross_total), None)
     if stated is not None:
         options[-1] = [(stated, 0.0)]
     rates = {rate / 100 for rate in candidates.percentages if rate > 0}
@@ -87,8 +87,8 @@ def totals(
         for index, (field, (amount, _)) in enumerate(zip(FIELDS, best_options, strict=True))
         if amount is not None
     }
-    gross_total = best_options[-1][0]
-    limit = None if gross_total is None else abs(gross_total.value) + CASH_ROUNDING
+    gross_amount = best_options[-1][0]
+    limit = None if gross_amount is None else abs(gross_amount.value) + CASH_ROUNDING
     payable = [
         (amount, score)
         for amount, score in ranking.best("amount_due")

@@ -7,8 +7,6 @@ are printed: it gets no place, so that a person looks at it.
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
-from rapidfuzz import fuzz
-
 from docmill.model.corrections import CorrectedValue, Correction, Corrections, LayoutWeights, ReviewedValues
 from docmill.model.document import Box, Document, letters_and_digits
 from docmill.model.paths import is_same_value, leaves
@@ -19,8 +17,8 @@ from docmill.schemas.outline import outline
 from docmill.understanding.corrections.counterparties import (
     ConfirmedValue,
     confirmed_values,
+    find_misread_value,
     identifiers,
-    nearest_address,
 )
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.features import layout_words
@@ -36,10 +34,6 @@ MISREAD = 0.97
 """Confidence in such a value if letters of it are misread on this document."""
 _UNSURE = 0.9
 """Confidence below which a seller's name gives way to the confirmed one, even if that is not printed."""
-_SAME_ON_RECEIPT = 80
-"""Likeness, in percent, from which a name on a recognised receipt is a misreading of the confirmed one."""
-_SAME_NAME, _SAME_WORD = 90, 75
-"""The same on other documents, of the whole and of each word: the numbers there may be the recipient's."""
 _NEAR = 0.03
 """Distance, in fractions of the page, within which values of one layout are at the same place."""
 _SELLER = "seller.name"
@@ -144,12 +138,12 @@ def with_confirmed_values(
     if not confirmed:
         return read
     pages = SearchedPages(document)
-    better: dict[str, ValueWithEvidence | None] = {}
-    for path, value in _single_texts(schema, read).items():
-        if path in confirmed:
-            replacement = _confirmed_value(path, confirmed[path], value, read, pages)
-            if replacement is not None:
-                better[path] = replacement
+    better = {
+        path: replacement
+        for path, value in _single_texts(schema, read).items()
+        if path in confirmed
+        and (replacement := _confirmed_value(path, confirmed[path], value, read, pages)) is not None
+    }
     return replace_values(read, schema, better)
 
 
@@ -179,7 +173,7 @@ def _confirmed_value(
             sure = {"confidence": max(CONFIRMED, proof.confidence), "reason": _reason(equal[0].source)}
             return ValueWithEvidence(equal[0].value, proof.model_copy(update=sure))
         if path.endswith(_MAY_BE_MISREAD) and proof.box is not None and proof.page in recognised:
-            near = _misread_value(path, confirmed, value or "", is_receipt=is_receipt)
+            near = find_misread_value(path, confirmed, value or "", is_receipt=is_receipt)
             if near is not None:
                 misread = {"confidence": MISREAD, "reason": _reason(near.source), "match": "normalised"}
                 return ValueWithEvidence(near.value, proof.model_copy(update=misread))
@@ -196,26 +190,6 @@ def _confirmed_value(
         nowhere = Evidence(page=None, box=None, text=None, match="none", confidence=0.0, reason=reason)
         return ValueWithEvidence(confirmed[0].value, nowhere)
     return None
-
-
-def _misread_value(
-    path: str, confirmed: Sequence[ConfirmedValue], value: str, *, is_receipt: bool
-) -> ConfirmedValue | None:
-    """The confirmed value of which this is a misreading."""
-    if path.endswith("address"):
-        return nearest_address(confirmed, value)
-    wanted = letters_and_digits(value)
-    likeness = {candidate: fuzz.ratio(wanted, letters_and_digits(candidate.value)) for candidate in confirmed}
-    best = max(likeness, key=lambda candidate: likeness[candidate])
-    if is_receipt:
-        return best if likeness[best] >= _SAME_ON_RECEIPT else None
-    # `Harbour South` is not `Harbour North`: each word must be the same but for a letter.
-    words, confirmed_words = value.split(), best.value.split()
-    is_same = len(words) == len(confirmed_words) and all(
-        fuzz.ratio(letters_and_digits(word), letters_and_digits(other)) >= _SAME_WORD
-        for word, other in zip(words, confirmed_words, strict=True)
-    )
-    return best if is_same and likeness[best] >= _SAME_NAME else None
 
 
 def _reason(source: str) -> str:

@@ -27,6 +27,10 @@ _AGREED = 0.8
 """Share of an identifier's confirmed documents that must agree on a value."""
 _SAME_ADDRESS = 92
 """Likeness, in percent, from which an address read is a confirmed one: a vendor may have many shops."""
+_SAME_ON_RECEIPT = 80
+"""Likeness, in percent, from which a name on a recognised receipt is a misreading of the confirmed one."""
+_SAME_NAME, _SAME_WORD = 90, 75
+"""The same on other documents, of the whole and of each word: the numbers there may be the recipient's."""
 _HEAD_LINES, _FOOT_LINES = 30, 12
 _PARTIES = ("seller.", "buyer.", "payment.")
 _ACCOUNT_FIELDS = frozenset(("iban", "bic", "currency"))
@@ -102,9 +106,22 @@ def confirmed_values(
     return values
 
 
-def nearest_address(confirmed: Sequence[ConfirmedValue], address: str) -> ConfirmedValue | None:
-    """The confirmed address of which this is a misreading; of several the most often confirmed."""
-    wanted = letters_and_digits(address)
-    likeness = {value: fuzz.ratio(wanted, letters_and_digits(value.value)) for value in confirmed}
-    near = [value for value in confirmed if likeness[value] >= _SAME_ADDRESS]
-    return max(near, key=lambda value: (value.times, likeness[value]), default=None)
+def find_misread_value(
+    path: str, confirmed: Sequence[ConfirmedValue], value: str, *, is_receipt: bool
+) -> ConfirmedValue | None:
+    """The confirmed value of which this is a misreading; of several addresses the most often confirmed."""
+    wanted = letters_and_digits(value)
+    likeness = {candidate: fuzz.ratio(wanted, letters_and_digits(candidate.value)) for candidate in confirmed}
+    if path.endswith("address"):
+        near = [candidate for candidate in confirmed if likeness[candidate] >= _SAME_ADDRESS]
+        return max(near, key=lambda candidate: (candidate.times, likeness[candidate]), default=None)
+    best = max(likeness, key=lambda candidate: likeness[candidate])
+    if is_receipt:
+        return best if likeness[best] >= _SAME_ON_RECEIPT else None
+    # `Harbour South` is not `Harbour North`: each word must be the same but for a letter.
+    words, confirmed_words = value.split(), best.value.split()
+    is_same = len(words) == len(confirmed_words) and all(
+        fuzz.ratio(letters_and_digits(word), letters_and_digits(other)) >= _SAME_WORD
+        for word, other in zip(words, confirmed_words, strict=True)
+    )
+    return best if is_same and likeness[best] >= _SAME_NAME else None
