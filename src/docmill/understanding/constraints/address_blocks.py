@@ -142,9 +142,13 @@ class _BlockFinder:
                 if form.has_labels and form.name is not None:
                     lines_of_forms.add(form.name.segment.line)
                     block = self._build_block(form.name)
-                    address = form.address or block.address
-                    block = replace(block, address=address, customer_number=form.customer_number)
-                    yield replace(block, label=concept, label_quality=label.quality)
+                    yield replace(
+                        block,
+                        address=form.address or block.address,
+                        label=concept,
+                        label_quality=label.quality,
+                        customer_number=form.customer_number,
+                    )
                     continue
             if segment.line in lines_of_forms and is_name_label(segment.text[: label.stop]):
                 continue
