@@ -134,15 +134,15 @@ def _labelled(candidates: Candidates) -> Iterator[_Clause]:
                     near.append(below)
             places = [Span(other, 0, len(other.text)) for other in near]
         for place in places:
-            paragraph = _trimmed(_paragraph(sheet, place))
-            text, stop = _text(paragraph), 0
-            for sentence in map(_text, _sentences(paragraph)):
-                if speaks_of_other_terms(sentence):  # arrears, for instance: the clause ends before
+            paragraph = _paragraph(sheet, place)
+            text = _text(paragraph)
+            start = end = 0
+            for begin, stop in _sentences(text):
+                if speaks_of_other_terms(text[begin:stop]):  # arrears, for instance: the clause ends before
                     break
-                stop = text.index(sentence, stop) + len(sentence)
-            clause = _cut(paragraph, 0, stop)
-            if _is_terms(_text(clause)):
-                yield clause
+                start, end = start if end else begin, stop
+            if _is_terms(text[start:end]):
+                yield _cut(paragraph, start, end)
                 break
 
 
@@ -167,19 +167,20 @@ def _unlabelled(candidates: Candidates) -> Iterator[_Clause]:
         paragraph = _paragraph(sheet, Span(first, 0, len(first.text)))
         if len(paragraph) == _MOST_LINES:
             continue
-        for sentence in _sentences(paragraph):
-            text = _text(sentence)
-            means = METHODS.find(text)
+        text = _text(paragraph)
+        for start, stop in _sentences(text):
+            sentence = text[start:stop]
+            means = METHODS.find(sentence)
             if (
-                len(text) <= _LONGEST_UNLABELLED
-                and begins_with_payment(text)
+                len(sentence) <= _LONGEST_UNLABELLED
+                and begins_with_payment(sentence)
                 and not (means and means[0].start == 0)
-                and ":" not in text
-                and _may_be_terms(text)
-                and not says_settled(text)
-                and _is_terms(text)
+                and ":" not in sentence
+                and _may_be_terms(sentence)
+                and not says_settled(sentence)
+                and _is_terms(sentence)
             ):
-                yield sentence
+                yield _cut(paragraph, start, stop)
 
 
 def _may_be_terms(text: str) -> bool:
@@ -239,10 +240,14 @@ def _goes_on(sheet: Sheet, line: Span, below: Segment) -> bool:
     return segment.box.x1 + (word.x1 - word.x0) > max(ends)
 
 
-def _sentences(paragraph: _Clause) -> Iterator[_Clause]:
-    text = _text(paragraph)
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each sentence, without marks and spaces around it; its full stop stays."""
     for start, stop in pairwise([0, *(match.start() for match in _SENTENCE_END.finditer(text)), len(text)]):
-        yield _trimmed(_cut(paragraph, start, stop))
+        sentence = text[start:stop]
+        begin = start + len(sentence) - len(sentence.lstrip(MARKS))
+        end = start + len(sentence.rstrip(MARKS.replace(".", "")))
+        if begin < end:
+            yield begin, end
 
 
 def _cut(paragraph: _Clause, start: int, stop: int) -> _Clause:
@@ -255,12 +260,6 @@ def _cut(paragraph: _Clause, start: int, stop: int) -> _Clause:
             spans.append(Span(span.segment, span.start + first - begin, span.start + last - begin))
         begin += len(span.text) + 1
     return tuple(spans)
-
-
-def _trimmed(clause: _Clause) -> _Clause:
-    """The clause without marks and spaces at its ends; the full stop of a sentence stays."""
-    text = _text(clause)
-    return _cut(clause, len(text) - len(text.lstrip(MARKS)), len(text.rstrip(MARKS.replace(".", ""))))
 
 
 def _text(clause: Sequence[Span]) -> str:
