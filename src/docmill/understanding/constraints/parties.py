@@ -123,11 +123,11 @@ def _same(block: Block, other: Block) -> bool:
     """True if two blocks are of one party: their names match, or the name of one is a line of the other."""
     if block.name.segment.index in other.segments or other.name.segment.index in block.segments:
         return True
-    return fuzz.ratio(_key(block), _key(other)) >= _SAME_NAME
+    return fuzz.ratio(_name_key(block), _name_key(other)) >= _SAME_NAME
 
 
-def _key(block: Block) -> str:
-    start, stop = _trimmed(block.name.text)
+def _name_key(block: Block) -> str:
+    start, stop = _name_range(block.name.text)
     return letters_and_digits(block.name.text[start:stop])
 
 
@@ -209,7 +209,7 @@ class _PartyScorer:
         return 0.25 * max(0, len(words) - 6) + 0.3 * digits + 1.0 * alone
 
     def _owns_domain(self, block: Block) -> bool:
-        name = _key(block)
+        name = _name_key(block)
         return len(name) >= _SHORTEST_DOMAIN and any(
             domain in name or fuzz.partial_ratio(domain, name) >= _NEAR_DOMAIN for domain in self._domains
         )
@@ -220,10 +220,10 @@ def _party(
 ) -> Iterator[tuple[str, Finding]]:
     rivals: dict[str, float] = {}
     for block, score in scored:
-        rivals[_key(block)] = max(rivals.get(_key(block), -9.0), score)
-    score = rivals.pop(_key(chosen))
+        rivals[_name_key(block)] = max(rivals.get(_name_key(block), -9.0), score)
+    score = rivals.pop(_name_key(chosen))
     share = probabilities([score, *rivals.values()], null=_NO_PARTY)[0]
-    start, stop = _trimmed(chosen.name.text)
+    start, stop = _name_range(chosen.name.text)
     name = Span(chosen.name.segment, chosen.name.start + start, chosen.name.start + stop)
     yield f"{role}.name", Finding(cleaned(name.text, plain=candidates.plain), (name,), share)
     if role == "buyer" and chosen.customer_number is not None:
@@ -284,7 +284,7 @@ def _strength(vat_id: Candidate[str], *concepts: Concept) -> float:
     return max(vat_id.clues.get(concept, 0.0) for concept in concepts)
 
 
-def _trimmed(text: str) -> tuple[int, int]:
+def _name_range(text: str) -> tuple[int, int]:
     """Start and end of the name in a line, without greetings and registration numbers."""
     start = match.end() if (match := _HEAD_NOISE.match(text)) else 0
     legal = legal_form_end(text)
@@ -327,7 +327,7 @@ def _shop_name(head: Sequence[LineFeatures], *, plain: bool) -> Finding | None:
         score -= 1.5 * (line.letter_count < 5)  # noqa: PLR2004 - too short for most names
         score -= 1.0 * (line.segment.confidence < 0.75)  # noqa: PLR2004 - logos are often misread
         score -= 1.5 * text.islower()
-        span = Span(line.segment, *_trimmed(text))
+        span = Span(line.segment, *_name_range(text))
         options.append((score, (span,), span.text))
         above = head[index - 1] if index else None
         if above is None or not line.legal_form_end or above.legal_form_end or not above.may_be_name:
@@ -335,7 +335,7 @@ def _shop_name(head: Sequence[LineFeatures], *, plain: bool) -> Finding | None:
         # The name began on the line above if this one is little more than a legal form.
         short = len(text[: line.legal_form_end].replace(" ", "")) <= _SHORT_NAME
         if short or above.segment.text.rstrip().endswith(("&", "-", ",")):
-            first = Span(above.segment, _trimmed(above.segment.text)[0], len(above.segment.text))
+            first = Span(above.segment, _name_range(above.segment.text)[0], len(above.segment.text))
             options.append((score + 0.6, (first, span), f"{first.text} {span.text}"))
     if not options:
         return None
