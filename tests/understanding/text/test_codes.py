@@ -81,3 +81,17 @@ def test_a_vat_number_without_its_prefix_is_known_by_its_check_digits(
     text: str, country: str, values: list[str]
 ) -> None:
     assert [code.value for code in find_vat_numbers(text, country)] == values
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("Fatura n.º FT 2026/77", ["FT 2026/77"]),
+        ("Nota de crédito NC A/12 de 12-03-2026", ["NC A/12", "12-03-2026"]),
+        ("Fatura-Recibo: FR 001.B/345", ["FR 001.B/345"]),
+        ("Faktura NR 5/2026", ["5/2026"]),
+        ("10 FT 12 / 20 FT 8", ["10", "12", "20", "8"]),
+    ],
+)
+def test_the_code_of_a_portuguese_document_is_part_of_its_number(text: str, values: list[str]) -> None:
+    assert [code.value for code in find_identifiers(text)] == values

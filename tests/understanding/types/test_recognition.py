@@ -188,3 +188,21 @@ def test_a_bank_statement_with_credits_stays_one(typeset: Typeset) -> None:
 
     assert classification.document_type == "bank_statement"
     assert dt.date(2026, 3, 31) == classification.document_date
+
+
+def test_the_number_of_the_corrected_invoice_is_not_cut_at_its_slash(typeset: Typeset) -> None:
+    document = credit_note(typeset, "Credit Note", "Original invoice: 2026/77")
+
+    extraction = understand(document).extraction
+
+    assert extraction.data.model_dump()["preceding_invoice_number"] == "2026/77"
+    assert extraction.evidence["preceding_invoice_number"].confidence > 0.9
+
+
+def test_an_amount_is_no_number_of_a_corrected_invoice(typeset: Typeset) -> None:
+    document = credit_note(typeset, "Credit Note", "Original invoice: 50.00")
+
+    extraction = understand(document).extraction
+
+    assert extraction.document_type == "credit_note"
+    assert extraction.data.model_dump()["preceding_invoice_number"] is None

@@ -21,7 +21,11 @@ _VAT_FORM = re.compile(
     r"|GB\d{9}(?:\d{3})?|HU\d{8}|IT\d{11}|LU\d{8}|NL\d{9}B\d{2}|PL\d{10}|PT\d{9}|RO\d{2,10}|SE\d{12}|SK\d{10}"
 )
 _VAT_NUMBER = re.compile(r"(?<![^\s:])[A-Z]?\d(?:[ .\-]?\d){6,11}[A-Z]?(?![^\s,;|)]|[ .\-]?\d)")
-_IDENTIFIER = re.compile(r"(?<![^\s:])\d{3,4}(?: \d{3,4})+$|[^\W_](?:[^\W_]|[\-/._#](?=[^\W_]))*")
+_IDENTIFIER = re.compile(
+    # A Portuguese document has its code, a space, series and number (SAF-T (PT), element InvoiceNo).
+    r"(?<![^\s:])(?:FT|FS|FR|NC|ND|VD|RC|RG|GR|GT|PF) [A-Z0-9](?:[A-Z0-9]|[\-.](?=[A-Z0-9]))*/\d+(?![^\W_])"
+    r"|(?<![^\s:])\d{3,4}(?: \d{3,4})+$|[^\W_](?:[^\W_]|[\-/._#](?=[^\W_]))*"
+)
 _MISREAD = str.maketrans("OQIlSB", "001158")
 _SHORTEST_IBAN = 15
 _SHORTEST_VAT_ID = 8

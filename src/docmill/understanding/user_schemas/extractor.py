@@ -42,6 +42,7 @@ _PAIR = 1.0
 _ALONE = 1.0
 """Bonus of two ends of a period that are written together, and penalty of all other dates."""
 _RIVALS = 8
+_AMOUNT = re.compile(r"[\d.,]*\d[.,]\d\d")
 
 Place = tuple[int, int, int]
 """The index of a segment, and the first and last character (exclusive) in it."""
@@ -184,7 +185,8 @@ def labelled_findings(candidates: Candidates, document_type: DocumentType) -> di
     """The fields that the file of a built-in type lists, by path.
 
     A field with labels takes only what a label names and what does not begin with another. A code at some
-    distance from its label must stand alone: beside an empty field may be somebody's postcode.
+    distance from its label must stand alone: beside an empty field may be somebody's postcode. It is neither
+    an amount nor cut off at a slash.
     """
     meanings = _meanings_of_type(document_type)
     if not meanings:
@@ -203,7 +205,11 @@ def labelled_findings(candidates: Candidates, document_type: DocumentType) -> di
                 or candidate.around.before
                 or candidate.stop >= len(candidate.segment.text.rstrip())
             )
-            if field.labels[index] > 0 and not begins_with_label and is_free_or_near:
+            is_other = field.meaning.form == "code" and (
+                _AMOUNT.fullmatch(str(candidate.value)) is not None
+                or candidate.segment.text.startswith("/", candidate.stop)
+            )
+            if field.labels[index] > 0 and not begins_with_label and is_free_or_near and not is_other:
                 kept.append(index)
         fields[path] = replace(
             field,
