@@ -9,6 +9,7 @@ import httpx
 import psycopg
 import pytest
 from fastapi import FastAPI
+from obstore.store import MemoryStore
 from prometheus_client.parser import text_string_to_metric_families
 
 from docmill.errors import ServerError
@@ -36,7 +37,7 @@ class Alone:
     def __init__(self, database_url: str, queue: MemoryQueue) -> None:
         self.stopping = asyncio.Event()
         self.metrics = Metrics()
-        health = HealthChecks(database_url, queue, Blobs.in_memory(), self.stopping, limit_s=20)
+        health = HealthChecks(database_url, queue, Blobs(MemoryStore()), self.stopping, limit_s=20)
         self.app = create_probe_app(Probes(health, self.metrics, Database(database_url)))
 
     async def get(self, path: str, host: str = "localhost") -> httpx.Response:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
+from obstore.store import MemoryStore
 
 from docmill.errors import ServerError
 from docmill.service.observe.health import HealthChecks
@@ -62,7 +63,7 @@ def health_of(
     database_url: str, *, queue: MemoryQueue | None = None, blobs: Blobs | None = None, limit_s: float = 20
 ) -> HealthChecks:
     return HealthChecks(
-        database_url, queue or MemoryQueue(), blobs or Blobs.in_memory(), asyncio.Event(), limit_s=limit_s
+        database_url, queue or MemoryQueue(), blobs or Blobs(MemoryStore()), asyncio.Event(), limit_s=limit_s
     )
 
 
@@ -205,7 +206,7 @@ async def test_files_that_cannot_be_written_are_missed(database_url: str, tmp_pa
 
 async def test_a_process_that_stops_is_alive_and_not_ready(database_url: str) -> None:
     stopping = asyncio.Event()
-    health = HealthChecks(database_url, MemoryQueue(), Blobs.in_memory(), stopping, limit_s=20)
+    health = HealthChecks(database_url, MemoryQueue(), Blobs(MemoryStore()), stopping, limit_s=20)
 
     stopping.set()
 

@@ -61,7 +61,7 @@ async def _error_of(reader: BlobReader, folder: Path) -> ServerError:
 
 
 async def test_a_journal_lists_and_forgets_the_steps_of_its_own_ingestion() -> None:
-    store = Blobs.in_memory()
+    store = Blobs(MemoryStore())
     journal, other = (BlobJournal(store, uuid4(), Breaker("files")) for _ in range(2))
     for step in ("transcription", "pages/a/00009", "pages/a/00001", "pages/b/00001"):
         await journal.put(step, step.encode())

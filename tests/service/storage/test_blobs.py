@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from obstore.store import LocalStore
+from obstore.store import LocalStore, MemoryStore
 
 from contracts.blobs import BlobsContract, parts
 from docmill.errors import ServerError
@@ -22,7 +22,7 @@ class TestBlobsInAFolder(BlobsContract):
 class TestBlobsInMemory(BlobsContract):
     @pytest.fixture
     def blobs(self) -> Blobs:
-        return Blobs.in_memory()
+        return Blobs(MemoryStore())
 
 
 @pytest.fixture

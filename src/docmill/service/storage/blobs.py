@@ -98,11 +98,6 @@ class Blobs:
         )
         return cls(store)
 
-    @classmethod
-    def in_memory(cls) -> "Blobs":
-        """A store in memory, for tests."""
-        return cls(MemoryStore())
-
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes], *, max_bytes: int) -> StoredFile:
         """Write a file as it arrives; it appears when it is complete, or not at all.
 
