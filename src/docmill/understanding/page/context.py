@@ -76,7 +76,7 @@ class TextsAround(NamedTuple):
 
 
 class Contexts:
-    """The contexts of the values of a document; each is made when first asked for."""
+    """The labels and texts around the segments of a document; each is found when first asked for."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -104,53 +104,33 @@ class Contexts:
             self._texts.update(zip(indices, _texts_around(sheet), strict=True))
         return self._texts[segment.index]
 
-    def clues(
-        self,
-        segment: Segment,
-        at: int,
-        *,
-        begin: int = 0,
-        kind: ValueKind,
-        ignored: frozenset[int] = frozenset(),
-    ) -> Clues:
-        """The concepts that the labels before, left of and above the value at `at` name.
-
-        begin: labels before it are of another value. ignored: headings that name nothing, by index.
-        """
-        clues = _clues_before(self.labels(segment), segment.text, begin=begin, at=at)
-        if not clues:
-            key = (segment.index, kind)
-            if key not in self._left:
-                self._left[key] = self._clues_left(segment, kind)
-            clues = {**self._left[key]}
-        named = not DATE_CONCEPTS.isdisjoint(clues) if kind == "date" else bool(clues)
-        share = _BESIDE_LEFT_LABEL[kind] if named else 1.0
-        place = (segment.index, ignored)
-        if place not in self._above:
-            self._above[place] = self._clues_above(segment, ignored)
-        for concept, strength in self._above[place].items():
-            clues[concept] = max(clues.get(concept, 0), strength * share)
-        return {concept: strength for concept, strength in clues.items() if strength >= _SMALLEST_CLUE}
-
-    def _clues_left(self, segment: Segment, kind: ValueKind) -> Clues:
+    def clues_left(self, segment: Segment, kind: ValueKind) -> Clues:
         """The concepts of the nearest text left of a segment that has labels."""
-        strength = 1.0
-        for other in self._layout.sheet(segment).left_of(segment):
-            if labels := self.labels(other):
-                return _clues_before(labels, other.text, at=len(other.text), factor=strength)
-            is_value = bool(find_dates(other.text)) if kind == "date" else _has_digit(other)
-            strength *= OTHER_VALUE_BETWEEN if is_value else FARTHER
-        return {}
+        key = (segment.index, kind)
+        if key not in self._left:
+            self._left[key] = {}
+            strength = 1.0
+            for other in self._layout.sheet(segment).left_of(segment):
+                if labels := self.labels(other):
+                    self._left[key] = _clues_before(labels, other.text, at=len(other.text), factor=strength)
+                    break
+                is_value = bool(find_dates(other.text)) if kind == "date" else _has_digit(other)
+                strength *= OTHER_VALUE_BETWEEN if is_value else FARTHER
+        return self._left[key]
 
-    def _clues_above(self, segment: Segment, ignored: frozenset[int]) -> Clues:
+    def clues_above(self, segment: Segment, ignored: frozenset[int]) -> Clues:
         """Concepts of the label right above, or of the column's header, the first text without a value."""
-        sheet = self._layout.sheet(segment)
-        for other, strength in texts_above(sheet, segment, segment.box, most=_MOST_ABOVE):
-            if other.index in ignored:
-                break
-            if not _has_digit(other) and ((labels := self.labels(other)) or strength != ABOVE):
-                return _clues_before(labels, other.text, at=len(other.text), factor=strength)
-        return {}
+        key = (segment.index, ignored)
+        if key not in self._above:
+            self._above[key] = {}
+            sheet = self._layout.sheet(segment)
+            for other, strength in texts_above(sheet, segment, segment.box, most=_MOST_ABOVE):
+                if other.index in ignored:
+                    break
+                if not _has_digit(other) and ((labels := self.labels(other)) or strength != ABOVE):
+                    self._above[key] = _clues_before(labels, other.text, at=len(other.text), factor=strength)
+                    break
+        return self._above[key]
 
 
 @dataclass(eq=False)
@@ -172,10 +152,15 @@ class ValueContext:
 
     @cached_property
     def clues(self) -> Clues:
-        """See `Contexts.clues`."""
-        return self._contexts.clues(
-            self._segment, self._at, begin=self.begin, kind=self.kind, ignored=self.ignored
-        )
+        """The concepts that the labels before, left of and above the value name."""
+        contexts, segment = self._contexts, self._segment
+        clues = _clues_before(contexts.labels(segment), segment.text, begin=self.begin, at=self._at)
+        clues = clues or {**contexts.clues_left(segment, self.kind)}
+        named = not DATE_CONCEPTS.isdisjoint(clues) if self.kind == "date" else bool(clues)
+        share = _BESIDE_LEFT_LABEL[self.kind] if named else 1.0
+        for concept, strength in contexts.clues_above(segment, self.ignored).items():
+            clues[concept] = max(clues.get(concept, 0), strength * share)
+        return {concept: strength for concept, strength in clues.items() if strength >= _SMALLEST_CLUE}
 
     @cached_property
     def texts(self) -> TextsAround:

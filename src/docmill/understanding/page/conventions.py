@@ -11,7 +11,6 @@ from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.folding import token_texts
 from docmill.understanding.text.money import (
     Mark,
-    WrittenAmount,
     currency_in,
     decimal_mark,
     find_amounts,
@@ -51,7 +50,15 @@ def conventions(layout: Layout) -> Conventions:
     dates = [written for text in numeric for written in find_dates(text)]
     text = "\n".join(texts)
     language = language_of(texts)
-    currency = _currency(text, amounts, language)
+    codes = [currency_in(amount.symbol, language) for amount in amounts if amount.symbol]
+    votes: Counter[str] = Counter(code for code in codes if code)
+    votes.update(find_currencies(text))
+    if "US$" in text:
+        votes["USD"] += 2
+    currency = votes.most_common(1)[0][0] if votes else None
+    if currency == "USD" and "USD" not in text and any(amount.symbol == "$" for amount in amounts):
+        # The country's name tells which dollar a bare sign is.
+        currency = next((code for name, code in _DOLLARS if name.search(text)), currency)
     day_first = sum(written.only_day_first or written.order == "day first" for written in dates)
     month_first = sum(written.only_month_first for written in dates)
     is_american = currency == "USD" and (_US_ADDRESS.search(text) is not None or "$" in text)
@@ -93,17 +100,3 @@ def language_of(texts: Sequence[str]) -> str | None:
             scores[code] = scores.get(code, 0.0) + weight * min(count, _MOST_OF_ONE_WORD)
     (best, score), (_, second) = sorted(scores.items(), key=lambda pair: -pair[1])[:2]
     return best if score >= max(_LEAST_LANGUAGE_SCORE, _LEAST_LANGUAGE_LEAD * second) else None
-
-
-def _currency(text: str, amounts: Sequence[WrittenAmount], language: str | None) -> str | None:
-    """The currency of most symbols and codes; that of a dollar by the country's name."""
-    codes = [currency_in(amount.symbol, language) for amount in amounts if amount.symbol]
-    votes: Counter[str] = Counter(code for code in codes if code)
-    votes.update(find_currencies(text))
-    if "US$" in text:
-        votes["USD"] += 2
-    if not votes:
-        return None
-    best = votes.most_common(1)[0][0]
-    is_bare_dollar = best == "USD" and "USD" not in text and any(amount.symbol == "$" for amount in amounts)
-    return next((code for name, code in _DOLLARS if is_bare_dollar and name.search(text)), best)

@@ -71,7 +71,6 @@ def amounts(candidates: Candidates, ruled: Mapping[str, Finding]) -> Amounts:
     marked = [amount for amount in candidates.amounts if not amount.plain]
     on_line = Counter((amount.segment.page_index, amount.segment.line) for amount in marked)
     with_amounts = {amount.segment.index for amount in marked}
-    rivals = [value for value, places in by_value.items() if not all(amount.plain for amount in places)]
     contexts = [
         [_text_before(candidates, amount, with_amounts) for amount in by_value[value]] for value in values
     ]
@@ -80,7 +79,6 @@ def amounts(candidates: Candidates, ruled: Mapping[str, Finding]) -> Amounts:
             *_value_features(candidates, by_value[value], texts, order),
             *_amount_features(by_value[value][0], order, on_line),
             *_amount_features(by_value[value][-1], order, on_line),
-            *_size_features(value, rivals),
             *sums.features(value),
             *(
                 finding.probability if (finding := ruled.get(path)) and finding.value == value else 0.0
@@ -155,22 +153,8 @@ def _amount_features(
     ]
 
 
-def _size_features(value: Decimal, values: Sequence[Decimal]) -> list[float]:
-    larger = sum(other > value for other in values)
-    largest = max(values, default=value)
-    return [
-        larger,
-        larger / max(1, len(values)),
-        len(values),
-        float(value / largest) if largest else 0.0,
-        float(np.log1p(min(float(value), 1e9))),
-        value == ZERO,
-        *(value % step == 0 for step in (CASH_ROUNDING, 1, 10)),
-    ]
-
-
 class _Sums:
-    """The sums and differences of a receipt's amounts that its total may be."""
+    """A receipt's amounts, and the sums and differences of them that its total may be."""
 
     def __init__(self, every: Sequence[Amount]) -> None:
         marked = [amount for amount in every if not amount.plain and abs(amount.value) < _LARGEST]
@@ -202,9 +186,17 @@ class _Sums:
         self._item_sums = _item_sums(marked)
 
     def features(self, value: Decimal) -> list[float]:
-        """Features of how far the other amounts agree with `value` being the total."""
-        till = self._till
+        """Features of the size of `value`, and of how far the other amounts agree that it is the total."""
+        till, count = self._till, len(self._values)
+        larger, largest = sum(other > value for other in self._values), max(self._values, default=value)
         return [
+            larger,
+            larger / max(1, count),
+            count,
+            float(value / largest) if largest else 0.0,
+            float(np.log1p(min(float(value), 1e9))),
+            value == ZERO,
+            *(value % step == 0 for step in (CASH_ROUNDING, 1, 10)),
             value in till.kept,
             any(abs(value - kept) <= CASH_ROUNDING for kept in till.kept),
             value in till.paid,
