@@ -136,21 +136,6 @@ class SearchedPages:
                 for match in pattern.finditer(fold(segment.text)):
                     yield sheet, Span(segment, match.start(), match.end()), match
 
-    @cached_property
-    def is_day_first(self) -> bool | None:
-        """True if days come before months in dates; None if no date tells."""
-        dates = [written for segment_dates in self.candidates.written_dates for written in segment_dates]
-        votes = sum(
-            (written.only_day_first or written.order == "day first") - written.only_month_first
-            for written in dates
-        )
-        return votes > 0 if votes else None
-
-    @property
-    def usual_day_first(self) -> bool:
-        """The same, by the document's conventions if no date tells."""
-        return self.conventions.day_first if self.is_day_first is None else self.is_day_first
-
 
 class PageText:
     """The letters and digits of a page in reading order, and the place of each."""

@@ -86,11 +86,12 @@ def find_value(pages: SearchedPages, value: object) -> list[Occurrence]:
 def find_date(pages: SearchedPages, value: date) -> list[Occurrence]:
     """Every place that prints the date, read in the document's order of day and month; else in part."""
     whole: list[Occurrence] = []
-    usual = pages.usual_day_first
+    conventions = pages.conventions
+    usual = conventions.day_first
     for sheet, segment in pages.containing(f"{value.year % 100:02d}"):
         for written in find_dates(segment.text):
             trust = 1.0 if written.value(day_first=usual) == value else 0.0
-            if not trust and pages.is_day_first is None and written.value(day_first=not usual) == value:
+            if not trust and not conventions.has_date_order and written.value(day_first=not usual) == value:
                 trust = OTHER_ORDER
             if trust:
                 span = Span(segment, written.start, written.stop)
@@ -119,7 +120,7 @@ def _find_part_of_date(pages: SearchedPages, value: date) -> list[Occurrence]:
             rf"{_named_day(value)}(?!\w)"
             rf"|{numbers.format('day_first', day, month)}|{numbers.format('month_first', month, day)}"
         )
-        other = "month_first" if pages.usual_day_first else "day_first"
+        other = "month_first" if pages.conventions.day_first else "day_first"
         places = [
             occurrence(sheet, (span,), None, PARTIAL)
             for sheet, span, match in pages.matches(days)
@@ -321,7 +322,7 @@ def _find_meaning(pages: SearchedPages, value: str) -> list[Occurrence]:
         return find_time(pages, time(int(clock[1]), int(clock[2]), int(clock[3] or 0)))
     dates = find_dates(value)
     if len(dates) == 1 and not (value[: dates[0].start].strip() or value[dates[0].stop :].strip(" .")):
-        day = dates[0].value(day_first=pages.usual_day_first)
+        day = dates[0].value(day_first=pages.conventions.day_first)
         if day is not None:
             return find_date(pages, day)
     amounts = find_amounts(value, misread=False)

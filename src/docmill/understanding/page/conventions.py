@@ -34,10 +34,14 @@ _DOLLARS = [
 
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """language: ISO 639-1 or null. mark: the decimal mark. currency: ISO 4217 or null."""
+    """language: ISO 639-1 or null. mark: the decimal mark. currency: ISO 4217 or null.
+
+    has_date_order: the dates themselves tell whether days come first.
+    """
 
     language: str | None
     day_first: bool
+    has_date_order: bool
     mark: Mark
     currency: str | None
 
@@ -67,6 +71,7 @@ def conventions(layout: Layout) -> Conventions:
     return Conventions(
         language=language,
         day_first=not is_american if day_first == month_first else day_first > month_first,
+        has_date_order=day_first != month_first,
         mark=decimal_mark(digits, default=default, thousandths=in_thousandths(currency)),
         currency=currency,
     )
