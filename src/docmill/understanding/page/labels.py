@@ -70,13 +70,13 @@ class _Word(NamedTuple):
 class Spelling:
     """Known words, and how they are recognised where they are glued, split or misread."""
 
-    def __init__(self, known: frozenset[str]) -> None:
-        self._known = known
+    def __init__(self, words: frozenset[str]) -> None:
+        self._words = words
         self._glued = (
-            frozenset(word for word in known | NUMBER_WORDS if len(word) >= _SHORTEST_PART) | _UNITS_OF_LABELS
+            frozenset(word for word in words | NUMBER_WORDS if len(word) >= _SHORTEST_PART) | _UNITS_OF_LABELS
         )
         self._by_length: Mapping[int, list[str]] = {
-            length: sorted(word for word in known if len(word) == length)
+            length: sorted(word for word in words if len(word) == length)
             for length in range(_SHORTEST_KNOWN, _LONGEST_KNOWN)
         }
         self._by_about_length: dict[int, list[str]] = {}
@@ -97,11 +97,11 @@ class Spelling:
 
     def _spelt(self, token: str) -> tuple[tuple[str, int, float], ...]:
         """The known words a token consists of: each with the letters it takes and how well it fits."""
-        if token in self._known or token in NUMBER_WORDS or token in _NEVER_MISREAD or token.isdecimal():
+        if token in self._words or token in NUMBER_WORDS or token in _NEVER_MISREAD or token.isdecimal():
             return ((_canonical(token), len(token), 1.0),)
         if not token.isalpha():
             letters = letters_for_digits(token)
-            if letters in self._known and any(map(str.isalpha, token)):
+            if letters in self._words and any(map(str.isalpha, token)):
                 return ((_canonical(letters), len(token), _FUZZY_QUALITY),)
             pieces = parts(Token(token, 0, len(token)))
             if len(pieces) > 1:
@@ -152,22 +152,10 @@ class Spelling:
         return min(ranked, default=(0, 0, None))[2]
 
 
-_SPELLING = Spelling(
-    frozenset(
-        word
-        for language in LANGUAGES
-        for phrases in (*language.labels.values(), *language.titles.values())
-        for phrase in phrases
-        for word in token_texts(phrase)
-    )
-)
-"""The words of all labels and titles."""
-
-
 class Phrases(Generic[Meaning]):
     """A set of phrases with the meanings of each."""
 
-    def __init__(self, phrases: Iterable[tuple[str, Meaning]], spelling: Spelling = _SPELLING) -> None:
+    def __init__(self, phrases: Iterable[tuple[str, Meaning]], spelling: Spelling) -> None:
         """spelling: knows the words of the phrases."""
         self._spelling = spelling
         meanings: dict[tuple[str, ...], list[Meaning]] = {}
@@ -213,17 +201,18 @@ def _canonical(word: str) -> str:
 
 
 def _phrases_of_languages(
-    meanings: Callable[[Language], Mapping[Meaning, Iterable[str]]],
+    meanings: Callable[[Language], Mapping[Meaning, Iterable[str]]], spelling: Spelling | None = None
 ) -> Phrases[Meaning]:
-    """Phrases of every language; no words but their own are known. meanings: the phrases by their meaning."""
+    """Phrases of every language. meanings: phrases by their meaning. spelling: by default of their words."""
     phrases = [
         (phrase, meaning)
         for language in LANGUAGES
         for meaning, several in meanings(language).items()
         for phrase in several
     ]
-    words = frozenset(word for phrase, _ in phrases for word in token_texts(phrase))
-    return Phrases(phrases, Spelling(words))
+    if spelling is None:
+        spelling = Spelling(frozenset(word for phrase, _ in phrases for word in token_texts(phrase)))
+    return Phrases(phrases, spelling)
 
 
 def covered_share(text: str, labels: Iterable[Label[Meaning]]) -> float:
@@ -233,11 +222,18 @@ def covered_share(text: str, labels: Iterable[Label[Meaning]]) -> float:
     return covered / letters if letters else 1.0
 
 
-LABELS: Phrases[Concept] = Phrases(
-    (phrase, concept)
-    for language in LANGUAGES
-    for concept, phrases in language.labels.items()
-    for phrase in phrases
+LABELS: Phrases[Concept] = _phrases_of_languages(
+    lambda language: language.labels,
+    # A word that is in neither labels nor titles is taken for the nearest of both.
+    Spelling(
+        frozenset(
+            word
+            for language in LANGUAGES
+            for phrases in (*language.labels.values(), *language.titles.values())
+            for phrase in phrases
+            for word in token_texts(phrase)
+        )
+    ),
 )
 """Every label of every language."""
 

@@ -31,9 +31,11 @@ _OTHER = re.compile(rf"%|{_starting(_OTHER_STEMS)}")
 _OTHER_THAN_DISCOUNT = re.compile(_starting(stem for stem in _OTHER_STEMS if stem not in _DISCOUNTS))
 _CONDITIONAL: Mapping[str | None, re.Pattern[str]] = {
     None: re.compile(
-        _whole(word for known in LANGUAGES for word in known.payment.conditional if len(word) >= _LONG_WORD)
+        _whole(
+            word for language in LANGUAGES for word in language.payment.conditional if len(word) >= _LONG_WORD
+        )
     ),
-    **{known.code: re.compile(_whole(known.payment.conditional)) for known in LANGUAGES},
+    **{language.code: re.compile(_whole(language.payment.conditional)) for language in LANGUAGES},
 }
 _MONTH_END = re.compile(_whole(phrase for terms in _TERMS for phrase in terms.month_end))
 _SETTLED = re.compile(_whole(phrase for terms in _TERMS for phrase in terms.settled))

@@ -56,7 +56,9 @@ def _title_phrases() -> Phrases[_Meaning]:
             words.update(token_texts(phrase))
             key = (" ".join(token_texts(phrase)), meaning.document_type)
             weights[key] = max(meaning.weight, weights.get(key, 0.0))
-    phrases = ((phrase, _Meaning(known, weight)) for (phrase, known), weight in weights.items())
+    phrases = (
+        (phrase, _Meaning(document_type, weight)) for (phrase, document_type), weight in weights.items()
+    )
     return Phrases(phrases, Spelling(frozenset(words)))
 
 
@@ -88,7 +90,7 @@ class TitleScore:
 
 def title_scores(layout: Layout) -> Mapping[DocumentType, TitleScore]:
     """The scores of each type. A phrase counts once, and in its best place."""
-    scores: dict[DocumentType, TitleScore] = {known: TitleScore() for known in TRAINED_TYPES}
+    scores: dict[DocumentType, TitleScore] = {name: TitleScore() for name in TRAINED_TYPES}
     for segment in layout.segments:
         text = closed_up(segment.text)
         is_top = segment.page_index == 0 and segment.middle < _TOP

@@ -176,7 +176,7 @@ class _Sums:
         uneven = (value for value in totals if value % CASH_ROUNDING)
         self._uneven = {value for value in uneven if any(value + by in self._even for by in ROUNDED_BY)}
         largest = sorted(self._values, reverse=True)[:_PAIRS]
-        self._parts = {value for value in largest for two in largest if two and value + two in totals}
+        self._parts = {value for value in largest for other in largest if other and value + other in totals}
         self._whole = Counter(
             value + other for index, value in enumerate(largest) for other in largest[index:] if other
         )

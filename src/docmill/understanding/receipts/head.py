@@ -143,13 +143,13 @@ class Head:
 
     def rows(self, letter_scores: NDArray[np.float32]) -> NDArray[np.float32]:
         """For each segment its own features and its neighbours'. letter_scores: of its letters, by tag."""
-        own = np.hstack([self.features, letter_scores]).astype(np.float32)
-        padded = np.vstack([own, np.full((1, own.shape[1]), _ABSENT, np.float32)])
-        count = len(own)
+        rows = np.hstack([self.features, letter_scores]).astype(np.float32)
+        padded = np.vstack([rows, np.full((1, rows.shape[1]), _ABSENT, np.float32)])
+        count = len(rows)
         indices = [
             [at + step if 0 <= at + step < count else count for at in range(count)] for step in _NEIGHBOURS
         ]
-        return np.hstack([own, *(padded[index] for index in indices)])
+        return np.hstack([rows, *(padded[index] for index in indices)])
 
 
 def head(candidates: Candidates) -> Head:

@@ -139,32 +139,32 @@ class Choices:
 
     def rows(self, tags: NDArray[np.float64]) -> NDArray[np.float32]:
         """The features of every span. tags: the probabilities of each line's tags."""
-        own, rival = (tags[:, 1], tags[:, 2]) if self.field == "name" else (tags[:, 2], tags[:, 1])
+        shares, rival_shares = (tags[:, 1], tags[:, 2]) if self.field == "name" else (tags[:, 2], tags[:, 1])
         first = np.array([choice.first for choice in self.choices])
         stop = np.array([choice.stop for choice in self.choices])
-        count = len(own)
-        yes, no = np.log(np.clip(own, _CLIP, 1)), np.log(np.clip(1 - own, _CLIP, 1))
+        count = len(shares)
+        yes, no = np.log(np.clip(shares, _CLIP, 1)), np.log(np.clip(1 - shares, _CLIP, 1))
         gain = np.concatenate([[0], np.cumsum(yes - no)])
-        sums = np.concatenate([[0], np.cumsum(own)])
-        padded, rivals = np.concatenate([own, [-1, -1, -1]]), np.concatenate([rival, [-1, -1, -1]])
+        sums = np.concatenate([[0], np.cumsum(shares)])
+        padded, rivals = np.concatenate([shares, [-1, -1, -1]]), np.concatenate([rival_shares, [-1, -1, -1]])
         lines = [slice(choice.first, choice.stop) for choice in self.choices]
-        rank = np.argsort(np.argsort(-own, kind="stable"), kind="stable")
+        rank = np.argsort(np.argsort(-shares, kind="stable"), kind="stable")
         before = np.where(first > 0, first - 1, count)
         by_tags = (  # inside a span, at its ends, just outside, and of its rival
             gain[stop] - gain[first] + no.sum(),
-            np.array([own[line].min() for line in lines]),
+            np.array([shares[line].min() for line in lines]),
             (sums[stop] - sums[first]) / (stop - first),
-            own[first],
-            own[stop - 1],
+            shares[first],
+            shares[stop - 1],
             padded[before],
             padded[np.where(first > 1, first - 2, count)],
             padded[stop],
             padded[np.minimum(stop + 1, count)],
-            np.array([rival[line].max() for line in lines]),
+            np.array([rival_shares[line].max() for line in lines]),
             rivals[before],
             rivals[stop],
-            np.full(len(first), own.sum()),
-            np.full(len(first), own.max()),
+            np.full(len(first), shares.sum()),
+            np.full(len(first), shares.max()),
             sums[-1] - (sums[stop] - sums[first]),
             rank[first],
         )
@@ -230,13 +230,13 @@ def _allowed_lines(
     if tags is None:
         every = np.ones(len(head.segments), np.bool_)
         return every, every
-    own = tags[:, 1 if field == "name" else 2].copy()
+    shares = tags[:, 1 if field == "name" else 2].copy()
     for at in np.flatnonzero(head.joined):
-        own[at + 1] = max(own[at : at + 2])
+        shares[at + 1] = max(shares[at : at + 2])
     for at in np.flatnonzero(head.joined)[::-1]:
-        own[at] = max(own[at : at + 2])
-    rank = np.argsort(np.argsort(-own, kind="stable"), kind="stable")
-    return (own >= _LEAST_FIRST) | (rank < _BEST_FIRST), (own >= _LEAST_LAST) | (rank < _BEST_LAST)
+        shares[at] = max(shares[at : at + 2])
+    rank = np.argsort(np.argsort(-shares, kind="stable"), kind="stable")
+    return (shares >= _LEAST_FIRST) | (rank < _BEST_FIRST), (shares >= _LEAST_LAST) | (rank < _BEST_LAST)
 
 
 def _shape_features(head: Head, choice: Choice, place: Sequence[Span]) -> list[float]:

@@ -233,8 +233,8 @@ class GridReader:
             return bool(self.grids[-1].rows)
         if columns is None or not self.grids[-1].rows:
             return False
-        known = [row.figures for row in self.grids[-1].rows]
-        least, most = set[int].intersection(*known), set[int].union(*known)
+        filled = [row.figures for row in self.grids[-1].rows]
+        least, most = set[int].intersection(*filled), set[int].union(*filled)
         rows = [row for row in _rows(columns, body) if least <= row.figures <= most]
         self.grids[-1].rows += rows
         return bool(rows)

@@ -45,15 +45,15 @@ def _items(candidates: Candidates, members: Members) -> Iterator[dict[str, Findi
     for grid in _grids(candidates, members):
         columns = _columns_of(grid.headings, members)
         for row in grid.rows:
-            found: dict[str, Finding] = {}
+            item: dict[str, Finding] = {}
             for member, column in columns.items():
                 lines = row.text_lines(column) if column == grid.text else [row.cells[column]]
                 words = [word for line in lines for word in line]
                 value = _value(members[member], flowing(lines), candidates) if words else None
                 if value is not None:
-                    found[member] = Finding(value, spans(words), _CONFIDENCE)
-            if found and (not typed or any(member in found for member in typed)):
-                yield found
+                    item[member] = Finding(value, spans(words), _CONFIDENCE)
+            if item and (not typed or any(member in item for member in typed)):
+                yield item
 
 
 def _grids(candidates: Candidates, members: Members) -> Sequence[Grid]:
@@ -63,14 +63,14 @@ def _grids(candidates: Candidates, members: Members) -> Sequence[Grid]:
         return len(_columns_of(headings, members)) >= min(_LEAST, len(members))
 
     layout = candidates.layout
-    found = [grid for grid in find_tables(candidates) if has_headings(grid.headings)]
-    if found and not has_own_tables(layout.document):
-        return found
+    printed = [grid for grid in find_tables(candidates) if has_headings(grid.headings)]
+    if printed and not has_own_tables(layout.document):
+        return printed
     reader = StoredTableReader(candidates, has_headings, every_row=True)
     for index, page in enumerate(layout.document.pages):
         if page.tables:
             reader.read(layout.sheet_of_page(index))
-    return reader.grids or found
+    return reader.grids or printed
 
 
 def _columns_of(headings: Sequence[Heading], members: Members) -> dict[str, int]:
@@ -93,20 +93,20 @@ def _columns_of(headings: Sequence[Heading], members: Members) -> dict[str, int]
 
 def _value(meaning: FieldMeaning, text: str, candidates: Candidates) -> date | Decimal | str | None:
     """The value of a cell; a date or number must be all of it but for a unit or a weekday."""
-    found: list[tuple[int, int, date | Decimal | None]]
+    readings: list[tuple[int, int, date | Decimal | None]]
     if meaning.kind in ("date", "datetime"):
         day_first = candidates.conventions.day_first
-        found = [(day.start, day.stop, day.value(day_first=day_first)) for day in find_dates(text)[:1]]
+        readings = [(day.start, day.stop, day.value(day_first=day_first)) for day in find_dates(text)[:1]]
     elif meaning.kind in ("decimal", "integer"):
         mark = candidates.conventions.mark
         amounts = find_amounts(text, misread=False)[-1:]
-        found = [(amount.start, amount.stop, amount.value(mark)) for amount in amounts]
+        readings = [(amount.start, amount.stop, amount.value(mark)) for amount in amounts]
     elif meaning.kind == "boolean":
         answer = fold(text)
         return "true" if answer in YES else "false" if answer in NO else None
     else:
         return text
-    for start, stop, value in found:
+    for start, stop, value in readings:
         rest = text[:start] + text[stop:]
         if sum(map(str.isalpha, rest)) <= _MOST_LETTERS and sum(map(str.isdecimal, rest)) <= _MOST_DIGITS:
             return value

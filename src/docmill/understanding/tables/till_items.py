@@ -155,8 +155,10 @@ def _till_lines(candidates: Candidates) -> list[_TillLine]:
             row = None if numbers else heading_row(lines, at)
             headed = max(headed, row.stop if row is not None else 0, at + 1 if is_heading(line) else 0)
             labels = [candidates.labels(segment) for segment in line.segments]
-            meanings = {meaning for own in labels for label in own for meaning in label.meanings}
-            is_labelled = at < headed or any(own and own[0].start == 0 for own in labels)
+            meanings = {
+                meaning for of_segment in labels for label in of_segment for meaning in label.meanings
+            }
+            is_labelled = at < headed or any(of_segment and of_segment[0].start == 0 for of_segment in labels)
             is_total = is_sum(line) or not _SUMS.isdisjoint(meanings)
             is_total |= is_labelled and not _NEVER.isdisjoint(meanings)
             till_lines.append(_TillLine(line, numbers, price, is_total, is_labelled))
