@@ -109,7 +109,12 @@ def decode(steps: RecogniserSteps, characters: list[str], line: NDArray[np.uint8
     for (left, right), (from_px, to_px) in zip(pairwise(glyphs), pairwise(centres), strict=True):
         start, stop = _edge(ink, from_px, to_px)
         stops.append(start)
-        if between := _between(left, right, steps):
+        between = ""
+        if steps.spaces[left.last : right.first + 1].max() > SPACE:
+            marks = steps.marks[left.last + 1 : right.first].max(axis=0, initial=0)
+            is_mark = left.text.isdigit() and right.text.isdigit() and marks.max() >= MARK
+            between = MARKS[int(marks.argmax())] if is_mark else " "
+        if between:
             starts.append(start)
             stops.append(stop)
             certainties.append(1.0)
@@ -151,16 +156,6 @@ def _edge(ink: NDArray[np.bool_], start_px: float, stop_px: float) -> tuple[floa
         return middle, middle
     first, last = max(runs, key=lambda run: run[1] - run[0])
     return float(start + first), float(start + last)
-
-
-def _between(left: _Glyph, right: _Glyph, steps: RecogniserSteps) -> str:
-    """Decide between no space, a space, and a mark that was taken for one."""
-    if steps.spaces[left.last : right.first + 1].max() <= SPACE:
-        return ""
-    marks = steps.marks[left.last + 1 : right.first].max(axis=0, initial=0)
-    if left.text.isdigit() and right.text.isdigit() and marks.max() >= MARK:
-        return MARKS[int(marks.argmax())]
-    return " "
 
 
 IMPOSSIBLE = 1e-7

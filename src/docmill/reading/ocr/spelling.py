@@ -54,12 +54,16 @@ def settle_classes(line: LineText) -> str:
 
     A line that surely has characters of other scripts stays as it is.
     """
-    choices = [
-        _choices(character, certainty, rivals)
-        for character, certainty, rivals in zip(
-            line.text, line.certainties.tolist(), line.rivals, strict=True
-        )
-    ]
+    choices: list[list[Alternative]] = []  # of each character, with log probabilities
+    for character, certainty, rivals in zip(line.text, line.certainties.tolist(), line.rivals, strict=True):
+        kind = kind_of(character)
+        best: dict[str, Alternative] = {kind: (character, certainty)}  # of each kind it may be taken for
+        for rival, probability in rivals:
+            other = kind_of(rival)
+            is_exchangeable = other and (not kind or (kind in "Aa0" and other in "Aa0"))
+            if is_exchangeable and (other not in best or probability > best[other][1]):
+                best[other] = rival, probability
+        choices.append([(alternative, math.log(probability)) for alternative, probability in best.values()])
     if all(len(alternatives) == 1 for alternatives in choices):
         return line.text
     certain = [alternatives[0][0] for alternatives in choices if len(alternatives) == 1]
@@ -77,18 +81,6 @@ def kind_of(character: str) -> str:
     if not character.isascii():
         return ""
     return "0" if character.isdigit() else "."
-
-
-def _choices(character: str, certainty: float, rivals: Sequence[Alternative]) -> list[Alternative]:
-    """Alternatives to a character with log probabilities: the best of each kind it may be taken for."""
-    kind = kind_of(character)
-    best = {kind: (character, certainty)}
-    for rival, probability in rivals:
-        other = kind_of(rival)
-        exchangeable = other and (not kind or (kind in "Aa0" and other in "Aa0"))
-        if exchangeable and (other not in best or probability > best[other][1]):
-            best[other] = rival, probability
-    return [(alternative, math.log(probability)) for alternative, probability in best.values()]
 
 
 def _likeliest(choices: Sequence[Sequence[Alternative]]) -> str:

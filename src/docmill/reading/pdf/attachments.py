@@ -8,9 +8,9 @@ from pathlib import Path
 import pypdfium2
 from lxml import etree
 
-from docmill.errors import CorruptError
+from docmill.errors import CorruptError, EncryptedError
 from docmill.model.document import Embedded
-from docmill.reading.pdf.pdf_file import MALFORMED, PdfDocument
+from docmill.reading.pdf.pdf_file import MALFORMED, PdfDocument, open_by_qpdf
 from docmill.schemas.einvoice_kinds import ATTACHED, ENVELOPE, ROOTS, is_misnamed
 
 XML = "application/xml"
@@ -78,18 +78,14 @@ def in_pdf(document: PdfDocument, path: Path, passwords: Sequence[str] = ()) -> 
 
 def _associated(path: Path, passwords: Sequence[str]) -> list[tuple[str, bytes]]:
     """Files that the document is associated with (ISO 32000-2, 14.13), or that are pinned to a page of it."""
-    import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
-
     files: list[tuple[str, bytes]] = []
-    for password in ("", *passwords):
-        with contextlib.suppress(pikepdf.PdfError, *MALFORMED), pikepdf.open(path, password=password) as file:
-            pinned = [note for page in file.pages for note in page.obj.get("/Annots", ())]
-            attachments = [*file.Root.get("/AF", ()), *(note["/FS"] for note in pinned if "/FS" in note)]
-            for attachment in attachments[:MAX_ATTACHMENTS]:
-                name = str(attachment.get("/UF", attachment.get("/F", "")))
-                if name.lower().endswith(ENDING):
-                    files.append((name, attachment["/EF"]["/F"].read_bytes()))
-            break
+    with contextlib.suppress(CorruptError, EncryptedError), open_by_qpdf(path, passwords) as file:
+        pinned = [note for page in file.pages for note in page.obj.get("/Annots", ())]
+        attachments = [*file.Root.get("/AF", ()), *(note["/FS"] for note in pinned if "/FS" in note)]
+        for attachment in attachments[:MAX_ATTACHMENTS]:
+            name = str(attachment.get("/UF", attachment.get("/F", "")))
+            if name.lower().endswith(ENDING):
+                files.append((name, attachment["/EF"]["/F"].read_bytes()))
     return list(dict.fromkeys(files))
 
 

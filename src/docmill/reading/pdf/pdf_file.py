@@ -80,27 +80,34 @@ def _document(path: Path, passwords: Sequence[str]) -> PdfDocument:
     raise EncryptedError(NOT_OPENED if passwords else LOCKED)
 
 
-def decrypt(path: Path, passwords: Sequence[str]) -> bytes:
-    """The document without its encryption, otherwise the same. Raises EncryptedError, CorruptError."""
+@contextmanager
+def open_by_qpdf(path: Path, passwords: Sequence[str]) -> Generator[Any]:
+    """The document as qpdf reads it. Raises EncryptedError, and CorruptError also for faults found within."""
     import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
 
-    unrepairable = (pikepdf.PdfError, *MALFORMED)
     for password in ("", *passwords):
-        file = io.BytesIO()
         try:
             with pikepdf.open(path, password=password) as document:
-                document.save(file, encryption=False, deterministic_id=True)
+                yield document
         except pikepdf.PasswordError:
             continue
-        except unrepairable as error:
+        except (pikepdf.PdfError, *MALFORMED) as error:
             raise CorruptError(BEYOND_REPAIR) from error
-        return file.getvalue()
+        return
     raise EncryptedError(NOT_OPENED if passwords else LOCKED)
+
+
+def decrypt(path: Path, passwords: Sequence[str]) -> bytes:
+    """The document without its encryption, otherwise the same. Raises EncryptedError, CorruptError."""
+    file = io.BytesIO()
+    with open_by_qpdf(path, passwords) as document:
+        document.save(file, encryption=False, deterministic_id=True)
+    return file.getvalue()
 
 
 def excerpt(path: Path, passwords: Sequence[str], first: int, last: int) -> bytes:
     """Pages `first` to `last` as a PDF, the same bytes each time. Raises EncryptedError, CorruptError."""
-    import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
+    import pikepdf  # noqa: PLC0415 - as above
 
     file = io.BytesIO()
     try:
@@ -114,17 +121,11 @@ def excerpt(path: Path, passwords: Sequence[str], first: int, last: int) -> byte
 
 def unreadable_pages(path: Path, numbers: Iterable[int], passwords: Sequence[str]) -> list[int]:
     """The pages whose contents cannot be decoded; PDFium shows them as empty paper."""
-    import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
-
-    for password in ("", *passwords):
-        try:
-            with pikepdf.open(path, password=password) as document:
-                return [number for number in numbers if _is_undecodable(document.pages[number - 1].obj)]
-        except pikepdf.PasswordError:
-            continue
-        except (pikepdf.PdfError, *MALFORMED):
-            break
-    return []  # only PDFium can read the file
+    try:
+        with open_by_qpdf(path, passwords) as document:
+            return [number for number in numbers if _is_undecodable(document.pages[number - 1].obj)]
+    except (EncryptedError, CorruptError):  # only PDFium can read the file
+        return []
 
 
 def _is_undecodable(page: Any) -> bool:  # noqa: ANN401 - pikepdf's

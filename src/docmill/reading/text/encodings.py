@@ -3,6 +3,7 @@
 import codecs
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 
 FINALS = "ךםןףץ"
 """Letters that only end words: at the beginning of many, the words are written backwards."""
@@ -92,7 +93,15 @@ def decode(data: bytes, declared: str | None = None) -> str:
     declared: the label that came with it, which may be wrong or unknown: bytes that are valid UTF-8 or
     UTF-16 are read as that. Hebrew in visual order is turned into logical order.
     """
-    return _decoded(data, _codec(declared)).translate(UNPRINTABLE)
+    codec = None
+    label = (declared or "").strip().strip("\"'").lower()
+    if 0 < len(label) <= LONGEST_LABEL:
+        with suppress(LookupError, ValueError):
+            info = codecs.lookup(LABELS.get(label, label))
+            # Some codecs turn bytes into bytes; the private attribute is the only sign.
+            is_charset = getattr(info, "_is_text_encoding", False) and info.name not in NO_CHARSETS
+            codec = info.name if is_charset else None
+    return _decoded(data, codec).translate(UNPRINTABLE)
 
 
 def _decoded(data: bytes, declared: str | None) -> str:
@@ -124,20 +133,6 @@ def _decoded_ascii(data: bytes, declared: str | None) -> str:
         if pattern.search(data) and (text := _strictly(data, name)) is not None:
             return text
     return data.decode("ascii")
-
-
-def _codec(label: str | None) -> str | None:
-    """The name of the codec for a label, None for an unknown one."""
-    name = (label or "").strip().strip("\"'").lower()
-    if not name or len(name) > LONGEST_LABEL:
-        return None
-    try:
-        codec = codecs.lookup(LABELS.get(name, name))
-    except (LookupError, ValueError):
-        return None
-    # Some codecs turn bytes into bytes; the private attribute is the only sign.
-    is_charset = getattr(codec, "_is_text_encoding", False) and codec.name not in NO_CHARSETS
-    return codec.name if is_charset else None
 
 
 def _strictly(data: bytes, name: str) -> str | None:
