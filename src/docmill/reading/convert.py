@@ -109,7 +109,7 @@ class LocalConverter:
         return document
 
     async def _read_flow(self, original: Original, media_type: str, journal: PageJournal | None) -> Document:
-        """A document of text without pages, of other documents, or of both."""
+        """A document of text without pages, with the text of its pictures; of other documents; or of both."""
         arguments, options = (original.path, media_type, self._options), self._options
         flow_s = options.with_tries(options.flow_limit_s)
         pages: list[Page] = []
@@ -117,8 +117,17 @@ class LocalConverter:
         scans: list[PageScan] = []
         choice = EngineChoice(self._readers, options.quality_threshold)
         if media_type in TEXT_READERS:
-            flowed = await self._pool.run(tasks.read_flow, *arguments, limit_s=flow_s)
-            pages, scans = await self._with_figures(media_type, flowed, choice, journal)
+            pages, figures, contents = await self._pool.run(tasks.read_flow, *arguments, limit_s=flow_s)
+            if journal is not None:
+                journal.allow_time_for(len(contents))
+            none = [None] * len(contents)
+            seen = await self._recognise(contents, media_type, none, choice=choice, journal=journal)
+            for figure, page in zip(figures, seen, strict=True):
+                pages[figure.page_number - 1] = merge_figure(pages[figure.page_number - 1], figure, page)
+            on_page = {figure.number: figure.page_number for figure in figures}
+            scans = [
+                (replace(page, number=on_page[page.number]), scan) for page, scan in _with_scans(seen, choice)
+            ]
         if media_type in CONTAINERS:
             parts = await self._pool.run(tasks.list_parts, *arguments, limit_s=flow_s)
         elif not any(page.words.texts for page in pages):
@@ -126,25 +135,6 @@ class LocalConverter:
         usage = choice.meter.usage
         document = Document(original.content_hash, media_type, pages, parts=tuple(parts), usage=usage)
         return await _keep_scans(document, original.name, scans, journal)
-
-    async def _with_figures(
-        self, media_type: str, flowed: tasks.FlowedPages, choice: EngineChoice, journal: PageJournal | None
-    ) -> tuple[list[Page], list[PageScan]]:
-        """Merge the text of pictures into the pages; also the preprocessed pictures to be kept."""
-        contents = flowed.contents
-        if journal is not None:
-            journal.allow_time_for(len(contents))
-        seen = await self._recognise(
-            contents, media_type, [None] * len(contents), choice=choice, journal=journal
-        )
-        pages = list(flowed.pages)
-        for place, figure in zip(flowed.figures, seen, strict=True):
-            pages[place.page_number - 1] = merge_figure(pages[place.page_number - 1], place, figure)
-        on_page = {place.number: place.page_number for place in flowed.figures}
-        scans = [
-            (replace(page, number=on_page[page.number]), scan) for page, scan in _with_scans(seen, choice)
-        ]
-        return pages, scans
 
     async def _recognise(
         self,

@@ -49,11 +49,11 @@ from docmill.reading.formats import number_format
     ],
 )
 def test_numbers_are_shown_as_a_spreadsheet_does(number: float, code: str, expected: str) -> None:
-    assert number_format.shown(number, code) == expected
+    assert number_format.format_number(number, code) == expected
 
 
 def test_days_may_count_from_1904() -> None:
-    assert number_format.shown(0, "yyyy-mm-dd", from_1904=True) == "1904-01-01"
+    assert number_format.format_number(0, "yyyy-mm-dd", from_1904=True) == "1904-01-01"
 
 
 @given(
@@ -61,4 +61,4 @@ def test_days_may_count_from_1904() -> None:
     st.text(alphabet='0#?.,%;[]$dmyhsE+-/@"\\_* aAPM', max_size=20),
 )
 def test_any_format_shows_any_number(number: float, code: str) -> None:
-    assert isinstance(number_format.shown(number, code), str)
+    assert isinstance(number_format.format_number(number, code), str)

@@ -76,7 +76,7 @@ def open_original(path: Path, options: ReadingOptions) -> OpenedFile:
     as far as it is known.
     """
     try:
-        with passwords.opened(path, options.passwords) as readable:
+        with passwords.open_unlocked(path, options.passwords) as readable:
             media_type = file_types.media_type(readable)
         if media_type in TEXT_READERS or media_type in CONTAINERS:
             return OpenedFile(
@@ -186,7 +186,7 @@ def set_flow(path: Path, media_type: str, options: ReadingOptions) -> Typeset:
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
-    with passwords.opened(path, options.passwords) as readable:
+    with passwords.open_unlocked(path, options.passwords) as readable:
         return set_on_pages(TEXT_READERS[media_type](readable), max_pages=options.max_flow_pages)
 
 
@@ -226,7 +226,7 @@ def unlock(path: Path, password: str) -> bytes | None:
     Raises EncryptedError if the password is wrong or the file is protected in another way, CorruptError.
     """
     if passwords.is_locked(path):
-        return passwords.decrypted(path, [password])
+        return passwords.decrypt(path, [password])
     if file_types.kind(path).media_type != file_types.PDF:
         return None
     try:

@@ -123,10 +123,16 @@ class EngineChoice:
         best = so_far
         failures: list[DocmillError] = []
         for reader in self.readers:
+            if (unusable := self._unusable.get(reader.name)) is not None:
+                failures.append(unusable)
+                continue
             try:
-                page = await self._ask(reader, request, best)
+                page = await reader.read(request, best)
             except DocmillError as error:
+                log.warning("an engine failed on a page", extra={"engine": reader.name, "code": error.code})
                 failures.append(error)
+                if isinstance(error, SetupError):
+                    self._unusable[reader.name] = error
                 continue
             # The better page, the earlier if they are equal.
             best = max(best or page, page, key=lambda page: (page.source != "none", page.quality))
@@ -139,17 +145,6 @@ class EngineChoice:
             self.refusal = self.refusal or error
             return broken_page(request.number, error.message)
         raise error
-
-    async def _ask(self, reader: PageReader, request: PageRequest, so_far: Page | None) -> Page:
-        if (unusable := self._unusable.get(reader.name)) is not None:
-            raise unusable
-        try:
-            return await reader.read(request, so_far)
-        except DocmillError as error:
-            if isinstance(error, SetupError):
-                self._unusable[reader.name] = error
-            log.warning("an engine failed on a page", extra={"engine": reader.name, "code": error.code})
-            raise
 
 
 def _hopelessness(error: DocmillError) -> int:

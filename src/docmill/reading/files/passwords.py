@@ -33,7 +33,7 @@ _MALFORMED = (
 
 
 @contextmanager
-def opened(path: Path, passwords: Sequence[str]) -> Generator[Path]:
+def open_unlocked(path: Path, passwords: Sequence[str]) -> Generator[Path]:
     """The file, or for the length of the block a copy without its password, if one of these opens it.
 
     Raises EncryptedError if none does.
@@ -42,7 +42,7 @@ def opened(path: Path, passwords: Sequence[str]) -> Generator[Path]:
         yield path
         return
     with tempfile.NamedTemporaryFile(prefix="opened-") as copy:
-        copy.write(decrypted(path, passwords))
+        copy.write(decrypt(path, passwords))
         copy.flush()
         yield Path(copy.name)
 
@@ -59,7 +59,7 @@ def is_locked(path: Path) -> bool:
             return False
 
 
-def decrypted(path: Path, passwords: Sequence[str]) -> bytes:
+def decrypt(path: Path, passwords: Sequence[str]) -> bytes:
     """The file without its password, given or Excel's own. Raises EncryptedError if none opens it."""
     from msoffcrypto.exceptions import InvalidKeyError  # noqa: PLC0415 - see `_office`
 

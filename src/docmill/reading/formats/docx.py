@@ -47,7 +47,7 @@ LENGTH = re.compile(r"(?<![-\w])(width|height)\s*:\s*([\d.]{1,8})pt")
 
 def read(path: Path) -> list[Block]:
     """Read headers, the body in order, notes, footers; tracked changes count as accepted."""
-    with Package.opened(path) as package:
+    with Package.open(path) as package:
         return _Reader(package).blocks()
 
 

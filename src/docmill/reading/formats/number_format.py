@@ -57,7 +57,7 @@ class FormatSection(NamedTuple):
     parts: tuple[Part, ...]
 
 
-def shown(number: float, code: str, *, from_1904: bool = False) -> str:
+def format_number(number: float, code: str, *, from_1904: bool = False) -> str:
     """Format the number as a cell of this format shows it, with English separators and names.
 
     from_1904: days count from 1904 instead of 1900.

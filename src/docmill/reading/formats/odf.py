@@ -36,14 +36,14 @@ MOST_REPEATED = 1000
 
 def read(path: Path) -> list[Block]:
     """Read headers, the text with its tables, notes and boxes in order, footers; or the slides."""
-    with Package.opened(path) as package:
+    with Package.open(path) as package:
         content = _content(package)
         return _Reader(package, content, package.optional("styles.xml")).blocks()
 
 
 def read_sheets(path: Path) -> list[Block]:
     """Read every sheet, hidden ones too, with the texts that its program showed last."""
-    with Package.opened(path) as package:
+    with Package.open(path) as package:
         budget = Budget()
         album = Album()
         sheets: list[SheetContent] = []

@@ -36,7 +36,7 @@ class Package:
 
     @classmethod
     @contextmanager
-    def opened(cls, path: Path) -> Generator[Self]:
+    def open(cls, path: Path) -> Generator[Self]:
         """Open the package in a file."""
         with _archive_errors(), zipfile.ZipFile(path) as archive:
             if len(archive.filelist) > MAX_MEMBERS:

@@ -30,7 +30,7 @@ DAMAGED_SLIDE = "slide {number} is damaged and was not read; open the file in Po
 
 def read(path: Path) -> list[Block]:
     """Read the slides in order, hidden ones too, each on pages of its own with its notes below."""
-    with Package.opened(path) as package:
+    with Package.open(path) as package:
         main = package.main_part("ppt/presentation.xml")
         relations = package.relations(main)
         blocks: list[Block] = []

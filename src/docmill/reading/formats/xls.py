@@ -248,7 +248,7 @@ def _cell_text(book: Book, cell: Cell) -> str:
         key: int = book.xf_list[cell.xf_index or 0].format_key  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
         custom = book.format_map.get(key)
         code = BUILT_IN.get(key) or (custom.format_str if custom else GENERAL)
-        return number_format.shown(float(cell.value), code, from_1904=bool(book.datemode))
+        return number_format.format_number(float(cell.value), code, from_1904=bool(book.datemode))
     if cell.ctype == xlrd.XL_CELL_BOOLEAN:
         return "TRUE" if cell.value else "FALSE"
     if cell.ctype == xlrd.XL_CELL_ERROR:

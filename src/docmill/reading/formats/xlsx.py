@@ -43,7 +43,7 @@ class _Formatting(NamedTuple):
 
 def read(path: Path) -> list[Block]:
     """Read every sheet, hidden ones too, with numbers and dates as Excel shows them."""
-    with Package.opened(path) as package:
+    with Package.open(path) as package:
         main = package.main_part("xl/workbook.xml")
         root = package.xml(main)
         relations = package.relations(main)
@@ -156,7 +156,7 @@ def _cell_text(cell: Element, formatting: _Formatting) -> str:
             return text
         style = whole_number(attribute(cell, "s"), 0, max_digits=MAX_DIGITS)
         code = formatting.formats[style] if style < len(formatting.formats) else GENERAL
-        text = number_format.shown(number, code, from_1904=formatting.from_1904)
+        text = number_format.format_number(number, code, from_1904=formatting.from_1904)
     return text
 
 

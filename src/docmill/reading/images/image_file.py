@@ -77,7 +77,7 @@ class Picture(NamedTuple):
 
 def count_frames(path: Path, options: ReadingOptions) -> int:
     """Count the pages of a picture file. Raises CorruptError, TooLargeError."""
-    with _opened(path) as image:
+    with _open_image(path) as image:
         frames = getattr(image, "n_frames", 1) if image.format in PAGED else 1
         _check_size(image, options.max_pixels)
     return frames
@@ -98,7 +98,7 @@ def load(
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
         head = file.read(HEIF_HEAD_BYTES)
         file.seek(0)
-        with _opened(file) as image:
+        with _open_image(file) as image:
             if page_number > 1:
                 image.seek(page_number - 1)
             _check_size(image, (options or ReadingOptions()).max_pixels)
@@ -130,7 +130,7 @@ def excerpt(path: Path, options: ReadingOptions, first: int, last: int) -> bytes
     with path.open("rb") as file:
         head = file.read(HEIF_HEAD_BYTES)
     target = io.BytesIO()
-    with _opened(path) as image, TiffImagePlugin.AppendingTiffWriter(target) as writer:
+    with _open_image(path) as image, TiffImagePlugin.AppendingTiffWriter(target) as writer:
         for index in range(first - 1, last):
             image.seek(index)
             _check_size(image, options.max_pixels)
@@ -165,7 +165,7 @@ def webp(picture: Picture) -> bytes:
 
 
 @contextmanager
-def _opened(file: Path | IO[bytes]) -> Generator[Image.Image]:
+def _open_image(file: Path | IO[bytes]) -> Generator[Image.Image]:
     try:
         with Image.open(file, formats=FORMATS) as image:
             yield image

@@ -59,7 +59,7 @@ def preprocess_picture(pixels: NDArray[np.uint8]) -> PreprocessedPicture:
         flat = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
         step, size = np.asarray(cv2.getPerspectiveTransform(paper, flat), np.float64), (width, height)
         forward = step @ forward
-    angle = skew(_warped(grey, forward, size))
+    angle = skew(_warp(grey, forward, size))
     if abs(angle) >= LEAST_SKEW:
         width, height = size
         turn = cv2.getRotationMatrix2D((width / 2, height / 2), angle, 1)
@@ -70,16 +70,14 @@ def preprocess_picture(pixels: NDArray[np.uint8]) -> PreprocessedPicture:
     if size[0] * size[1] < SMALL:
         forward = np.diag([2.0, 2.0, 1.0]) @ forward
         size = (2 * size[0], 2 * size[1])
-    better = _cleaned(_warped(grey, forward, size))
+    better = _clean(_warp(grey, forward, size))
     return PreprocessedPicture(
         np.asarray(cv2.cvtColor(better, cv2.COLOR_GRAY2RGB), np.uint8),
         np.asarray(np.linalg.inv(forward), np.float64),
     )
 
 
-def _warped(
-    grey: NDArray[np.uint8], forward: NDArray[np.float64], size: tuple[int, int]
-) -> NDArray[np.uint8]:
+def _warp(grey: NDArray[np.uint8], forward: NDArray[np.float64], size: tuple[int, int]) -> NDArray[np.uint8]:
     warped = cv2.warpPerspective(grey, forward, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
     return np.asarray(warped, np.uint8)
 
@@ -126,7 +124,7 @@ def skew(grey: NDArray[np.uint8]) -> float:
     return float(steepest) if contrast(steepest) > CLEARLY * contrast(0) else 0.0
 
 
-def _cleaned(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _clean(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """The picture without noise, shadows and blur, print black on white."""
     # The noise's standard deviation (Immerkær 1996); by the median, not the mean, for print is no noise.
     mask = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)

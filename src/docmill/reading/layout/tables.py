@@ -318,7 +318,7 @@ def find_ruled_tables(
     words: Words, across: RulingLines, down: RulingLines, size: tuple[float, float]
 ) -> list[Table]:
     """Find the tables that lines `across` and `down` a page of `size` (width, height, in points) make."""
-    across, down = _merged_lines(across), _merged_lines(down)
+    across, down = _merge_lines(across), _merge_lines(down)
     if not LEAST_GRID < len(across) <= MOST_LINES or not LEAST_GRID < len(down) <= MOST_LINES:
         return []
     boxes = words.boxes.astype(np.float64) * np.array([*size, *size])
@@ -327,7 +327,7 @@ def find_ruled_tables(
     return [table for table in tables if table is not None]
 
 
-def _merged_lines(lines: RulingLines) -> RulingLines:
+def _merge_lines(lines: RulingLines) -> RulingLines:
     """Merge lines that continue or double each other."""
     if not len(lines):
         return lines.reshape(0, 3)

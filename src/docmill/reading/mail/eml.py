@@ -173,9 +173,9 @@ class _Collector:
         if kind in ("message/rfc822", "message/global"):
             name = file_name(part)
             subject = MailMessage({"Subject": header(children[0], "Subject")}).file_name
-            self.enclosed.append(Member(name or subject, "attachment", partial(_flattened, children[0])))
+            self.enclosed.append(Member(name or subject, "attachment", partial(_flatten, children[0])))
         else:  # the report of a delivery: blocks of header lines
-            lines = (_flattened(child).decode("utf-8", "replace") for child in children)
+            lines = (_flatten(child).decode("utf-8", "replace") for child in children)
             self.writings.append(MailText("\n".join(lines)))
 
     def _is_decoration(self, part: HeaderPart, kind: str, within: str) -> bool:
@@ -261,7 +261,7 @@ def _bytes(part: HeaderPart) -> bytes:
     return content if isinstance(content, bytes) else b""
 
 
-def _flattened(message: HeaderPart) -> bytes:
+def _flatten(message: HeaderPart) -> bytes:
     """A mail within a mail as a file of its own."""
     target = BytesIO()
     try:

@@ -65,7 +65,7 @@ def fields(properties: Properties) -> dict[str, str]:
     }
 
 
-def writing(properties: Properties) -> MailText:
+def mail_text(properties: Properties) -> MailText:
     """The body in every form that is there."""
     page, compressed = properties.get(PAGE_BODY), properties.get(RICH_BODY)
     rich = None

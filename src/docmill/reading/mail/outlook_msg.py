@@ -38,7 +38,7 @@ _EIGHT_BYTES = frozenset({0x0014, mapi.TIME})
 
 
 @contextmanager
-def _opened(path: Path) -> Generator["_Store"]:
+def _open_store(path: Path) -> Generator["_Store"]:
     try:
         with path.open("rb") as file, olefile.OleFileIO(file) as compound:  # pyright: ignore[reportUnknownVariableType] - untyped
             yield _Store(compound)  # pyright: ignore[reportUnknownArgumentType] - untyped
@@ -48,14 +48,14 @@ def _opened(path: Path) -> Generator["_Store"]:
 
 def read(path: Path) -> list[Block]:
     """Read header and body. Raises EncryptedError, CorruptError."""
-    with _opened(path) as store:
+    with _open_store(path) as store:
         return _message(store, ()).blocks()
 
 
 @contextmanager
 def open_attachments(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
     """Open the message's attachments. Raises EncryptedError, CorruptError, TooLargeError."""
-    with _opened(path) as store:
+    with _open_store(path) as store:
         yield eml.check_count(_message(store, ()).enclosed, options)
 
 
@@ -107,7 +107,7 @@ class _Store:
 
 def _message(store: _Store, storage: _Path) -> MailMessage:
     properties = store.properties(storage, 24 if storage else 32)
-    writing = mapi.writing(properties)
+    writing = mapi.mail_text(properties)
     if writing.is_encrypted:
         raise EncryptedError(ENCRYPTED.format("PGP"))
     files = [(*storage, name) for name in store.names(storage) if name.startswith(_ATTACHED)]

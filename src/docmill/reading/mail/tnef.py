@@ -61,7 +61,7 @@ def decode_mail(data: bytes, depth: int = 0) -> MailMessage:
             else:
                 members.append(Member(mapi.name(file), "attachment", partial(bytes, content)))
         head = collector.head
-        return MailMessage(mapi.fields(head), [mapi.writing(head)], members)
+        return MailMessage(mapi.fields(head), [mapi.mail_text(head)], members)
     except (struct.error, IndexError, ValueError) as error:
         raise CorruptError(_DAMAGED) from error
 

@@ -56,7 +56,7 @@ def is_dynamic(document: PdfDocument, page: PdfPage) -> bool:
     return bool(document.get_formtype() == raw.FORMTYPE_XFA_FULL and not raw.FPDFPage_GetAnnotCount(page))
 
 
-def values(fields: Sequence[FormField]) -> TextRuns:
+def value_runs(fields: Sequence[FormField]) -> TextRuns:
     """The values as words in their boxes, each line of a value a run."""
     lines = [line for field in fields for line in lines_of(field)]
     if not lines:
@@ -66,7 +66,7 @@ def values(fields: Sequence[FormField]) -> TextRuns:
     return certain_runs([text for line in lines for text, _ in line], boxes, owners)
 
 
-def fields(page: PdfPage) -> list[FormField]:
+def read_fields(page: PdfPage) -> list[FormField]:
     """Every value that the page shows: fields that are filled, boxes ticked or not, free text."""
     fields: list[FormField] = []
     for index in range(min(raw.FPDFPage_GetAnnotCount(page), MAX_ANNOTATIONS)):

@@ -66,7 +66,7 @@ def read_layer(page: PdfPage, number: int) -> Layer:
     size = np.array([right - left, top - bottom], np.float32)
     with contextlib.closing(page.get_textpage()) as text:
         layer = _printed_layer(text, page, number, size)
-    fields = form_fields.fields(page)
+    fields = form_fields.read_fields(page)
     if not fields:
         return layer
     boxes = turn_boxes(np.array([field.box for field in fields], np.float32), size, layer.rotation)
@@ -77,7 +77,9 @@ def read_layer(page: PdfPage, number: int) -> Layer:
         value = letters_and_digits(field.value)
         if not value or value not in letters_and_digits("".join(texts)):
             new.append(index)
-    values = form_fields.values([fields[index]._replace(box=tuple(boxes[index].tolist())) for index in new])
+    values = form_fields.value_runs(
+        [fields[index]._replace(box=tuple(boxes[index].tolist())) for index in new]
+    )
     return layer._replace(upright=text_runs.concatenate_runs([layer.upright, values]), filled=boxes[new])
 
 

@@ -122,7 +122,7 @@ def _decoded(data: bytes, declared: str | None) -> str:
         if text.count("\ufffd") > (1 - MOSTLY) * sum(not character.isascii() for character in text) + 1:
             name = guess(data)
             text = data.decode(name, "replace")
-    return logical(text) if name in HEBREW else text
+    return to_logical_order(text) if name in HEBREW else text
 
 
 def _decoded_ascii(data: bytes, declared: str | None) -> str:
@@ -156,7 +156,7 @@ def _wide(data: bytes) -> str | None:
     return None
 
 
-def logical(text: str) -> str:
+def to_logical_order(text: str) -> str:
     """Turn Hebrew in visual order into logical order."""
     if len(BACKWARDS.findall(text)) <= len(FORWARDS.findall(text)):
         return text
