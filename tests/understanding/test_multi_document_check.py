@@ -6,9 +6,8 @@ from dataclasses import replace
 from docmill.model.document import Document, Embedded, Part
 from docmill.model.result import Extraction
 from docmill.schemas.registry import REGISTRY
-from docmill.sections.splitting import sections
 from docmill.understanding.constraints.extractor import extract_by_rules
-from docmill.understanding.gate import check_for_several
+from docmill.understanding.offline import check_for_several
 
 Typeset = Callable[..., Document]
 
@@ -28,7 +27,7 @@ INVOICE = REGISTRY["invoice"]
 
 
 def checked(document: Document) -> Extraction:
-    return check_for_several(document, extract_by_rules(document, INVOICE), sections)
+    return check_for_several(document, extract_by_rules(document, INVOICE))
 
 
 async def checks(document: Document) -> list[str]:

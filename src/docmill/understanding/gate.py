@@ -32,8 +32,6 @@ RECOGNISED_THRESHOLDS = {"seller.name": 0.9, "gross_total": 0.85}
 """The same on recognised pages, where a misread letter is silent. Measured: bench/RESULTS.md."""
 LONGEST_SEARCHED = 200_000
 """Characters that are searched for the explanation of a difference."""
-MOST_PAGES = 100
-"""Longer documents are not searched for several documents: no single set of values is expected of them."""
 
 _CAPITALS = {"bic": "BIC", "iban": "IBAN", "vat": "VAT"}
 _CURRENCIES = frozenset(list_currencies())
@@ -274,26 +272,3 @@ def _check_confidence(
 def _display_name(path: str) -> str:
     words = path.replace("_", " ").replace(".", " ").capitalize().split(" ")
     return " ".join(_CAPITALS.get(word.lower(), word) for word in words)
-
-
-def check_for_several(
-    document: Document, extraction: Extraction, sections: Callable[[Document], Sequence[range]]
-) -> Extraction:
-    """The extraction, with a failure if its values may be of different documents in one file.
-
-    sections: the page numbers of each document within, such as `docmill.sections.splitting.sections`.
-    """
-    if not extraction.evidence or document.parts or document.embedded:
-        return extraction
-    if not 1 < len(document.pages) <= MOST_PAGES:
-        return extraction
-    parts = sections(document)
-    if len(parts) == 1:
-        return extraction
-    begins = ", ".join(str(part.start) for part in parts)
-    message = (
-        f"This file seems to hold {len(parts)} documents, which begin on pages {begins}: its values may "
-        "be of different ones. Add them one by one, or have files split (setting reading.split)."
-    )
-    failure = Failure(check="several_documents", message=message)
-    return extraction.model_copy(update={"failures": (*extraction.failures, failure)})

@@ -12,12 +12,13 @@ from docmill.sections.splitting import sections
 from docmill.understanding.corrections.apply import apply_corrections
 from docmill.understanding.einvoice.extractor import classify_einvoice, extract_einvoice
 from docmill.understanding.einvoice.reading import EmbeddedInvoice, find_einvoice
-from docmill.understanding.gate import check_for_several
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.understanding.types.classifier import classify
 from docmill.understanding.user_schemas.extractor import extract_user_schema
 from docmill.understanding.user_schemas.schema_model import SchemaModel
 
+MOST_PAGES = 100
+"""Longer documents are not searched for several documents: no single set of values is expected of them."""
 TYPE_CHECK = "document_type"
 """The check that fails where a person should say of which type a document is."""
 
@@ -76,7 +77,7 @@ def _extract(
         extraction = read_pages(document, schema, model)
     if data.failures:
         extraction = extraction.model_copy(update={"failures": (*extraction.failures, *data.failures)})
-    return check_for_several(document, extraction, sections)
+    return check_for_several(document, extraction)
 
 
 def read_pages(document: Document, schema: Schema, model: SchemaModel | None = None) -> Extraction:
@@ -91,4 +92,19 @@ def correct(document: Document, schema: Schema, read: Extraction, corrections: C
     if not document.pages or any(step.is_from_xml for step in read.steps):
         return read
     corrected = apply_corrections(document, schema, read, corrections)
-    return corrected if read.evidence else check_for_several(document, corrected, sections)
+    return corrected if read.evidence else check_for_several(document, corrected)
+
+
+def check_for_several(document: Document, extraction: Extraction) -> Extraction:
+    """The extraction, with a failure if its values may be of different documents in one file."""
+    may_hold_several = 1 < len(document.pages) <= MOST_PAGES and not document.parts and not document.embedded
+    parts = sections(document) if extraction.evidence and may_hold_several else ()
+    if len(parts) <= 1:
+        return extraction
+    begins = ", ".join(str(part.start) for part in parts)
+    message = (
+        f"This file seems to hold {len(parts)} documents, which begin on pages {begins}: its values may "
+        "be of different ones. Add them one by one, or have files split (setting reading.split)."
+    )
+    failure = Failure(check="several_documents", message=message)
+    return extraction.model_copy(update={"failures": (*extraction.failures, failure)})

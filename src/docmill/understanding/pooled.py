@@ -140,10 +140,7 @@ def _understand(
 
     classification, extraction = understand(document, choose_schema, tags)
     return json.dumps(
-        {
-            "classification": classification.model_dump_json(),
-            "extraction": extraction.model_dump_json(),
-        }
+        {"classification": classification.model_dump_json(), "extraction": extraction.model_dump_json()}
     )
 
 

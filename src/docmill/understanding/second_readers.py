@@ -155,21 +155,22 @@ class SecondLook:
         """Read the places of the values at these paths once more. Raises nothing."""
         data, evidence = dict(leaves(read.data)), dict(read.evidence)
         recognised = {page.number for page in document.pages if page.source == "ocr"}
-        paths = [
-            path
+        places = [
+            (path, proof.page, proof.box)
             for path in doubted
-            if path in data and path in evidence and evidence[path].page in recognised
+            if path in data and (proof := evidence.get(path)) is not None
+            if proof.page in recognised and proof.box is not None
         ][:MOST]
         reread = Reread(read)
         try:
             async with inner_limit(self._limit_s):
                 readings = await asyncio.gather(
-                    *(self._read_place(document, evidence[path], original) for path in paths)
+                    *(self._pages.reread(original, document, page, region=box) for _, page, box in places)
                 )
         except TimeoutError:
             return reread
-        for path, words in zip(paths, readings, strict=True):
-            if words is None:
+        for (path, _, _), words in zip(places, readings, strict=True):
+            if words is None or not words.texts:
                 continue
             value, proof = data[path], evidence[path]
             if isinstance(value, Decimal):
@@ -187,12 +188,6 @@ class SecondLook:
             (reread.alike if is_alike else reread.unlike).append(path)
         reread.extraction = read.model_copy(update={"evidence": evidence})
         return reread
-
-    async def _read_place(self, document: Document, proof: Evidence, original: Original) -> Words | None:
-        if proof.page is None or proof.box is None:
-            return None
-        words = await self._pages.reread(original, document, proof.page, region=proof.box)
-        return words if words is not None and words.texts else None
 
 
 def _is_text_alike(text: str, words: Words) -> bool:

@@ -86,7 +86,10 @@ def extract_einvoice(document: Document, invoice: EInvoice, document_type: Docum
                 evidence[path] = Evidence(page=number, box=box, text=printed, match=match, confidence=1.0)
             elif proof is not None and proof.match in ("exact", "normalised"):
                 evidence[path] = proof.model_copy(update={"confidence": 1.0})
-        failures = (*failures, *check_pages(values, findings, PrintedValues(document)))
+        # A value that is not printed at all is no failure, except for those that every invoice shows.
+        printed = PrintedValues(document)
+        failures += (*_check_dates(values, findings, printed), *_check_amounts(values, findings, printed))
+        failures += (*_check_number(values, findings, printed), *_check_parties(values, findings, printed))
     by = f"{'' if is_xml_alone else 'embedded '}{invoice.name} XML"
     return Extraction(
         document_type=document_type,
@@ -179,20 +182,6 @@ class PrintedValues:
             for page in self._pages
             for run in text_runs(page)
         ]
-
-
-def check_pages(values: _Values, findings: _Findings, printed: PrintedValues) -> tuple[Failure, ...]:
-    """Failures of values of the XML that are not printed, where another value is.
-
-    values: the XML's, by path. findings: of the rules on the pages. A value that is not printed at all is no
-    failure, except for those that every invoice shows: its date, its total and the amount due.
-    """
-    return (
-        *_check_dates(values, findings, printed),
-        *_check_amounts(values, findings, printed),
-        *_check_number(values, findings, printed),
-        *_check_parties(values, findings, printed),
-    )
 
 
 def _check_dates(values: _Values, findings: _Findings, printed: PrintedValues) -> Iterator[Failure]:

@@ -122,10 +122,7 @@ INVOICE = SyntaxBinding(
         day("BT-74", "InvoicePeriod/EndDate"),
         text("BT-80", "Delivery/DeliveryLocation/Address/Country/IdentificationCode"),
     ),
-    sections=(
-        Section(("AccountingSupplierParty",), _SELLER),
-        Section(("AccountingCustomerParty",), _BUYER),
-    ),
+    sections=(Section(("AccountingSupplierParty",), _SELLER), Section(("AccountingCustomerParty",), _BUYER)),
     groups=(
         *_CHARGES,
         BusinessGroup(
@@ -157,19 +154,8 @@ ORDER = SyntaxBinding(
         day("BT-73", "Delivery/RequestedDeliveryPeriod/StartDate"),
         day("BT-74", "Delivery/RequestedDeliveryPeriod/EndDate"),
     ),
-    sections=(
-        Section(("SellerSupplierParty",), _SELLER),
-        Section(("BuyerCustomerParty",), _BUYER),
-    ),
-    groups=(
-        *_CHARGES,
-        BusinessGroup(
-            "BG-25",
-            "OrderLine/LineItem",
-            _line("Quantity"),
-            _LINE_CHARGES,
-        ),
-    ),
+    sections=(Section(("SellerSupplierParty",), _SELLER), Section(("BuyerCustomerParty",), _BUYER)),
+    groups=(*_CHARGES, BusinessGroup("BG-25", "OrderLine/LineItem", _line("Quantity"), _LINE_CHARGES)),
 )
 """An order, a change of one, or the answer to one."""
 

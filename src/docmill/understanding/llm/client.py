@@ -131,10 +131,7 @@ class ModelClient:
                 async with self.slots.taken(), self.guard():
                     with translated(self.name, "document", remedy=REMEDY):
                         return await model_request(
-                            self.model,
-                            messages,
-                            model_settings=settings,
-                            model_request_parameters=parameters,
+                            self.model, messages, model_settings=settings, model_request_parameters=parameters
                         )
             except TransientError as error:
                 pause_s = _pause_before_retry(error, next(pauses_s, None))
