@@ -7,7 +7,7 @@ import pytest
 
 from docmill.errors import MisconfiguredError
 from docmill.evaluation.judge import Judge
-from docmill.evaluation.metrics import JudgedDocument, ratio, wilson
+from docmill.evaluation.metrics import JudgedDocument, bootstrap_interval, wilson_interval
 from docmill.evaluation.report import build_report, compare_reports, judge_document, read_report
 from docmill.evaluation.truth import Truth
 
@@ -78,12 +78,12 @@ def test_where_all_are_right_the_interval_is_open_all_the_same() -> None:
     tier = build_report([_read(str(index), RIGHT) for index in range(10)])["figures"]["tiers"]["S2"]
 
     assert tier["f1"] == EVERY
-    assert tier["documents_right_interval"] == wilson(1.0, 10)
+    assert tier["documents_right_interval"] == wilson_interval(1.0, 10)
     assert tier["documents_right_interval"][0] == pytest.approx(0.722, abs=0.001)
 
 
 def test_nothing_has_no_interval() -> None:
-    assert ratio(np.zeros(0), np.zeros(0), np.ones((1, 0))) is None
+    assert bootstrap_interval(np.zeros(0), np.zeros(0), np.ones((1, 0))) is None
 
 
 def test_the_sure_half_could_be_taken_unseen() -> None:

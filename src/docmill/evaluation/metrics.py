@@ -55,7 +55,7 @@ class JudgedDocument:
 def compute_scores(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
     """Precision, recall and F1 per tier, accuracy per field and the share of documents all correct."""
     labelled = [document for document in documents if document.is_labelled]
-    weights = draws([document.group for document in labelled])
+    weights = draw_weights([document.group for document in labelled])
     fields: dict[str, dict[str, Any]] = {}
     for field in fields_of(labelled):
         of_field = select_field(labelled, field)
@@ -66,7 +66,7 @@ def compute_scores(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
             "values": int(true.sum()),
             "right": int(correct.sum()),
             "accuracy": share(correct.sum(), true.sum()),
-            "interval": ratio(correct, true, weights),
+            "interval": bootstrap_interval(correct, true, weights),
             "missing": sum(cell.read is None for cell in cells),
             "surplus": sum(cell.true is None for cell in cells),
         }
@@ -92,7 +92,7 @@ def select_field(documents: Sequence[JudgedDocument], field: str) -> list[Judged
     ]
 
 
-def draws(groups: Sequence[str]) -> Floats:
+def draw_weights(groups: Sequence[str]) -> Floats:
     """Draw the bootstrap weights of the documents, by groups; shape (draws, documents).
 
     A group's documents are drawn together: those of one vendor are correct or wrong together.
@@ -106,7 +106,7 @@ def draws(groups: Sequence[str]) -> Floats:
     return weights[:, [names[group] for group in groups]]
 
 
-def ratio(tops: Floats, bottoms: Floats, weights: Floats) -> Interval:
+def bootstrap_interval(tops: Floats, bottoms: Floats, weights: Floats) -> Interval:
     """The 95 % bootstrap interval of the sum of tops over that of bottoms."""
     if not len(tops) or not bottoms.sum():
         return None
@@ -116,11 +116,11 @@ def ratio(tops: Floats, bottoms: Floats, weights: Floats) -> Interval:
     mean = float(tops.sum() / bottoms.sum())
     if high - low < _EPSILON and (mean < _EPSILON or mean > 1 - _EPSILON):
         # All documents are alike, and so is every draw; the next document may still be different.
-        return wilson(mean, int((bottoms > 0).sum()))
+        return wilson_interval(mean, int((bottoms > 0).sum()))
     return low, high
 
 
-def wilson(share: float, count: int) -> tuple[float, float]:
+def wilson_interval(share: float, count: int) -> tuple[float, float]:
     """The 95 % interval of a share of independent trials."""
     scale = 1 + _Z**2 / count
     middle = (share + _Z**2 / (2 * count)) / scale
@@ -143,10 +143,10 @@ def _score_tier(documents: Sequence[JudgedDocument], tier: Tier, weights: Floats
         "precision": share(correct.sum(), (correct + surplus).sum()),
         "recall": share(correct.sum(), (correct + missing).sum()),
         "f1": share(2 * correct.sum(), (2 * correct + surplus + missing).sum()),
-        "f1_interval": ratio(2 * correct, 2 * correct + surplus + missing, weights),
+        "f1_interval": bootstrap_interval(2 * correct, 2 * correct + surplus + missing, weights),
         "values": int((correct + missing).sum()),
         "documents_right": share(whole.sum(), len(documents)),
-        "documents_right_interval": ratio(whole, np.ones(len(documents)), weights),
+        "documents_right_interval": bootstrap_interval(whole, np.ones(len(documents)), weights),
     }
 
 

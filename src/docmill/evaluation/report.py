@@ -15,7 +15,7 @@ from docmill.evaluation.metrics import (
     JudgedDocument,
     compute_scores,
     count_values,
-    draws,
+    draw_weights,
     fields_of,
     score_confidences,
     score_types,
@@ -127,7 +127,7 @@ def compare_reports(
     pairs = [(old, new) for old, new in common if _true_values(old) == _true_values(new)]
     if not pairs:
         raise MisconfiguredError("the baseline has no document with the same truth; nothing can be compared")
-    weights = draws([new.group for _, new in pairs])
+    weights = draw_weights([new.group for _, new in pairs])
     allowed = max_regression / 100
     f1 = _compare_f1(pairs, weights, significance=_SIGNIFICANCE, allowed=allowed)
     fields: dict[str, dict[str, Any]] = {}

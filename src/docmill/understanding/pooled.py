@@ -46,9 +46,9 @@ class PooledUnderstanding:
         del original
         by_type = {name: schemas.get(name, schemas["other"]) for name in (*REGISTRY, *schemas)}
         custom = {name: schema for name, schema in by_type.items() if schema is not REGISTRY.get(name)}
-        packed = {schema.name: await _pack(schema, self._schema_models) for schema in custom.values()}
-        names = {document_type: schema.name for document_type, schema in custom.items()}
-        text = await self._pool.run(_understand, document, names, packed, tuple(tags), limit_s=LIMIT_S)
+        by_name = {schema.name: await _pack(schema, self._schema_models) for schema in custom.values()}
+        packed = {document_type: by_name[schema.name] for document_type, schema in custom.items()}
+        text = await self._pool.run(_understand, document, packed, tuple(tags), limit_s=LIMIT_S)
         return await off_loop(_parse_understood, text, schemas, size=len(text) / RESULT_CHARACTERS)
 
     async def extract(
@@ -129,14 +129,12 @@ def _parse_extraction(text: str, schema: Schema) -> Extraction:
 # The functions below run in the pool. They import late: the vocabularies take a second to load.
 
 
-def _understand(
-    document: Document, names: Mapping[str, str], packed: Mapping[str, _PackedSchema], tags: tuple[str, ...]
-) -> str:
+def _understand(document: Document, packed: Mapping[str, _PackedSchema], tags: tuple[str, ...]) -> str:
     from docmill.understanding.offline import SchemaWithModel, choose_built_in, understand  # noqa: PLC0415
 
     def choose_schema(document_type: str) -> SchemaWithModel:
-        name = names.get(document_type)
-        return choose_built_in(document_type) if name is None else SchemaWithModel(*_unpack(packed[name]))
+        custom = packed.get(document_type)
+        return choose_built_in(document_type) if custom is None else SchemaWithModel(*_unpack(custom))
 
     classification, extraction = understand(document, choose_schema, tags)
     return json.dumps(

@@ -61,17 +61,15 @@ class Profile(NamedTuple):
     level: Level
 
 
-_OWN = r"urn:(?:factur-x\.eu|zugferd\.de):\d+p\d+:"
+_FACTUR_X = r"(?:factur-x\.eu|zugferd\.de):\d+p\d+:"
 _CORE = r"urn:cen\.eu:en16931:2017"
 _BELOW = rf"{_CORE}[#:](?:compliant|conformant)[#:]"
 
 _CII: Mapping[str, Profile] = {
-    rf"{_OWN}minimum": Profile("Factur-X MINIMUM", "minimum"),
-    rf"{_OWN}basicwl": Profile("Factur-X BASIC WL", "without_lines"),
-    rf"{_BELOW}(?:urn:)?(?:factur-x\.eu|zugferd\.de):\d+p\d+:basic": Profile("Factur-X BASIC", "en16931"),
-    rf"{_BELOW}(?:urn:)?(?:factur-x\.eu|zugferd\.de):\d+p\d+:extended": Profile(
-        "Factur-X EXTENDED", "en16931"
-    ),
+    rf"urn:{_FACTUR_X}minimum": Profile("Factur-X MINIMUM", "minimum"),
+    rf"urn:{_FACTUR_X}basicwl": Profile("Factur-X BASIC WL", "without_lines"),
+    rf"{_BELOW}(?:urn:)?{_FACTUR_X}basic": Profile("Factur-X BASIC", "en16931"),
+    rf"{_BELOW}(?:urn:)?{_FACTUR_X}extended": Profile("Factur-X EXTENDED", "en16931"),
 }
 _EN16931: Mapping[str, Profile] = {
     _CORE: Profile("EN 16931", "en16931"),
@@ -92,8 +90,8 @@ _ORDERS = {
 _UBL = Profile("UBL", "other")
 
 
-def profile(identifier: str | None, kind: EInvoiceKind) -> Profile | None:
-    """The profile with this identifier (BT-24); None if there is none for XML of this kind."""
+def find_profile(identifier: str | None, kind: EInvoiceKind) -> Profile | None:
+    """Find the profile with this identifier (BT-24); None if there is none for XML of this kind."""
     if kind.syntax == "ubl":
         profiles: Mapping[str, Profile] = _EN16931 if kind.message == "billing" else {}
     elif kind.syntax == "cio":

@@ -12,7 +12,7 @@ from docmill.schemas.document_types import DocumentType, type_of_xml
 from docmill.schemas.einvoice_kinds import ENVELOPE, ROOTS, EInvoiceKind, Message, Syntax
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.einvoice import cii, ubl
-from docmill.understanding.einvoice.codelists import Profile, profile
+from docmill.understanding.einvoice.codelists import Profile, find_profile
 from docmill.understanding.einvoice.mapping import map_terms
 from docmill.understanding.einvoice.rules import check_rules
 from docmill.understanding.einvoice.terms import (
@@ -75,15 +75,15 @@ def einvoice(content: bytes) -> EInvoice:
     if kind is None:
         raise UnreadableError(f"{str(root.tag)[:100]!r} is no invoice, order or delivery note")
     terms = read_terms(root, _BINDINGS[kind.syntax, kind.message])
-    followed = profile(terms.text("BT-24"), kind)
+    profile = find_profile(terms.text("BT-24"), kind)
     document_type = type_of_xml(kind.message, kind.type_code or terms.text("BT-3"))
     return EInvoice(
         kind=kind,
         document_type=document_type,
-        profile=followed,
+        profile=profile,
         terms=terms,
         data=map_terms(terms, REGISTRY[document_type].fields),
-        failures=(*_check_namespaces(root, kind), *check_rules(terms, kind, followed)),
+        failures=(*_check_namespaces(root, kind), *check_rules(terms, kind, profile)),
     )
 
 
