@@ -10,12 +10,8 @@ from docmill.demo.plan import PaySheet
 from docmill.demo.wording import DASH
 
 
-def _values(sheet: PaySheet) -> dict[str, Any]:
-    return sheet.fields.model_dump()
-
-
 def _facts(sheet: PaySheet) -> list[Row]:
-    say, values = sheet.wording, _values(sheet)
+    say, values = sheet.wording, sheet.fields.model_dump()
     period = f"{say.day(values['period_start'])} {DASH} {say.day(values['period_end'])}"
     return [
         (say.label("employee_number"), values["employee_number"]),
@@ -29,7 +25,7 @@ def _amounts(sheet: PaySheet, rows: tuple[tuple[str, Any], ...]) -> list[Row]:
 
 
 def _sum(sheet: PaySheet, name: str) -> Row:
-    return (sheet.wording.label(name), sheet.wording.money(_values(sheet)[name]))
+    return (sheet.wording.label(name), sheet.wording.money(sheet.fields.model_dump()[name]))
 
 
 def pay_grid(paper: Paper, sheet: PaySheet) -> None:
@@ -47,7 +43,7 @@ def pay_grid(paper: Paper, sheet: PaySheet) -> None:
     y = pairs(paper, [_sum(sheet, "total_deductions")], at=(20, y + 2), width=170, strong_last=True)
     paper.line(20, y + 2, 190, y + 2, colour=GREY)
     y = pairs(paper, [_sum(sheet, "net_pay")], at=(20, y + 8), width=170, size=12, strong_last=True)
-    paper.text(20, y + 8, f"IBAN {iban.format(_values(sheet)['iban'])}", size=9)
+    paper.text(20, y + 8, f"IBAN {iban.format(sheet.fields.model_dump()['iban'])}", size=9)
     paper.text(20, 280, say.label("pay_note"), size=7.5, colour=GREY)
 
 
@@ -68,7 +64,7 @@ def pay_columns(paper: Paper, sheet: PaySheet) -> None:
     pairs(paper, [_sum(sheet, "total_deductions")], at=(110, y + 7), width=82, size=9.5, strong_last=True)
     paper.box(108, y + 14, 86, 12, fill=PALE)
     pairs(paper, [_sum(sheet, "net_pay")], at=(110, y + 21), width=82, size=11, strong_last=True)
-    paper.text(18, y + 40, f"IBAN: {iban.format(_values(sheet)['iban'])}", size=9)
+    paper.text(18, y + 40, f"IBAN: {iban.format(sheet.fields.model_dump()['iban'])}", size=9)
     paper.text(105, 282, say.label("pay_note"), size=7.5, align="center")
 
 
@@ -89,7 +85,7 @@ def pay_lines(paper: Paper, sheet: PaySheet) -> None:
         _sum(sheet, "total_deductions"),
         ("", ""),
         _sum(sheet, "net_pay"),
-        ("IBAN", iban.format(_values(sheet)["iban"])),
+        ("IBAN", iban.format(sheet.fields.model_dump()["iban"])),
     ]
     paper.text(25, 30, say.label("payslip").upper(), size=13, face="mono", bold=True)
     y = 44.0

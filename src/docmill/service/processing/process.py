@@ -131,15 +131,11 @@ class DocumentProcessor:
                     max_attempts=self.max_attempts,
                     spending=lease.spending,
                 )
-        await self._settle(claim)
-        return result
-
-    async def _settle(self, claim: Claim) -> None:
-        """Judge the result with earlier reviews of the document. It is stored, whatever becomes of this."""
-        try:
+        try:  # the result is stored, whatever becomes of judging it with earlier reviews
             await self.reviews.settle(claim.document_id, tenant_id=claim.tenant_id)
         except DocmillError as error:
             log.warning("reviews are not weighed anew", extra={"code": error.code})
+        return result
 
 
 class BegunMarker:
