@@ -17,7 +17,7 @@ ALLOWED = {
     "Mw",
 }
 """Words that patterns may have. Capitals are codes."""
-ANY_LANGUAGE = {"llm/injection.py"}
+ANY_LANGUAGE = {"llm/prompts.py"}
 """Attacks come in more languages than documents are read in."""
 _SYNTAX = re.compile(r"\(\?P[<=]\w+[>)]?|\\u[0-9a-f]{4}|\\.|\[[^\]]*\]|\{[^}]*\}")
 
