@@ -206,3 +206,13 @@ def test_an_amount_is_no_number_of_a_corrected_invoice(typeset: Typeset) -> None
 
     assert extraction.document_type == "credit_note"
     assert extraction.data.model_dump()["preceding_invoice_number"] is None
+
+
+def test_the_number_of_a_debit_note_is_not_that_of_the_original_invoice(typeset: Typeset) -> None:
+    page = CREDIT_NOTE.format(title="Debit Note", reference="Original invoice: INV-9", minus="")
+    document = typeset(page.replace("Document no:", "Debit note no:"))
+
+    extraction = understand(document).extraction
+
+    assert extraction.document_type == "invoice"
+    assert extraction.data.model_dump()["number"] == "CN-2026-17"
