@@ -6,7 +6,7 @@ import pytest
 from docmill.errors import MisconfiguredError
 from docmill.schemas.document_types import DEFINITIONS, DOCUMENT_TYPES, load_types
 from docmill.schemas.outline import outline
-from docmill.schemas.registry import REGISTRY, schema_of_type
+from docmill.schemas.registry import REGISTRY, in_schema_order, schema_of_type
 
 
 def test_every_type_has_its_file_and_every_file_its_type() -> None:
@@ -104,3 +104,10 @@ def test_words_of_no_type_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(MisconfiguredError, match=r"words/tiket\.toml: there is no document type 'tiket'"):
         load_types(tmp_path)
+
+
+def test_data_comes_in_the_order_of_the_types_fields() -> None:
+    data: dict[str, str] = dict.fromkeys(("iban", "note", "net_pay", "employer"), "")
+
+    assert list(in_schema_order(data, "payslip")) == ["employer", "net_pay", "iban", "note"]
+    assert list(in_schema_order(data, None)) == list(data)

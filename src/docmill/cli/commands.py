@@ -155,6 +155,8 @@ def run(
     """
     from docmill.cli.files.run import RunOptions, run_folder
 
+    if str(out) == "-":
+        raise typer.BadParameter("give a file, from which an interrupted run can go on", param_hint="--out")
     loaded_schema, loaded_model = _load_schema(schema, model, labels, config)
     options = RunOptions(
         folder=folder,

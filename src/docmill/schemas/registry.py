@@ -101,3 +101,10 @@ def is_built_in(schema: Schema) -> bool:
     """Return whether a schema comes with docmill; a user's own may have the same name."""
     built_in = REGISTRY.get(schema.name)
     return built_in is not None and schema.fields is built_in.fields
+
+
+def in_schema_order(data: dict[str, Any], document_type: str | None) -> dict[str, Any]:
+    """The data in the order of the type's fields; the database keeps another one."""
+    schema = REGISTRY.get(document_type or "")
+    order = dict.fromkeys(schema.fields.model_fields) if schema else {}
+    return {key: data[key] for key in (*order, *data) if key in data}

@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from docmill.schemas.registry import in_schema_order
 from docmill.web.view import cards, words
 
 ROOT = Path(str(files("docmill.web")))
@@ -39,6 +40,7 @@ class Templates:
             size=cards.size,
             pretty=partial(json.dumps, indent=2, ensure_ascii=False),
             sentence=words.sentence,
+            in_schema_order=in_schema_order,
         )
         for name in self._environment.list_templates():
             self._environment.get_template(name)  # now, so that no request reads a file

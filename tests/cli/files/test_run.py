@@ -261,3 +261,10 @@ def test_the_program_says_which_it_is() -> None:
 
     assert done.returncode == 0
     assert done.stdout == f"docmill {version('docmill')}\n"
+
+
+def test_records_do_not_go_to_standard_output(folder: Path) -> None:
+    done = docmill("run", folder, "--out", "-")
+
+    assert done.returncode == 2
+    assert "give a file" in done.stderr

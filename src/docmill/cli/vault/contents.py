@@ -20,7 +20,7 @@ from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.files import chunks, is_junk
 from docmill.model.paths import leaves
 from docmill.reading.convert import PooledUnlocker
-from docmill.schemas.registry import REGISTRY
+from docmill.schemas.registry import in_schema_order
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import already_readable, unlocking
@@ -168,7 +168,7 @@ def _print_document(
         table = Table(box=None, pad_edge=False, header_style="dim")
         for column in ("field", "value", "read as", "page", "sure"):
             table.add_column(column)
-        for path, value in leaves(_in_order(row.structured_data, row.document_type)):
+        for path, value in leaves(in_schema_order(row.structured_data, row.document_type)):
             review = current_reviews.get(path)
             proof: dict[str, Any] = (result.evidence or {}).get(path) or {}
             sure = f"{floor(100 * proof['confidence'])} %" if "confidence" in proof else ""
@@ -181,13 +181,6 @@ def _print_document(
         stdout.print(table)
     for failure in failures_in(row.verdict or result.verdict):
         stdout.print(f"! {failure.message}", style="yellow", markup=False)
-
-
-def _in_order(data: dict[str, Any], document_type: str | None) -> dict[str, Any]:
-    """The data in the order of the type's fields; the database keeps another one."""
-    schema = REGISTRY.get(document_type or "")
-    order = dict.fromkeys(schema.fields.model_fields) if schema else {}
-    return {key: data[key] for key in (*order, *data) if key in data}
 
 
 async def status(settings: Settings) -> int:
