@@ -141,29 +141,12 @@ def train_model(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel
         {document.example.key: document.example.vendor for document in documents}, _INNER_FOLDS, seed=seed
     )
     parts = [inner[document.example.key] for document in documents]
-    letters, spellings = _cross_train(
-        [_Samples(document.head.texts, document.tags, document.weight) for document in documents],
-        parts,
-        partial(_train_texts, classes=len(TAGS)),
-        lambda model, index: model.scores(documents[index].head.texts),
-    )
+    letters, tagger, tags = _train_line_tagger(documents, parts)
     contexts, context_outputs = _cross_train(
         [_context_samples(document) for document in documents],
         parts,
         partial(_train_texts, classes=2),
         lambda model, index: context_scores(model, documents[index].amounts),
-    )
-    lines = [
-        _Samples(document.head.rows(spelling), document.tags, document.weight)
-        for document, spelling in zip(documents, spellings, strict=True)
-    ]
-    tagger, tags = _cross_train(
-        lines,
-        parts,
-        lambda samples: train_trees(
-            *_stack(samples), rounds=110, classes=len(TAGS), learning_rate=0.08, features=0.3
-        ),
-        lambda model, index: model.probabilities(lines[index].rows),
     )
     totals = [
         _Samples(document.amounts.rows(output), document.total, document.weight)
@@ -183,6 +166,31 @@ def train_model(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel
             currency for currency, count in currencies.items() if count >= _COMMON * len(documents)
         ),
     )
+
+
+def _train_line_tagger(
+    documents: Sequence[Prepared], parts: Sequence[int]
+) -> tuple[CharNgramModel, Trees, list[NDArray[np.float64]]]:
+    """Train the scorer of spellings and the tagger of lines; their models, and the tags of each document."""
+    letters, spellings = _cross_train(
+        [_Samples(document.head.texts, document.tags, document.weight) for document in documents],
+        parts,
+        partial(_train_texts, classes=len(TAGS)),
+        lambda model, index: model.scores(documents[index].head.texts),
+    )
+    lines = [
+        _Samples(document.head.rows(spelling), document.tags, document.weight)
+        for document, spelling in zip(documents, spellings, strict=True)
+    ]
+    tagger, tags = _cross_train(
+        lines,
+        parts,
+        lambda samples: train_trees(
+            *_stack(samples), rounds=110, classes=len(TAGS), learning_rate=0.08, features=0.3
+        ),
+        lambda model, index: model.probabilities(lines[index].rows),
+    )
+    return letters, tagger, tags
 
 
 class _Samples(NamedTuple, Generic[_Rows]):
