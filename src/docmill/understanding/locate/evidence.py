@@ -186,21 +186,6 @@ class _Choice(NamedTuple):
     share: float
 
 
-def _place_rows(places: Mapping[str, list[Occurrence]], labels: _LabelScorer) -> dict[str, _Choice]:
-    """The places of list items' values, by the rows of the items."""
-    lists: dict[str, dict[int, dict[str, list[Occurrence]]]] = defaultdict(lambda: defaultdict(dict))
-    for path, among in places.items():
-        match = _INDEX.search(path)
-        if match is not None and among:
-            lists[path[: match.start()]][int(match[0][1:-1])][path] = among
-    chosen: dict[str, _Choice] = {}
-    for items in lists.values():
-        if any(len(item) > 1 for item in items.values()):
-            rows = _place_items([items[index] for index in sorted(items)], labels)
-            chosen.update({path: _Choice(place, 1.0) for path, place in rows.items()})
-    return chosen
-
-
 class _Row(NamedTuple):
     """A printed line."""
 
@@ -217,26 +202,36 @@ class _Row(NamedTuple):
         return is_near and place.sheet.page_index == self.page_index
 
 
-def _place_items(items: Sequence[Item], labels: _LabelScorer) -> dict[str, Occurrence]:
-    """For each path a place on its item's row, or between the rows of the items before and after."""
-    row_of_item = _align(items)
-    options: list[dict[str, list[Occurrence]]] = []
-    columns: dict[str, list[float]] = defaultdict(list)
-    for index, (item, row) in enumerate(zip(items, row_of_item, strict=True)):
-        if row is None:
+def _place_rows(places: Mapping[str, list[Occurrence]], labels: _LabelScorer) -> dict[str, _Choice]:
+    """The places of list items' values: on their item's row, or between the rows of its neighbours."""
+    lists: dict[str, dict[int, dict[str, list[Occurrence]]]] = defaultdict(lambda: defaultdict(dict))
+    for path, among in places.items():
+        match = _INDEX.search(path)
+        if match is not None and among:
+            lists[path[: match.start()]][int(match[0][1:-1])][path] = among
+    chosen: dict[str, _Choice] = {}
+    for item_by_index in lists.values():
+        items = [item_by_index[index] for index in sorted(item_by_index)]
+        if all(len(item) == 1 for item in items):
             continue
-        before = next((other for other in reversed(row_of_item[:index]) if other is not None), None)
-        after = next((other for other in row_of_item[index + 1 :] if other is not None), None)
-        places = {path: near for path, near in _near_row(item, row, before, after).items() if near}
-        options.append(places)
-        for path, near in places.items():
-            if len(near) == 1:
-                columns[path.rpartition(".")[2]].append(near[0].centre)
-    centres = {leaf: median(column) for leaf, column in columns.items()}
-    result: dict[str, Occurrence] = {}
-    for places in options:
-        result.update(_assign(places, centres, labels))
-    return result
+        row_of_item = _align(items)
+        options: list[dict[str, list[Occurrence]]] = []
+        columns: dict[str, list[float]] = defaultdict(list)
+        for index, (item, row) in enumerate(zip(items, row_of_item, strict=True)):
+            if row is None:
+                continue
+            before = next((other for other in reversed(row_of_item[:index]) if other is not None), None)
+            after = next((other for other in row_of_item[index + 1 :] if other is not None), None)
+            near = {path: among for path, among in _near_row(item, row, before, after).items() if among}
+            options.append(near)
+            for path, among in near.items():
+                if len(among) == 1:
+                    columns[path.rpartition(".")[2]].append(among[0].centre)
+        centres = {leaf: median(column) for leaf, column in columns.items()}
+        for near in options:
+            assigned = _assign(near, centres, labels)
+            chosen.update({path: _Choice(place, 1.0) for path, place in assigned.items()})
+    return chosen
 
 
 def _align(items: Sequence[Item]) -> list[_Row | None]:

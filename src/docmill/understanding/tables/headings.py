@@ -118,7 +118,14 @@ def heading_row(lines: Sequence[PrintedLine], at: int) -> HeadingRow | None:
         if line.top - before.bottom > _NEAR * before.height or not _is_short(line):
             break
         pieces = _pieces(line)
-        longer = _stacked(stacks, pieces)
+        longer = [_Stack(list(stack.lines)) for stack in stacks]
+        for words in pieces:
+            above = [stack for stack in longer if stack.is_over(words)]
+            if len(above) == 1:
+                above[0].lines.append(words)
+            else:
+                longer.append(_Stack([words]))
+        longer.sort(key=lambda stack: stack.x0)
         row = _row(longer, index + 1)
         if row is not None and (
             best is None
@@ -162,17 +169,6 @@ def _continues_heading(stacks: Sequence[_Stack], words: Sequence[Word]) -> bool:
     above = [stack for stack in stacks if stack.is_over(words)]
     longer = _Stack([*above[0].lines, list(words)] if len(above) == 1 else [list(words)]).text
     return bool(_ASIDE.match(without_currencies(joined(words)))) or _covered(longer) >= _COVERED
-
-
-def _stacked(stacks: Sequence[_Stack], pieces: Sequence[list[Word]]) -> list[_Stack]:
-    longer = [_Stack(list(stack.lines)) for stack in stacks]
-    for words in pieces:
-        above = [stack for stack in longer if stack.is_over(words)]
-        if len(above) == 1:
-            above[0].lines.append(words)
-        else:
-            longer.append(_Stack([words]))
-    return sorted(longer, key=lambda stack: stack.x0)
 
 
 def _row(stacks: Sequence[_Stack], stop: int) -> HeadingRow | None:

@@ -52,7 +52,7 @@ _Numbers = Sequence[Figure | None]
 class Items:
     """The items in the order of the page. proved: their amounts make a sum that is printed elsewhere.
 
-    Where they do: total: what they make; cells, headings: the segments of their table.
+    Of proved items in a table also this sum, and the segments of the table's cells and headings.
     """
 
     rows: tuple[Item, ...]

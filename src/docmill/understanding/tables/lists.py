@@ -8,7 +8,6 @@ from docmill.understanding.fields.candidates import NO, YES, Candidates
 from docmill.understanding.fields.findings import Finding
 from docmill.understanding.fields.meaning import FieldMeaning
 from docmill.understanding.tables.find import StoredTableReader, find_tables, has_own_tables
-from docmill.understanding.tables.grid import Grid
 from docmill.understanding.tables.headings import Heading
 from docmill.understanding.tables.printed_lines import flowing, spans
 from docmill.understanding.text.dates import find_dates
@@ -40,9 +39,24 @@ def list_findings(candidates: Candidates, meanings: Members) -> Iterator[tuple[s
 
 
 def _items(candidates: Candidates, members: Members) -> Iterator[dict[str, Finding]]:
-    """The rows of all tables whose headings name enough members, with a number where the list has numbers."""
+    """The rows of the tables whose headings name enough members, with a number where the list has numbers.
+
+    On paper the tables below headings come before those of its lines.
+    """
+
+    def has_headings(headings: Sequence[Heading]) -> bool:
+        return len(_columns_of(headings, members)) >= min(_LEAST, len(members))
+
+    layout = candidates.layout
+    grids = [grid for grid in find_tables(candidates) if has_headings(grid.headings)]
+    if not grids or has_own_tables(layout.document):
+        reader = StoredTableReader(candidates, has_headings, every_row=True)
+        for index, page in enumerate(layout.document.pages):
+            if page.tables:
+                reader.read(layout.sheet_of_page(index))
+        grids = reader.grids or grids
     typed = [member for member in members if members[member].form in ("money", "number", "date")]
-    for grid in _grids(candidates, members):
+    for grid in grids:
         columns = _columns_of(grid.headings, members)
         for row in grid.rows:
             item: dict[str, Finding] = {}
@@ -54,23 +68,6 @@ def _items(candidates: Candidates, members: Members) -> Iterator[dict[str, Findi
                     item[member] = Finding(value, spans(words), _CONFIDENCE)
             if item and (not typed or any(member in item for member in typed)):
                 yield item
-
-
-def _grids(candidates: Candidates, members: Members) -> Sequence[Grid]:
-    """Tables whose headings name enough members; on paper those below headings before those of its lines."""
-
-    def has_headings(headings: Sequence[Heading]) -> bool:
-        return len(_columns_of(headings, members)) >= min(_LEAST, len(members))
-
-    layout = candidates.layout
-    printed = [grid for grid in find_tables(candidates) if has_headings(grid.headings)]
-    if printed and not has_own_tables(layout.document):
-        return printed
-    reader = StoredTableReader(candidates, has_headings, every_row=True)
-    for index, page in enumerate(layout.document.pages):
-        if page.tables:
-            reader.read(layout.sheet_of_page(index))
-    return reader.grids or printed
 
 
 def _columns_of(headings: Sequence[Heading], members: Members) -> dict[str, int]:
