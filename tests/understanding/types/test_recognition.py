@@ -216,3 +216,12 @@ def test_the_number_of_a_debit_note_is_not_that_of_the_original_invoice(typeset:
 
     assert extraction.document_type == "invoice"
     assert extraction.data.model_dump()["number"] == "CN-2026-17"
+
+
+def test_a_number_that_ends_like_a_date_is_a_number(typeset: Typeset) -> None:
+    page = CREDIT_NOTE.format(title="Invoice", reference="", minus="")
+    document = typeset(page.replace("Document no: CN-2026-17", "Invoice no: FV/5/03/2026"))
+
+    data = understand(document).extraction.data.model_dump()
+
+    assert (data["number"], data["issue_date"]) == ("FV/5/03/2026", dt.date(2026, 4, 3))

@@ -61,6 +61,8 @@ _LONGEST_CODE = 24
 _VAT_COUNTRIES = {language.code: language.vat for language in LANGUAGES}
 _PLAIN_LANGUAGES = frozenset(language.code for language in LANGUAGES if not language.accents)
 _WORD_WITH_DIGIT = re.compile(r"[^\W_](?:[^\W_]|[\-_/.](?=[^\W_]))*")
+_SERIES = re.compile(r"[^\W\d_]{1,4}/\d+/\d")
+"""A number with month and year, `FV/5/03/2026`: no date, though the end of it could be one."""
 _FILE_ENDING = re.compile(r"\.[a-z]{2,3}$")
 _REVISION = re.compile(r"\s?/\s?\d{1,2}\b| ?\((?:Rev|Ver)\.? ?\d+\)", re.IGNORECASE)
 _MAIL = re.compile(r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+")
@@ -294,7 +296,7 @@ class Candidates:
             found.extend(
                 self.candidate("code", code.value, segment, code.start, code.stop)
                 for code in find_identifiers(segment.text)
-                if not _overlaps(code.start, code.stop, taken)
+                if _SERIES.match(code.value) or not _overlaps(code.start, code.stop, taken)
             )
         return found[:MOST_CANDIDATES]
 
