@@ -107,6 +107,17 @@ def test_what_nobody_can_repair_is_corrupt(tmp_path: Path) -> None:
         texts(tmp_path / "a.pdf")
 
 
+def test_a_pdf_without_pages_is_not_called_locked_after_one_that_is(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pdf"
+    with pikepdf.new() as document:
+        document.save(empty)
+    with pytest.raises(EncryptedError):
+        texts(locked(tmp_path / "a.pdf"))
+
+    with pytest.raises(CorruptError):
+        texts(empty)
+
+
 def test_what_is_encrypted_for_certain_people_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

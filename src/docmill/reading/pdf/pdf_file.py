@@ -69,15 +69,13 @@ def _document(path: Path, passwords: Sequence[str]) -> PdfDocument:
             code = error.err_code  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
             if code == raw.FPDF_ERR_SECURITY:
                 raise EncryptedError(FOR_OTHERS) from error
-            if code == raw.FPDF_ERR_PASSWORD:
-                continue
-            try:
-                return pdfium.PdfDocument(decrypt(path, passwords))
-            except CorruptError as unrepairable:
-                raise CorruptError(BEYOND_REPAIR) from unrepairable
-            except pypdfium2.PdfiumError:
-                raise CorruptError(BEYOND_REPAIR) from error
-    raise EncryptedError(NOT_OPENED if passwords else LOCKED)
+            if code != raw.FPDF_ERR_PASSWORD:
+                break
+    # Where PDFium sets no code, that of an earlier file is left: qpdf decides if a password is missing.
+    try:
+        return pdfium.PdfDocument(decrypt(path, passwords))
+    except (CorruptError, pypdfium2.PdfiumError) as error:
+        raise CorruptError(BEYOND_REPAIR) from error
 
 
 @contextmanager
