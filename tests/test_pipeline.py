@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from docmill.batch.in_memory import MemoryExporter, MemoryJournal, MemoryReader
+from docmill.batch.in_memory import MemoryExporter, MemoryJournal
 from docmill.errors import (
     AiContentBlockedError,
     CorruptError,
@@ -30,7 +30,7 @@ from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
 from docmill.ports import Findings, Journal, Original, PageJournal, PartFile, Ref, Understood
 from docmill.resilience.spending import Meter, Spending
 from docmill.schemas.types import Party, Receipt
-from docmill.testing.steps import FakeUnderstander
+from docmill.testing.steps import FakeUnderstander, MemoryReader
 from docmill.understanding.router import GateRouter
 from docmill.understanding.second_readers import ModelReader
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from docmill.batch.in_memory import MemoryReader
 from docmill.batch.records import RecordFile
 from docmill.batch.runner import Delay, DocumentOutcome, Policy, Report, Runner
 from docmill.errors import (
@@ -29,6 +28,7 @@ from docmill.pipeline import Steps
 from docmill.ports import Original, PageJournal, Ref, Understood
 from docmill.resilience import attempts
 from docmill.schemas.types import Receipt
+from docmill.testing.steps import MemoryReader
 from docmill.understanding.router import GateRouter
 
 DEFAULT = Policy()

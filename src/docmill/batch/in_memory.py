@@ -1,31 +1,7 @@
-"""Ports that keep everything in memory: for tests, notebooks and runs that need no more."""
+"""Ports that keep everything in memory: for notebooks and runs that need no more."""
 
-import asyncio
-import hashlib
-from collections.abc import Mapping
-from pathlib import Path
-
-from docmill.errors import CorruptError
 from docmill.model.result import Result
-from docmill.ports import Original, Ref
-
-
-class MemoryReader:
-    """`Reader` of given bytes, by key. They are laid down in `folder`, since parsers want files."""
-
-    def __init__(self, contents: Mapping[str, bytes], folder: Path) -> None:
-        self._contents = contents
-        self._folder = folder
-
-    async def read(self, ref: Ref) -> Original:
-        """See `Reader.read`."""
-        if ref.key not in self._contents:
-            raise CorruptError(f"{ref.key!r} is gone")
-        content = self._contents[ref.key]
-        content_hash = hashlib.sha256(content).hexdigest()
-        path = self._folder / content_hash
-        await asyncio.to_thread(path.write_bytes, content)
-        return Original(path=path, name=ref.name, content_hash=content_hash)
+from docmill.ports import Ref
 
 
 class MemoryExporter:

@@ -1,15 +1,34 @@
 """Fakes of the steps of a document, for tests and for trying out a pipeline: each gives what it was given."""
 
 import asyncio
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from docmill.errors import DocmillError
+from docmill.errors import CorruptError, DocmillError
 from docmill.model.document import Document
 from docmill.model.result import Classification, Extraction, Schema, StepTaken, Verdict
-from docmill.ports import Original, PageJournal, Understood
+from docmill.ports import Original, PageJournal, Ref, Understood
 from docmill.schemas.filling import filled
+
+
+class MemoryReader:
+    """`Reader` of given bytes, by key. They are laid down in `folder`, since parsers want files."""
+
+    def __init__(self, contents: Mapping[str, bytes], folder: Path) -> None:
+        self._contents = contents
+        self._folder = folder
+
+    async def read(self, ref: Ref) -> Original:
+        """See `Reader.read`."""
+        if ref.key not in self._contents:
+            raise CorruptError(f"{ref.key!r} is gone")
+        content = self._contents[ref.key]
+        content_hash = hashlib.sha256(content).hexdigest()
+        path = self._folder / content_hash
+        await asyncio.to_thread(path.write_bytes, content)
+        return Original(path=path, name=ref.name, content_hash=content_hash)
 
 
 class FakeConverter:

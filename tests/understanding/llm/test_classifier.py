@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.batch.in_memory import MemoryExporter, MemoryJournal, MemoryReader
+from docmill.batch.in_memory import MemoryExporter, MemoryJournal
 from docmill.errors import TimeLimitError, UnauthorizedError
 from docmill.llm import Price
 from docmill.model.document import Document, Usage
@@ -17,7 +17,7 @@ from docmill.model.result import Classification
 from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
 from docmill.ports import Original, PageJournal, Ref
 from docmill.schemas.registry import REGISTRY
-from docmill.testing.steps import FakeExtractor, FakeGate, FakeUnderstander
+from docmill.testing.steps import FakeExtractor, FakeGate, FakeUnderstander, MemoryReader
 from docmill.understanding.llm.classifier import LlmClassifier
 from docmill.understanding.llm.client import ModelClient
 from docmill.understanding.router import GateRouter
