@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from bench.arguments import argument_parser
 from bench.data.classification_documents import Labelled, load
 from bench.data.shared import ROOT
-from docmill.schemas.document_types import TRAINED_TYPES, known_type, trained_type
+from docmill.schemas.document_types import DEFINITIONS, TRAINED_TYPES, DocumentType, known_type
 from docmill.training.document_types import (
     LabelledDocument,
     cross_validate,
@@ -32,17 +32,22 @@ from docmill.training.document_types import (
 )
 from docmill.training.scorers import assign_folds
 from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.fields.findings import probabilities
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
-from docmill.understanding.page.titles import title_scores
-from docmill.understanding.types.classifier import SURE, rule_shares
-from docmill.understanding.types.model import FILE, SIGNS, shares, signs
+from docmill.understanding.page.titles import TitleScore, title_scores
+from docmill.understanding.types.classifier import SURE
+from docmill.understanding.types.model import FILE, SIGNS, is_narrow, shares, signs
 
 FOLDS = 5
 DRAWS = 400
 ALIKE = 0.6
 """Cosine of the sets of words from which on two documents are of one source."""
 OTHER = TRAINED_TYPES.index("other")
+_NULL = 2.0
+"""The score of no known type, by the words alone."""
+_NARROW = 1.6
+"""The score of a narrow page for what a till prints."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -56,12 +61,26 @@ class Case(NamedTuple):
     words: frozenset[str]
 
 
+def rule_shares(
+    candidates: Candidates, title_scores: Mapping[DocumentType, TitleScore]
+) -> Mapping[DocumentType, float]:
+    """Return the probability of each type by the weights of the words alone."""
+    narrow = _NARROW * is_narrow(candidates.layout)
+    scores = {
+        name: title_scores[name].total + narrow * DEFINITIONS[name].is_till_paper for name in TRAINED_TYPES
+    }
+    scores["other"] = _NULL
+    return dict(zip(scores, probabilities(list(scores.values()), null=0), strict=True))
+
+
 def case(item: Labelled) -> Case | None:
     layout = Layout(item.document)
     if not layout.segments:
         return None
     candidates, phrases = Candidates(layout, conventions(layout)), title_scores(layout)
-    document_type = trained_type(known_type(item.document_type))
+    document_type = known_type(item.document_type)
+    if not DEFINITIONS[document_type].is_trained:
+        document_type = DEFINITIONS[document_type].extends or "other"
     example = LabelledDocument(signs(candidates, phrases), document_type, item.source)
     said = rule_shares(candidates, phrases)
     words = frozenset(_WORD.findall(" ".join(segment.text for segment in layout.segments).casefold()))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from docmill.model.document import Document, Page, Words
-from docmill.model.result import Classification, Extraction, Schema
+from docmill.model.result import Extraction, Schema
 from docmill.ports import Gate
 from docmill.schemas.registry import REGISTRY
 from docmill.testing.steps import FakeExtractor, FakeGate
@@ -12,7 +12,7 @@ from docmill.understanding.constraints.extractor import extract_by_rules
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.offline import extract
 from docmill.understanding.receipts.extractor import extract_built_in
-from docmill.understanding.types.classifier import classify, classify_by_rules
+from docmill.understanding.types.classifier import classify
 
 _EMPTY = Document("0" * 64, "application/pdf", [])
 _BLANK = Document(
@@ -43,27 +43,20 @@ _ONE_WORD = Document(
 DOCUMENTS = pytest.mark.parametrize("document", [_EMPTY, _BLANK, _ONE_WORD])
 
 
-CLASSIFY = pytest.mark.parametrize("function", [classify, classify_by_rules])
 EXTRACT = pytest.mark.parametrize("function", [extract_by_rules, extract_built_in, extract])
 
 
 @DOCUMENTS
-@CLASSIFY
-def test_every_document_gets_a_known_type(
-    function: Callable[[Document], Classification], document: Document
-) -> None:
-    classification = function(document)
+def test_every_document_gets_a_known_type(document: Document) -> None:
+    classification = classify(document)
 
     assert classification.document_type in REGISTRY
     assert 0 <= classification.confidence <= 1
 
 
 @DOCUMENTS
-@CLASSIFY
-def test_the_same_document_gets_the_same_answer(
-    function: Callable[[Document], Classification], document: Document
-) -> None:
-    assert function(document) == function(document)
+def test_the_same_document_gets_the_same_answer(document: Document) -> None:
+    assert classify(document) == classify(document)
 
 
 @DOCUMENTS

@@ -204,12 +204,6 @@ def known_type(name: str) -> DocumentType:
     return name if name in DEFINITIONS else "other"
 
 
-def trained_type(name: DocumentType) -> DocumentType:
-    """The class of the shipped classifier that documents of a type belong to."""
-    definition = DEFINITIONS[name]
-    return name if definition.is_trained else definition.extends or "other"
-
-
 def type_of_xml(message: str, type_code: str | None) -> DocumentType:
     """The document type of an e-invoice. Raises ValueError if no type has such messages."""
     usual = ""

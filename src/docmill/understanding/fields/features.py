@@ -57,9 +57,8 @@ def best_features(field: Scored, page_count: int) -> CandidateFeatures:
     for index in chosen:
         candidate = candidates[index]
         features = [
-            *_texts_around(candidate),
-            *_place(candidate, page_count),
-            *(_name_form(candidate) if candidate.form in ("name", "text") else _form(candidate)),
+            *_context_features(candidate, page_count),
+            *_form_features(candidate),
             f"rep{min(4, int(math.log2(counts[candidate.key])))}",
         ]
         if values:
@@ -77,8 +76,9 @@ def _last_words(text: str, count: int) -> tuple[str, ...]:
     return tuple(re.findall(r"[^\W\d_]+|#|\$|0+", re.sub(r"\d", "0", fold(text)))[-count:])
 
 
-def _texts_around(candidate: AnyCandidate) -> Iterator[str]:
-    around = candidate.around
+def _context_features(candidate: AnyCandidate, page_count: int) -> Iterator[str]:
+    """The words around a candidate, its place on the page, and its marks."""
+    around, segment = candidate.around, candidate.segment
     label = around.before or around.left
     yield from (f"L:{word}" for word in _last_words(label, 5))
     yield f"LF:{' '.join(_last_words(label, 3))}"
@@ -90,10 +90,6 @@ def _texts_around(candidate: AnyCandidate) -> Iterator[str]:
     yield from (f"R:{word}" for word in _last_words(around.row, 4))
     yield from (f"RT:{word}" for word in _last_words(around.right, 3))
     yield from (f"B:{word}" for word in _last_words(around.below, 3))
-
-
-def _place(candidate: AnyCandidate, page_count: int) -> Iterator[str]:
-    segment = candidate.segment
     page = "first" if segment.page_index == 0 else "last" if segment.page_index == page_count - 1 else "other"
     x, y = (segment.box.x0 + segment.box.x1) / 2, segment.middle
     yield f"page:{page}"
@@ -107,19 +103,18 @@ def _place(candidate: AnyCandidate, page_count: int) -> Iterator[str]:
     yield f"marked{candidate.marked}"
 
 
-def _form(candidate: AnyCandidate) -> Iterator[str]:
+def _form_features(candidate: AnyCandidate) -> Iterator[str]:
+    """The shape of a code, number or date; of a name or text its words and what stands beside it."""
     text = candidate.text
-    shape = re.sub(r"[a-z]", "a", re.sub(r"[A-Z]", "A", re.sub(r"\d", "0", text)))
-    yield f"shape:{re.sub(r'0{4,}', lambda run: f'0+{len(run[0])}', shape)[:14]}"
-    if candidate.form == "code":
-        yield f"len{min(12, len(str(candidate.key)))}"
-        yield f"letters{any(map(str.isalpha, text))}"
-    if isinstance(candidate.value, Decimal):
-        yield f"negative{candidate.value < 0}"
-
-
-def _name_form(candidate: AnyCandidate) -> Iterator[str]:
-    text = candidate.text
+    if candidate.form not in ("name", "text"):
+        shape = re.sub(r"[a-z]", "a", re.sub(r"[A-Z]", "A", re.sub(r"\d", "0", text)))
+        yield f"shape:{re.sub(r'0{4,}', lambda run: f'0+{len(run[0])}', shape)[:14]}"
+        if candidate.form == "code":
+            yield f"len{min(12, len(str(candidate.key)))}"
+            yield f"letters{any(map(str.isalpha, text))}"
+        if isinstance(candidate.value, Decimal):
+            yield f"negative{candidate.value < 0}"
+        return
     words = re.findall(r"[^\W_]+", fold(text)) or [""]
     starts, ends = not candidate.previous, not candidate.following
     last, first = candidate.previous[-1:], candidate.following[:1]

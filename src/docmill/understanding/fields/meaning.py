@@ -168,13 +168,12 @@ class FieldMeaning:
         if after + before and used <= _GENERIC.keys():
             strength *= _FOREIGN  # `Estimate No` names no order, although both are numbers
         best = strength - 0.15 * after - 0.45 * min(before, 3)
-        if len(written) >= _LAST_WORDS:
-            best = max(best, *(0.85 * self._by_last_words(written[-count:]) for count in (1, 2, 3)))
+        for last_words in (written[-1:], written[-2:], written[-3:]) if len(written) >= _LAST_WORDS else ():
+            strength = sum(self.words.get(word, 0.0) for word in set(last_words))
+            if strength:
+                unknown = sum(word not in self.words for word in last_words)
+                best = max(best, 0.85 * (strength - 0.3 * unknown))
         return min(max(best, 0.0), STRONGEST)
-
-    def _by_last_words(self, written: Sequence[str]) -> float:
-        strength = sum(self.words.get(word, 0.0) for word in set(written))
-        return strength - 0.3 * sum(word not in self.words for word in written) if strength else 0.0
 
     def _by_labels(self, text: str, labels: Sequence[Label[Concept]]) -> float:
         """By the labels of all languages in the text; those that mean something else speak against it."""

@@ -199,8 +199,15 @@ def _text_score(meaning: FieldMeaning, name: AnyCandidate) -> float:
         return score + _CODE_AS_TEXT * (meaning.form == "text")
     text, previous, following = name.text, name.previous, name.following
     last_word = tokens(text)[-1].text
-    of_forms = max(map(_share_of_form_words, name.spans))
-    score = -3 * of_forms - 3 * (":" in text or text.endswith("#"))
+    shares: list[float] = []
+    for span in name.spans:
+        words, labels = tokens(span.text), LABELS.find(span.text)
+        printed = sum(
+            word.text in FORM_WORDS or any(label.start <= word.start < label.stop for label in labels)
+            for word in words
+        )
+        shares.append(printed / max(1, len(words)))
+    score = -3 * max(shares) - 3 * (":" in text or text.endswith("#"))
     score += 0.8 * (not previous) + 1.0 * (not following) + 0.8 * previous.endswith(":")
     if following and following[0] not in "([":
         score -= 1.6
@@ -211,16 +218,6 @@ def _text_score(meaning: FieldMeaning, name: AnyCandidate) -> float:
     if previous and previous[-1] not in ":#" and meaning.match_strength(name.around.before) < _WEAK:
         score -= 1.5
     return score
-
-
-def _share_of_form_words(span: Span) -> float:
-    words = tokens(span.text)
-    labels = LABELS.find(span.text)
-    printed = sum(
-        word.text in FORM_WORDS or any(label.start <= word.start < label.stop for label in labels)
-        for word in words
-    )
-    return printed / max(1, len(words))
 
 
 def find_names(candidates: Candidates, match_strength: MatchStrength) -> list[Candidate[str]]:

@@ -10,7 +10,7 @@ from datetime import date
 from decimal import Decimal
 from functools import cache
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.fields.analysis_cache import candidates_of
-from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, cleaned, evidence_of, finding_of, share_of_value
 from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, spelling_of, words_of
 from docmill.understanding.fields.scoring import CHECKED, Scored, is_whole, score_candidates
@@ -45,7 +45,7 @@ _RIVALS = 8
 _AMOUNT = re.compile(r"[\d.,]*\d[.,]\d\d")
 
 Place = tuple[int, int, int]
-"""The index of a segment, and the first and last character (exclusive) in it."""
+"""The index of a segment, its first character there, and the one behind its last."""
 
 
 def extract_user_schema(document: Document, schema: Schema, model: SchemaModel | None = None) -> Extraction:
@@ -110,20 +110,19 @@ def score_fields(candidates: Candidates, meanings: Mapping[str, FieldMeaning]) -
 
 def find_periods(meanings: Sequence[FieldMeaning]) -> dict[str, str]:
     """The fields that are the two ends of one period: path of the start to path of the end."""
-
-    def stem(meaning: FieldMeaning) -> list[str]:
-        words = words_of(meaning.path.replace("_", " "))
-        return [word for word in words if word not in ("start", "end")]
-
-    starts = [meaning for meaning in meanings if meaning.role == "start" and meaning.form == "date"]
-    ends = [meaning for meaning in meanings if meaning.role == "end" and meaning.form == "date"]
+    stems: dict[str, dict[str, list[str]]] = {"start": {}, "end": {}}
+    for meaning in meanings:
+        if meaning.role and meaning.form == "date":
+            words = words_of(meaning.path.replace("_", " "))
+            stems[meaning.role][meaning.path] = [word for word in words if word not in ("start", "end")]
+    starts, ends = stems["start"], stems["end"]
     periods: dict[str, str] = {}
-    for start in starts:
-        matches = [end for end in ends if stem(end) == stem(start)]
+    for start, words in starts.items():
+        matches = [end for end, others in ends.items() if others == words]
         if not matches and len(starts) == len(ends) == 1:
-            matches = ends
+            matches = list(ends)
         if matches:
-            periods[start.path] = matches[0].path
+            periods[start] = matches[0]
     return periods
 
 
@@ -132,7 +131,7 @@ def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> d
     best = {path: int(field.scores.argmax()) for path, field in fields.items() if field.candidates}
     for start, end in periods.items():
         if start in best and end in best:
-            best[start], best[end] = _in_order(fields[start], fields[end], best[start], best[end])
+            best[start], best[end] = _best_period(fields[start], fields[end])
     partners = {**periods, **{end: start for start, end in periods.items()}}
     taken: dict[Place, str] = {}
     findings: dict[str, Finding] = {}
@@ -161,24 +160,18 @@ def _is_named(field: Scored, index: int) -> bool:
     )
 
 
-def _in_order(start: Scored, end: Scored, first: int, last: int) -> tuple[int, int]:
-    """The best start and end, of which the start is not later."""
-
-    def is_ordered(first: int, last: int) -> bool:
-        begin, stop = start.candidates[first].value, end.candidates[last].value
-        return not (isinstance(begin, date) and isinstance(stop, date)) or begin <= stop
-
-    if is_ordered(first, last):
-        return first, last
+def _best_period(start: Scored, end: Scored) -> tuple[int, int]:
+    """The best start and end, of which the start is not later if that can be."""
+    firsts, lasts = cast("list[Sequence[Candidate[date]]]", [start.candidates, end.candidates])
     leading: list[list[int]] = [
         np.argsort(-field.scores, kind="stable")[:_RIVALS].tolist() for field in (start, end)
     ]
-    fitting = [
-        (float(start.scores[begin] + end.scores[stop]), begin, stop)
-        for begin, stop in product(*leading)
-        if is_ordered(begin, stop)
-    ]
-    return max(fitting)[1:] if fitting else (first, last)
+    ordered = [pair for pair in product(*leading) if firsts[pair[0]].value <= lasts[pair[1]].value]
+    best = leading[0][0], leading[1][0]
+    if best in ordered or not ordered:
+        return best
+    _, first, last = max((float(start.scores[i] + end.scores[j]), i, j) for i, j in ordered)
+    return first, last
 
 
 def labelled_findings(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
