@@ -42,7 +42,7 @@ ROOTS: Mapping[str, EInvoiceKind] = {
 """By the root's name with its namespace in braces. The versions of UBL 2 share their namespaces."""
 
 ENVELOPE = "{http://www.unece.org/cefact/namespaces/StandardBusinessDocumentHeader}StandardBusinessDocument"
-"""What Peppol sends them in: the document stands in it beside a header."""
+"""The root of what Peppol sends: the document stands in it beside a header."""
 ATTACHED = re.compile(r"(?:factur-x|zugferd-invoice|xrechnung|order-x)\.xml", re.IGNORECASE)
 """Names by which PDFs attach them: what has such a name should be one, even if it cannot be read."""
 

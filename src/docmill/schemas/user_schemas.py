@@ -65,8 +65,7 @@ def schema_of(
     """
     if isinstance(wanted, str):
         if wanted not in REGISTRY:
-            known = ", ".join(REGISTRY)
-            raise MisconfiguredError(f"{wanted!r} is no type of document; known are {known}")
+            raise MisconfiguredError(f"{wanted!r} is no type of document; known are {', '.join(REGISTRY)}")
         wanted = REGISTRY[wanted]
     if isinstance(wanted, Schema):
         return Schema(
@@ -98,10 +97,10 @@ def words_of(labels: str | Sequence[str]) -> tuple[str, ...]:
     return (labels,) if isinstance(labels, str) else tuple(labels)
 
 
-def nearest(name: str, known: Collection[str]) -> str:
+def nearest(name: str, names: Collection[str]) -> str:
     """The end of a message on an unknown name: the most similar name, or all names."""
-    near = get_close_matches(name, known, n=1)
-    return f"; do you mean {near[0]!r}?" if near else f"; there are {', '.join(sorted(known))}"
+    near = get_close_matches(name, names, n=1)
+    return f"; do you mean {near[0]!r}?" if near else f"; there are {', '.join(sorted(names))}"
 
 
 def portable(schema: Schema) -> str:
@@ -120,11 +119,14 @@ def unpacked(text: str) -> Schema:
     """Unpack the schema that `portable` packed; its model has the same values, each of which may be null."""
     content = json.loads(text)
     name = content["name"]
-    known = REGISTRY.get(name)
-    same = known is not None and json_schema(known.fields) == content["fields"]
+    built_in = REGISTRY.get(name)
+    if built_in is not None and json_schema(built_in.fields) == content["fields"]:
+        fields = built_in.fields
+    else:
+        fields = model_of(content["fields"])
     return Schema(
         name,
-        known.fields if known is not None and same else model_of(content["fields"]),
+        fields,
         tuple(content["critical"]),
         {path: tuple(words) for path, words in content["labels"].items()},
     )

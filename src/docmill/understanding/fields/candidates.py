@@ -282,7 +282,7 @@ class Candidates:
     @cached_property
     def identifiers(self) -> list[Candidate[str]]:
         """Words with digits that are neither dates nor money nor codes of a known form."""
-        found: list[Candidate[str]] = []
+        identifiers: list[Candidate[str]] = []
         for segment in self._segments_with_digits:
             taken: list[WrittenDate | WrittenAmount] = [
                 *self._marked_dates(segment),
@@ -293,17 +293,17 @@ class Candidates:
                     and not self._is_term(Span(segment, amount.start, amount.stop))
                 ),
             ]
-            found.extend(
+            identifiers.extend(
                 self.candidate("code", code.value, segment, code.start, code.stop)
                 for code in find_identifiers(segment.text)
                 if _SERIES.match(code.value) or not _overlaps(code.start, code.stop, taken)
             )
-        return found[:MOST_CANDIDATES]
+        return identifiers[:MOST_CANDIDATES]
 
     @cached_property
     def codes(self) -> list[Candidate[str]]:
         """Words with a digit, whole and without their last part; dates are `plain`."""
-        found: list[Candidate[str]] = []
+        codes: list[Candidate[str]] = []
         for segment in self._segments_with_digits:
             text, dates = segment.text, self._marked_dates(segment)
             for match in _WORD_WITH_DIGIT.finditer(text):
@@ -319,12 +319,12 @@ class Candidates:
                 is_date = _overlaps(start, stop, dates)
                 revision = _REVISION.match(text, stop)
                 slash = start + word.index("/") if "/" in word else 0
-                found.extend(
+                codes.extend(
                     self.candidate("code", text[start:end], segment, start, end, plain=is_date)
                     for end in (stop, slash, revision.end() if revision else 0)
                     if len(letters_and_digits(text[start:end])) >= SHORTEST
                 )
-        return found[:MOST_CANDIDATES]
+        return codes[:MOST_CANDIDATES]
 
     @cached_property
     def _segments_with_digits(self) -> list[Segment]:
@@ -338,20 +338,20 @@ class Candidates:
     @cached_property
     def ibans(self) -> list[Candidate[str]]:
         """IBANs whose checksum holds."""
-        return self._found("iban", find_ibans)
+        return self._matches("iban", find_ibans)
 
     @cached_property
     def bics(self) -> list[Candidate[str]]:
         """Codes of the form of a BIC."""
-        return self._found("bic", find_bics)
+        return self._matches("bic", find_bics)
 
     @cached_property
     def vat_ids(self) -> list[Candidate[str]]:
         """VAT identifiers whose checksum holds; without the country's prefix only those with their label."""
-        codes = self._found("vat id", find_vat_ids)
+        codes = self._matches("vat id", find_vat_ids)
         country = _VAT_COUNTRIES.get(self.conventions.language or "")
         if country:
-            for number in self._found("vat id", partial(find_vat_numbers, country=country)):
+            for number in self._matches("vat id", partial(find_vat_numbers, country=country)):
                 clues = number.clues
                 if max(clues, key=clues.__getitem__, default=None) is Concept.VAT_NUMBER:
                     codes.append(number)
@@ -360,7 +360,7 @@ class Candidates:
     @cached_property
     def doubtful_vat_ids(self) -> list[Candidate[str]]:
         """Codes with the label and form of a VAT identifier whose checksum does not hold."""
-        codes = self._found("vat id", find_doubtful_vat_ids)
+        codes = self._matches("vat id", find_doubtful_vat_ids)
         return [code for code in codes if code.clues.get(Concept.VAT_NUMBER)]
 
     @cached_property
@@ -368,7 +368,7 @@ class Candidates:
         """Codes of the form of an IBAN whose checksum does not hold, with its label before or a BIC after."""
         return [
             code
-            for code in self._found("iban", find_doubtful_ibans)
+            for code in self._matches("iban", find_doubtful_ibans)
             if code.clues.get(Concept.IBAN)
             or any(
                 label.start >= code.stop and Concept.BIC in label.meanings
@@ -379,17 +379,19 @@ class Candidates:
     @cached_property
     def times(self) -> list[Candidate[str]]:
         """Times of day as HH:MM:SS."""
-        return self._found("time", find_times, self._segments_with_digits)
+        return self._matches("time", find_times, self._segments_with_digits)
 
     @cached_property
     def mails(self) -> list[Candidate[str]]:
         """Mail addresses."""
-        return self._found("mail", lambda text: ((match[0], *match.span()) for match in _MAIL.finditer(text)))
+        return self._matches(
+            "mail", lambda text: ((match[0], *match.span()) for match in _MAIL.finditer(text))
+        )
 
     @cached_property
     def answers(self) -> list[Candidate[str]]:
         """Yes and no, as words and as ticked or empty boxes."""
-        return self._found("boolean", _find_answers)
+        return self._matches("boolean", _find_answers)
 
     @cached_property
     def currencies(self) -> list[Candidate[str]]:
@@ -403,34 +405,34 @@ class Candidates:
                 if currency_code(printed, language) in (code, "USD" if printed == "$" else code):
                     yield code, start, stop
 
-        return self._found("currency", find)
+        return self._matches("currency", find)
 
     def choices(self, texts: Sequence[str]) -> list[Candidate[str]]:
         """The places of any of the texts that a field may have, as whole words."""
-        found: list[Candidate[str]] = []
+        places: list[Candidate[str]] = []
         for choice in texts:
             pattern = re.compile(r"(?<!\w)" + re.escape(fold(choice.replace("_", " "))) + r"(?!\w)")
             for segment in self.layout.segments:
-                found.extend(
+                places.extend(
                     self.candidate("choice", choice, segment, *match.span())
                     for match in pattern.finditer(fold(segment.text))
                 )
-        return found[:MOST_CANDIDATES]
+        return places[:MOST_CANDIDATES]
 
-    def _found(
+    def _matches(
         self,
         form: Form,
         find: Callable[[str], Iterable[Code | tuple[str, int, int]]],
         segments: Iterable[Segment] | None = None,
     ) -> list[Candidate[str]]:
-        """Return a candidate for each match of `find` in the segments, or in all segments of the layout.
+        """A candidate for each match of `find` in the segments, or in all segments of the layout.
 
         find: yields the value, start and stop of each match in a text.
         """
         return [
-            self.candidate(form, found[0], segment, found[1], found[2])
+            self.candidate(form, match[0], segment, match[1], match[2])
             for segment in (self.layout.segments if segments is None else segments)
-            for found in find(segment.text)
+            for match in find(segment.text)
         ][:MOST_CANDIDATES]
 
     def candidate(

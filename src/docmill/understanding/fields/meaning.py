@@ -1,6 +1,7 @@
-"""The meaning of a field: which labels and words name it.
+"""The meaning of a field: the labels and words that name it.
 
-Of docmill's own fields `fields.toml` says so; of a user's schema the field's name, description and labels.
+Those of docmill's own fields are in `fields.toml`; those of a user's schema come from the field's name,
+description and labels.
 """
 
 import re
@@ -144,7 +145,7 @@ class FieldMeaning:
         if is_hint is None:
             is_hint = self._is_hint[word] = (
                 word in self.hints
-                or any(_is_same_word(word, known) for known in self.words)
+                or any(_is_same_word(word, other) for other in self.words)
                 or any(hint in word for hint in self.hints if _SHORTEST_GLUED <= len(hint) < len(word))
             )
         return is_hint
@@ -154,7 +155,7 @@ class FieldMeaning:
         strength, after, before = 0.0, 0, 0
         for word in written:
             match = next(
-                (known for known in self.words if known not in used and _is_same_word(word, known)), None
+                (other for other in self.words if other not in used and _is_same_word(word, other)), None
             )
             if match:
                 strength += self.words[match]
@@ -208,10 +209,10 @@ def spelling_of(text: str) -> list[str]:
 
 
 def _folded_words(text: str) -> list[str]:
-    found: list[str] = re.findall(
+    words: list[str] = re.findall(
         r"[^\W\d_]+|#|\$(?!\s?[\d.])", fold(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text))
     )
-    return found
+    return words
 
 
 def _is_same_word(word: str, other: str) -> bool:

@@ -262,35 +262,31 @@ def _names_at(
     offsets = segment.offsets
     first, last = offsets[start], offsets[stop - 1] + len(texts[stop - 1])
     cut = segment.text.find("(", offsets[stop - 1] + 2, last)
+    previous = texts[start - 1] if start else ""
     for end in (last, cut) if cut > 0 else (last,):
         text = segment.text[first:end]
         value = text.strip(" :-,;")
         if sum(map(str.isalpha, value)) < _FEWEST_LETTERS or len(letters_and_digits(value)) < SHORTEST:
             continue
         begin = first + text.index(value[0])
+        span = Span(segment, begin, begin + len(value))
+        context = ValueContext(candidates.contexts, segment, begin)
         following = texts[stop] if stop < len(texts) else ""
-        name = Candidate(
-            "name",
-            value,
-            (Span(segment, begin, begin + len(value)),),
-            ValueContext(candidates.contexts, segment, begin),
-            previous=texts[start - 1] if start else "",
-            following="(" if segment.text[end : end + 1] == "(" else following,
-        )
-        yield name
-        if end == last and stop == len(texts) and stop - start <= _LONGEST_CONTINUED:
-            yield from _continued(candidates, name)
-
-
-def _continued(candidates: Candidates, name: Candidate[str]) -> Iterator[Candidate[str]]:
-    """The name with the next line, if that stands right under it and begins where it does."""
-    segment = name.segment
-    sheet = candidates.layout.sheet(segment)
-    other = next(iter(sheet.below(segment.box)), None)
-    if other is None:
-        return
-    is_near = other.box.y0 - segment.box.y1 < _NEXT_LINE * segment.height
-    x0 = sheet.page.words.boxes[segment.words(name.start, name.stop)[0], 0]
-    if is_near and abs(other.box.x0 - x0) <= _FLUSH and len(other.offsets) <= _LONGEST_CONTINUATION:
-        spans = (*name.spans, Span(other, 0, len(other.text)))
-        yield Candidate("name", f"{name.value} {other.text}", spans, name.context, previous=name.previous)
+        if segment.text[end : end + 1] == "(":
+            following = "("
+        yield Candidate("name", value, (span,), context, previous=previous, following=following)
+        if end < last or stop < len(texts) or stop - start > _LONGEST_CONTINUED:
+            continue
+        # It goes on in the next line if that stands right under it and begins where it does.
+        sheet = candidates.layout.sheet(segment)
+        below = next(iter(sheet.below(segment.box)), None)
+        if below is None:
+            continue
+        x0 = sheet.page.words.boxes[segment.words(span.start, span.stop)[0], 0]
+        if (
+            below.box.y0 - segment.box.y1 < _NEXT_LINE * segment.height
+            and abs(below.box.x0 - x0) <= _FLUSH
+            and len(below.offsets) <= _LONGEST_CONTINUATION
+        ):
+            spans = (span, Span(below, 0, len(below.text)))
+            yield Candidate("name", f"{value} {below.text}", spans, context, previous=previous)

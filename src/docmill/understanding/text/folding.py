@@ -74,12 +74,12 @@ def tokens(text: str) -> tuple[Token, ...]:
     """The words, digit runs and number signs of `text`, folded; a word glued in camel case is split."""
     starts = [match.start() for match in _CAMEL.finditer(text)]
     folded = fold(text)
-    found: list[Token] = []
+    words: list[Token] = []
     for match in _TOKEN.finditer(folded):
         start, stop = match.span()
         cuts = [start, *starts[bisect_right(starts, start) : bisect_left(starts, stop)], stop]
-        found.extend(Token(folded[start:stop], start, stop) for start, stop in pairwise(cuts))
-    return tuple(found)
+        words.extend(Token(folded[start:stop], start, stop) for start, stop in pairwise(cuts))
+    return tuple(words)
 
 
 @remembered

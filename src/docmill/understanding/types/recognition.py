@@ -166,9 +166,9 @@ def _begins(words: Sequence[str], phrase: Sequence[str]) -> bool:
     return bool(phrase) and len(words) >= len(phrase) and all(map(_is_same, words, phrase))
 
 
-def _is_same(word: str, known: str) -> bool:
-    return word == known or (
-        min(len(word), len(known)) >= _SHORTEST_MISREAD and fuzz.ratio(word, known) >= _ALIKE
+def _is_same(word: str, other: str) -> bool:
+    return word == other or (
+        min(len(word), len(other)) >= _SHORTEST_MISREAD and fuzz.ratio(word, other) >= _ALIKE
     )
 
 

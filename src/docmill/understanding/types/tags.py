@@ -43,11 +43,10 @@ def one_line(value: object, longest: int) -> str | None:
 
 
 def _key(tag: str) -> str:
-    words = re.sub(r"[\W_]+", " ", fold(tag)).split()
-    return " ".join(map(_singular, words)) or tag.strip()
-
-
-def _singular(word: str) -> str:
-    if len(word) < _SHORTEST_PLURAL or not word.endswith("s") or word.endswith("ss"):
-        return word
-    return f"{word[:-3]}y" if word.endswith("ies") else word[:-1]
+    """Equal for tags that are the same but for case, accents, signs between words and the plural."""
+    words: list[str] = []
+    for word in re.sub(r"[\W_]+", " ", fold(tag)).split():
+        is_plural = len(word) >= _SHORTEST_PLURAL and word.endswith("s") and not word.endswith("ss")
+        singular = f"{word[:-3]}y" if word.endswith("ies") else word[:-1]
+        words.append(singular if is_plural else word)
+    return " ".join(words) or tag.strip()

@@ -50,27 +50,19 @@ Place = tuple[int, int, int]
 
 def extract_user_schema(document: Document, schema: Schema, model: SchemaModel | None = None) -> Extraction:
     """The fields of a user's schema, offline. model: its learned weights."""
-    if not document.pages:
-        return Extraction(
-            document_type=schema.name, data=filled(schema.fields, {}), evidence={}, steps=(STEP,)
-        )
     meanings = meanings_of(outline(schema))
     candidates = candidates_of(document)
     data: dict[str, Any] = {}
     evidence: dict[str, Evidence] = {}
-    for path, finding in (
-        *find_values(candidates, meanings, model).items(),
-        *list_findings(candidates, meanings),
-    ):
+    values = find_values(candidates, meanings, model).items()
+    for path, finding in (*values, *list_findings(candidates, meanings)):
         value = value_for_kind(finding, meanings[re.sub(r"\[\d+\]", "[]", path)])
         if value is not None:
-            set_value(data, path.replace("[]", "[0]"), value)
-            evidence[path.replace("[]", "[0]")] = evidence_of(finding, candidates.layout)
+            place = path.replace("[]", "[0]")
+            set_value(data, place, value)
+            evidence[place] = evidence_of(finding, candidates.layout)
     return Extraction(
-        document_type=schema.name,
-        data=filled(schema.fields, data),
-        evidence=evidence,
-        steps=(STEP,),
+        document_type=schema.name, data=filled(schema.fields, data), evidence=evidence, steps=(STEP,)
     )
 
 
