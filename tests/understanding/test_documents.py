@@ -406,7 +406,7 @@ async def test_a_statement_is_summed_up_by_its_account_and_not_by_its_bookings(t
 async def test_the_day_of_a_statement_is_the_end_of_its_period(typeset: Typeset) -> None:
     first_booking = STATEMENT.replace("Buchungstag   Verwendungszweck", "Datum         Verwendungszweck")
 
-    assert classify_by_rules(typeset(first_booking)).document_date == dt.date(2026, 3, 31)
+    assert classify(typeset(first_booking)).document_date == dt.date(2026, 3, 31)
 
 
 async def test_a_letter_is_of_no_known_type(typeset: Typeset) -> None:
