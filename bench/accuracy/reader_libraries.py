@@ -69,16 +69,16 @@ def by_oxmsg(path: Path) -> str:
 
 
 def our_docx(path: Path) -> str:
-    return shown(docx.read(path, OPTIONS))
+    return shown(docx.read(path))
 
 
 def our_rtf(path: Path) -> str:
-    return shown(rtf.read(path, OPTIONS))
+    return shown(rtf.read(path))
 
 
 def our_msg(path: Path) -> str:
     with outlook_msg.open_attachments(path, OPTIONS) as held:
-        return "\n".join([shown(outlook_msg.read(path, OPTIONS)), *(item.name for item in held)])
+        return "\n".join([shown(outlook_msg.read(path)), *(item.name for item in held)])
 
 
 class Pair(NamedTuple):
