@@ -303,7 +303,7 @@ async def _stored_transcription(attempt: _Attempt) -> Document | None:
         log.warning("the stored transcription cannot be read and is made anew")
         attempt.pages.is_anew = True
         return None
-    attempt.spending.assume(document.usage)
+    attempt.spending.add_earlier_cost(document.usage)
     attempt.pages.allow_time_for(len(document.pages))
     if len(document.pages) > 1:  # its worker may have died before it removed them
         await attempt.pages.clear()

@@ -85,14 +85,14 @@ async def test_who_waits_is_answered_after_an_outage_longer_than_one_series_of_t
     server: KillableServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given_up = asyncio.Event()
-    begin_anew = database.begin_anew
+    reconnect_waiting = database.reconnect_waiting
 
     async def note(pool: AsyncConnectionPool[Any]) -> None:
         given_up.set()
-        await begin_anew(pool)
+        await reconnect_waiting(pool)
 
     monkeypatch.setattr(database, "RECONNECT_S", 0.5)
-    monkeypatch.setattr(database, "begin_anew", note)
+    monkeypatch.setattr(database, "reconnect_waiting", note)
 
     async with Database(server.url) as pool:
         await take_at_once(pool, 3)

@@ -222,7 +222,7 @@ class KeptPages:
             except ValueError:
                 log.warning("kept pages cannot be read and are recognised again")
                 continue
-            self._choice.meter.assume(usage)
+            self._choice.meter.add_earlier_cost(usage)
             for page in read:
                 if page.number in self._missing[_group(page.number)]:
                     pages[page.number] = page

@@ -37,8 +37,8 @@ class Spending:
             self.attempt = self.attempt.plus(usage)
             self._changed(self.total)
 
-    def assume(self, usage: Usage) -> None:
-        """Take this for what earlier attempts have cost, if nobody counted anything."""
+    def add_earlier_cost(self, usage: Usage) -> None:
+        """Add the stored cost of earlier attempts, unless this object has already counted some cost."""
         if self.total.is_nothing and not usage.is_nothing:
             self.before = usage
             self._changed(self.total)

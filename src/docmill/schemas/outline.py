@@ -127,17 +127,18 @@ def kind_of(node: Node) -> Kind:
     return _TYPES.get(kind or "string", "text")
 
 
-def resolved(node: Node, definitions: Mapping[str, Node]) -> Node:
-    """The node without references and without the choice of null; what is said where it is used wins.
+def resolve_node(node: Node, definitions: Mapping[str, Node]) -> Node:
+    """Return the node with its references put in and without the choice of null.
 
-    Objects of which a value may be any are one object with the values of all of them.
+    Keys beside a reference win over the same keys of what it refers to. Of several objects that a value may
+    be, one object with the fields of all is returned.
     """
     own = {key: value for key, value in node.items() if key not in ("$ref", "allOf", "anyOf", "oneOf")}
     if "$ref" in node:
-        return {**resolved(definitions.get(node["$ref"].rpartition("/")[2], {}), definitions), **own}
+        return {**resolve_node(definitions.get(node["$ref"].rpartition("/")[2], {}), definitions), **own}
     for key in ("allOf", "anyOf", "oneOf"):
         options = [
-            resolved(option, definitions) for option in node.get(key, ()) if option.get("type") != "null"
+            resolve_node(option, definitions) for option in node.get(key, ()) if option.get("type") != "null"
         ]
         if len(options) == 1 and "properties" not in own:
             return {**options[0], **own}
@@ -159,7 +160,7 @@ def resolved(node: Node, definitions: Mapping[str, Node]) -> Node:
 def _leaves(
     node: Node, definitions: Mapping[str, Node], path: str, *, required: bool, depth: int
 ) -> Iterator[_Leaf]:
-    node = resolved(node, definitions)
+    node = resolve_node(node, definitions)
     if depth > _DEEPEST:
         return
     if "properties" in node:

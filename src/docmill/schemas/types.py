@@ -57,7 +57,7 @@ class Transaction(Fields):
 
 
 class Invoice(Fields):
-    """A request to pay, or a credit note."""
+    """A request to pay."""
 
     number: str | None = None
     issue_date: dt.date | None = None

@@ -22,7 +22,7 @@ from docmill.schemas.outline import (
     kind_of,
     outline,
     required_of,
-    resolved,
+    resolve_node,
 )
 from docmill.schemas.registry import REGISTRY
 
@@ -135,7 +135,7 @@ def unpacked(text: str) -> Schema:
 def model_of(schema: JsonSchema) -> type[BaseModel]:
     """A model with the values of a JSON Schema. Raises MisconfiguredError if it is not one of an object."""
     definitions = definitions_of(schema)
-    root = resolved(schema, definitions)
+    root = resolve_node(schema, definitions)
     if not isinstance(root.get("properties"), Mapping):
         raise MisconfiguredError('a JSON Schema must be of an object with "properties"')
     return _model(root, definitions, root.get("title", "Fields"), depth=0)
@@ -149,7 +149,7 @@ def _model_and_required(wanted: type[BaseModel] | JsonSchema) -> tuple[type[Base
     if not isinstance(wanted, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise MisconfiguredError("a schema is a Pydantic model or a JSON Schema")
     check_json_schema(wanted)
-    members = resolved(wanted, definitions_of(wanted)).get("properties", {})
+    members = resolve_node(wanted, definitions_of(wanted)).get("properties", {})
     unknown = set(wanted.get("required", ())) - set(members)
     if unknown:
         raise MisconfiguredError(f"the schema requires {', '.join(sorted(unknown))}, which it does not have")
@@ -162,7 +162,7 @@ def _model(node: Node, definitions: Mapping[str, Node], title: str, *, depth: in
     for name, child in cast("Mapping[str, Node]", node["properties"]).items():
         if name.startswith("_") or (name.startswith("model_") and hasattr(BaseModel, name)):
             raise MisconfiguredError(f"a value cannot be called {name!r}; give it another name")
-        inner = resolved(child, definitions)
+        inner = resolve_node(child, definitions)
         kind = _annotation(inner, definitions, name, depth=depth + 1)
         members[name] = (kind | None, Field(default=None, description=inner.get("description")))
     with warnings.catch_warnings():
@@ -176,7 +176,9 @@ def _annotation(node: Node, definitions: Mapping[str, Node], name: str, *, depth
     if "properties" in node:
         return _model(node, definitions, name.title(), depth=depth)
     if node.get("type") == "array":
-        item = _annotation(resolved(node.get("items", {}), definitions), definitions, name, depth=depth + 1)
+        item = _annotation(
+            resolve_node(node.get("items", {}), definitions), definitions, name, depth=depth + 1
+        )
         return tuple[item, ...]
     kinds = node.get("type", "string")
     for kind in cast("list[str]", kinds if isinstance(kinds, list) else [kinds]):

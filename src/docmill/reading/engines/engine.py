@@ -31,9 +31,9 @@ class UsageMeter:
     def add(self, usage: Usage) -> None:
         """Count one call."""
         count(usage)
-        self.assume(usage)
+        self.add_earlier_cost(usage)
 
-    def assume(self, usage: Usage) -> None:
+    def add_earlier_cost(self, usage: Usage) -> None:
         """Add usage that was counted when it was spent, by an earlier attempt."""
         self.usage = self.usage.plus(usage)
 

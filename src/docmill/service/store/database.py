@@ -66,7 +66,7 @@ class Database:
             open=False,
             timeout=30,
             reconnect_timeout=RECONNECT_S,
-            reconnect_failed=begin_anew,
+            reconnect_failed=reconnect_waiting,
         )
 
     async def __aenter__(self) -> Self:
@@ -144,8 +144,8 @@ class Database:
             raise
 
 
-async def begin_anew(pool: AsyncConnectionPool[Any]) -> None:
-    """Begin the next series of tries for those who wait, whom the pool would leave waiting."""
+async def reconnect_waiting(pool: AsyncConnectionPool[Any]) -> None:
+    """Let the pool try to connect again for those who wait for a connection; it has given up on them."""
     await pool.check()
 
 
@@ -211,7 +211,7 @@ async def lock_file(conn: Conn, path: str) -> None:
 
 
 async def try_lock(conn: Conn, name: str) -> bool:
-    """As `lock_file`, for a file or anything else, but without waiting: whether it was free."""
+    """Lock a name until the transaction ends, without waiting. Returns False if somebody else holds it."""
     cur = await conn.execute(
         "SELECT pg_try_advisory_xact_lock(hashtextextended(%(name)s, 0))", {"name": name}
     )
