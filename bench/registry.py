@@ -102,6 +102,9 @@ BENCHMARKS = (
     Benchmark(
         "run_records", "bench.accuracy.run_records", 1, data=True, arguments="sroie or adbuy, out.jsonl"
     ),
+    Benchmark(
+        "trust", "bench.accuracy.trust", 1, data=True, arguments="photos, receipts or orders, out.jsonl"
+    ),
     Benchmark("undeclared_encodings", "bench.accuracy.undeclared_encodings", 1),
     Benchmark("reader_libraries", "bench.accuracy.reader_libraries", 2, data=True),
     Benchmark("page_quality", "bench.fit.page_quality", 1, data=True, arguments="FOLDER"),
