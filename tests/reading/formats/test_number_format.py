@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from docmill.reading.formats import number_format
@@ -20,6 +20,7 @@ from docmill.reading.formats import number_format
         (0, "0.00;-0.00", "0.00"),
         (-0.001, "0.00", "0.00"),
         (0.19, "0%", "19%"),
+        (0.285, "0%", "29%"),
         (0.075, "0.0 %", "7.5 %"),
         (12.3, '#,##0.00\\ "€"', "12.30 €"),
         (12.3, "[$€-407] #,##0.00", "€ 12.30"),
@@ -56,6 +57,7 @@ def test_days_may_count_from_1904() -> None:
     assert number_format.format_number(0, "yyyy-mm-dd", from_1904=True) == "1904-01-01"
 
 
+@example(1e307, "0%")
 @given(
     st.floats(allow_nan=False, allow_infinity=False),
     st.text(alphabet='0#?.,%;[]$dmyhsE+-/@"\\_* aAPM', max_size=20),

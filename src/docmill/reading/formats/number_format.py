@@ -173,7 +173,7 @@ def _number(number: float, section: FormatSection) -> str:
         if any(part == ("literal", "/") for part in section.parts):
             return general(number)  # a fraction
         percents = sum(1 for kind, _ in section.parts if kind == "percent")
-        digits, is_zero = _digits(number * 100.0**percents, patterns[0])
+        digits, is_zero = _digits(number, patterns[0], percents)
     sign = "-" if number < 0 and not is_zero else ""
     texts: list[str] = []
     for kind, text in section.parts:
@@ -185,12 +185,12 @@ def _number(number: float, section: FormatSection) -> str:
     return sign + "".join(texts).strip()
 
 
-def _digits(number: float, pattern: str) -> tuple[str, bool]:
-    """The digits without a sign, and True if they are all zero."""
+def _digits(number: float, pattern: str, percents: int) -> tuple[str, bool]:
+    """The digits without a sign, and True if they are all zero. percents: number of percent signs."""
     whole, _, decimals = pattern.partition(".")
     scale = len(whole) - len(whole.rstrip(",")) + decimals.count(",")
     whole, decimals = whole.rstrip(","), decimals.rstrip(",")
-    exact = Decimal(repr(abs(number))) / Decimal(1000) ** scale
+    exact = Decimal(repr(abs(number))).scaleb(2 * percents - 3 * scale)
     places = min(len(decimals), MOST_DECIMALS)
     rounded = exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP) if exact.adjusted() < 20 else exact  # noqa: PLR2004 - digits nobody reads
     text = f"{rounded:,f}" if "," in whole else f"{rounded:f}"
