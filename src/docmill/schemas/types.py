@@ -24,7 +24,7 @@ class Party(Fields):
 
 
 class Payment(Fields):
-    """How to pay, or how it was paid (BG-16)."""
+    """Instructions for a payment, or details of one that was made (BG-16)."""
 
     iban: str | None = None
     bic: str | None = None

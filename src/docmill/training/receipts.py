@@ -194,7 +194,7 @@ def _train_line_tagger(
 
 
 class _Samples(NamedTuple, Generic[_Rows]):
-    """What a stage learns from one document: its texts or rows, the class of each, and its weight."""
+    """The training samples of a stage from one document: texts or rows, the class of each, and a weight."""
 
     rows: _Rows
     truth: NDArray[np.int64]

@@ -168,11 +168,10 @@ def plausible_day(day: date, document: Document) -> date | None:
         turned = date(day.year, day.day, day.month)
     except ValueError:
         return day
-    dates = [written for of_segment in candidates_of(document).written_dates for written in of_segment]
-    day_first = sum(written.only_day_first or written.order == "day first" for written in dates)
-    month_first = sum(written.only_month_first for written in dates)
+    candidates = candidates_of(document)
+    dates = [written for of_segment in candidates.written_dates for written in of_segment]
     # Both orders are possible unless the document proves one.
-    orders = [True, False] if day_first == month_first else [day_first > month_first]
+    orders = [candidates.conventions.day_first] if candidates.conventions.has_date_order else [True, False]
     shown = {written.value(day_first=order) for written in dates for order in orders}
     return turned if turned in shown and day not in shown else day
 
