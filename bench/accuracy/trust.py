@@ -3,11 +3,13 @@
 python -m bench trust photos out.jsonl
 python -m bench trust receipts out.jsonl
 python -m bench trust orders out.jsonl    # read with --schema bench/golden/own_schema.json
+python -m bench trust photos --readings FILE    # what understanding makes of readings that are kept
 
 Header values that the truth names are judged; a value where the truth has none is wrong, too. A quarter of
 each collection, by vendor, station or file, is set aside (`--set-aside`): it is scored once, at the end.
 """
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +24,7 @@ from bench.arguments import argument_parser
 from bench.data import orders, photos, receipts
 from bench.data.shared import DATA, load_scorer
 from bench.data.text_layer import text_layer
+from bench.golden.readings import Readings, understood
 
 BINS = 10
 SURE = 0.9
@@ -57,20 +60,35 @@ class Collection:
 def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("collection", choices=sorted(COLLECTIONS))
-    parser.add_argument("records", type=Path)
+    parser.add_argument("records", type=Path, nargs="?", help="of a finished run, one a line")
+    parser.add_argument("--readings", type=Path, help="kept readings, understood without reading again")
     parser.add_argument("--set-aside", action="store_true", help="score the quarter that is set aside")
     arguments = parser.parse_args()
+    if (arguments.records is None) == (arguments.readings is None):
+        parser.error("give the records of a run, or --readings")
     score = load_scorer()
     collection = COLLECTIONS[arguments.collection]()
     documents: list[tuple[str, list[Judged]]] = []
-    for line in arguments.records.read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
+    for record in load_records(arguments.collection, arguments.records, arguments.readings):
         name = Path(record["source"]).name
         accepted = collection.truth.get(name)
         if accepted is None or is_set_aside(collection.groups.get(name, name)) != arguments.set_aside:
             continue
         documents.append((record["status"], list(judge(record, accepted, collection, score))))
     print_figures(documents, score)
+
+
+def load_records(kind: str, records: Path | None, readings: Path | None) -> list[dict[str, Any]]:
+    """Load the records of a run, or make them of kept readings."""
+    if records is not None:
+        return [json.loads(line) for line in records.read_text(encoding="utf-8").splitlines()]
+    made: list[dict[str, Any]] = []
+    if readings is not None:
+        asyncio.run(understood(Readings(readings).of(kind), 2, None, made.append))
+    for record in made:
+        verdict: dict[str, Any] | None = record["verdict"]
+        record["status"] = "completed" if verdict is None or verdict["passed"] else "needs_review"
+    return made
 
 
 def is_set_aside(name: str) -> bool:

@@ -30,6 +30,8 @@ _CLOCK = re.compile(r"(\d{1,2})\D(\d{2})(?:\D(\d{2}))?")
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _HALF_DAY = 12
 _CENTURY = 100
+_UPRIGHT = 3
+"""Characters from which on an upright text is wider than high."""
 
 
 def labels() -> dict[str, dict[str, list[str]]]:
@@ -37,12 +39,31 @@ def labels() -> dict[str, dict[str, list[str]]]:
     rows = map(json.loads, (PHOTOS / "labels.jsonl").read_text(encoding="utf-8").splitlines())
     return {
         row["file"]: {
-            field: [item["text"] for item in row["values"][field]]
-            for field in FIELDS
-            if row["values"].get(field)
+            field: in_reading_order(row["values"][field]) for field in FIELDS if row["values"].get(field)
         }
         for row in rows
     }
+
+
+def in_reading_order(items: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the texts of labels line by line and each line from the left; they are listed in any order.
+
+    Those of a picture that lies on its side stay as they are listed.
+    """
+    boxes = [(item["box"][::2], item["box"][1::2]) for item in items]
+    placed = [
+        ((min(y) + max(y)) / 2, max(y) - min(y), min(x), max(x) - min(x), item["text"])
+        for item, (x, y) in zip(items, boxes, strict=True)
+    ]
+    if any(height > width for _, height, _, width, text in placed if len(text) > _UPRIGHT):
+        return [item["text"] for item in items]
+    lines: list[list[tuple[float, float, float, float, str]]] = []
+    for label in sorted(placed):
+        if lines and label[0] - lines[-1][0][0] < min(label[1], lines[-1][0][1]) / 2:
+            lines[-1].append(label)
+        else:
+            lines.append([label])
+    return [label[-1] for line in lines for label in sorted(line, key=lambda label: label[2])]
 
 
 def is_right(field: str, answer: str, accepted: Sequence[str], score: Any) -> bool:

@@ -1,8 +1,9 @@
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 import pytest
-from bench.data.photos import amounts, clock_times, days, is_right
+from bench.data.photos import amounts, clock_times, days, in_reading_order, is_right
 
 
 class Letters:
@@ -44,3 +45,18 @@ def test_a_name_may_be_one_of_the_accepted_texts_or_all_of_them_joined() -> None
     assert is_right("seller.name", "Ilto's Restaurant", accepted, Letters)
     assert is_right("seller.name", "ILTO'S", accepted, Letters)
     assert not is_right("seller.name", "Ilto", accepted, Letters)
+
+
+def test_labels_are_put_in_reading_order() -> None:
+    def label(text: str, x: int, y: int) -> dict[str, Any]:
+        return {"text": text, "box": [x, y, x + 80, y, x + 80, y - 20, x, y - 20]}
+
+    listed = [label("Town", 10, 60), label("12", 120, 33), label("Street", 10, 30)]
+    assert in_reading_order(listed) == ["Street", "12", "Town"]
+
+
+def test_labels_of_a_picture_on_its_side_stay_as_they_are_listed() -> None:
+    def label(text: str, x: int) -> dict[str, Any]:
+        return {"text": text, "box": [x, 100, x + 20, 100, x + 20, 10, x, 10]}
+
+    assert in_reading_order([label("Street", 60), label("Town", 30)]) == ["Street", "Town"]
