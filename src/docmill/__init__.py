@@ -7,7 +7,16 @@ if TYPE_CHECKING:
     from docmill.api import Extracted, aextract, aprocess_file, extract, process_file
     from docmill.errors import DocmillError, DocumentError, SetupError, TransientError
     from docmill.model.document import Box, Cell, Document, Page, Table, Words
-    from docmill.model.result import Classification, Evidence, Extraction, Failure, Result, Schema, Verdict
+    from docmill.model.result import (
+        Classification,
+        Evidence,
+        Extraction,
+        Failure,
+        Result,
+        Schema,
+        Suggestion,
+        Verdict,
+    )
     from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
     from docmill.ports import Original, Ref
     from docmill.wiring import reading_pool, steps_for
@@ -23,6 +32,7 @@ _HOME = {
         "Failure",
         "Result",
         "Schema",
+        "Suggestion",
         "Verdict",
     ),
     "docmill.wiring": ("reading_pool", "steps_for"),
@@ -50,6 +60,7 @@ __all__ = [
     "Schema",
     "SetupError",
     "Steps",
+    "Suggestion",
     "Table",
     "TimeLimits",
     "TransientError",

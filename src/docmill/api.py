@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from docmill.batch.folder import FolderReader
 from docmill.batch.in_memory import MemoryExporter, MemoryJournal
 from docmill.errors import MisconfiguredError, UnsupportedFileTypeError
-from docmill.model.result import Evidence, Result, Schema, Verdict
+from docmill.model.result import Evidence, Result, Schema, Suggestion, Verdict
 from docmill.pipeline import DocumentIO, process
 from docmill.ports import Ref
 from docmill.schemas.user_schemas import schema_of, words_of
@@ -29,11 +29,13 @@ class Extracted(Generic[Model]):
     """The values of a file.
 
     data: an instance of the requested model; a value that is not in the file is null. evidence: field path
-    (`seller.name`, `lines[0].net_amount`) to where the value was read. result: everything else.
+    (`seller.name`, `lines[0].net_amount`) to where the value was read. suggestions: of fields that are null,
+    values that are believed too little, by path. result: everything else.
     """
 
     data: Model
     evidence: dict[str, Evidence]
+    suggestions: dict[str, tuple[Suggestion, ...]]
     verdict: Verdict
     result: Result
 
@@ -114,7 +116,13 @@ async def aextract(
         reason = result.refusal or f"{str(source)!r} holds several documents; take out the one to read"
         raise UnsupportedFileTypeError(reason, media_type=result.media_type)
     extraction = result.extraction
-    return Extracted(cast("Any", extraction.data), extraction.evidence, result.verdict or Verdict(), result)
+    return Extracted(
+        data=cast("Any", extraction.data),
+        evidence=extraction.evidence,
+        suggestions=extraction.suggestions,
+        verdict=result.verdict or Verdict(),
+        result=result,
+    )
 
 
 process_file = _synchronous(aprocess_file)

@@ -38,6 +38,7 @@ def result_record(ref: Ref, result: Result) -> Record:
         "evidence": {path: proof.model_dump(mode="json") for path, proof in extraction.evidence.items()}
         if extraction
         else {},
+        "suggestions": extraction.suggestions_as_json if extraction else {},
         "reason": extraction and extraction.reason,
         "verdict": verdict and {"passed": verdict.passed, **verdict.model_dump(mode="json")},
         "error": result.refusal
@@ -66,6 +67,7 @@ def failure_record(
         "document_type": None,
         "data": None,
         "evidence": {},
+        "suggestions": {},
         "reason": None,
         "verdict": None,
         "error": {"code": error.code, "step": error.step, "message": error.message},

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from operator import not_
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, Field, InstanceOf, SerializeAsAny
+from pydantic import BaseModel, Field, InstanceOf, JsonValue, SerializeAsAny
 
 from docmill.errors import DocmillError, SetupError, TransientError
 from docmill.model.document import Box, Document, Record, Usage
@@ -44,6 +44,13 @@ class Evidence(Record):
     match: MatchKind
     confidence: float
     reason: str = Field(default="", exclude_if=not_)
+
+
+class Suggestion(Record):
+    """A value that is not believed enough to be data, for a person to accept. value: as JSON."""
+
+    value: JsonValue
+    evidence: Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +157,17 @@ class Extraction(Record):
     """The fields of a document and where each was read.
 
     document_type: the name of the schema that `data` has. evidence: field path (`seller.name`,
-    `lines[0].net_amount`) to its evidence; every value that is not null has one. steps: who read the fields,
-    in their order, and what came of it. failures: what the extractor itself found wrong, a rule of the
-    document's own standard, say; the gate hands them on. model_error: of a model that failed and can be asked
-    later for what is still doubted; None where nothing is.
+    `lines[0].net_amount`) to its evidence; every value that is not null has one. suggestions: field path to
+    other values, the most probable first; in the end only of fields that are null. steps: who read the
+    fields, in their order, and what came of it. failures: what the extractor itself found wrong, a rule of
+    the document's own standard, say; the gate hands them on. model_error: of a model that failed and can be
+    asked later for what is still doubted; None where nothing is.
     """
 
     document_type: str
     data: SerializeAsAny[BaseModel]
     evidence: dict[str, Evidence]
+    suggestions: dict[str, tuple[Suggestion, ...]] = Field(default_factory=dict)
     usage: Usage = Usage()
     steps: tuple[StepTaken, ...] = ()
     failures: tuple[Failure, ...] = ()
@@ -170,6 +179,14 @@ class Extraction(Record):
     def reason(self) -> str:
         """The steps in one sentence, for a person."""
         return explain_steps(self.steps)
+
+    @property
+    def suggestions_as_json(self) -> dict[str, Any]:
+        """The suggestions as JSON, by path."""
+        return {
+            path: [suggestion.model_dump(mode="json") for suggestion in suggestions]
+            for path, suggestions in self.suggestions.items()
+        }
 
     def with_step(self, step: StepTaken) -> "Extraction":
         """The same after another step."""

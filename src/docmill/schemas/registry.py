@@ -49,8 +49,8 @@ def _named_paths(definition: TypeDefinition) -> Iterator[tuple[str, str]]:
     listed: dict[str, Iterable[str]] = {
         "critical": definition.critical,
         "recognition.fields": definition.recognition.fields,
-        "least_confidence": definition.least_confidence,
-        "confidence_when_recognised": definition.confidence_when_recognised,
+        "floors": definition.floors,
+        "floors_when_recognised": definition.floors_when_recognised,
         "labels in the file of words": definition.words.labels,
     }
     for key in ("counterparty", "amount"):

@@ -20,16 +20,13 @@ from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
 from docmill.understanding.text.money import CASH_ROUNDING, CENT, find_amounts, number
 from docmill.understanding.vocabulary import Concept
+from docmill.understanding.withholding import Floors
 
 LONGEST_CREDIT = timedelta(days=366)
 LONGEST_PERIOD = timedelta(days=5 * 366)
 LARGEST = Decimal(10) ** 15
 """Amounts from here on are misread, in any currency."""
 EARLIEST, LATEST = date(1990, 1, 1), date(2079, 12, 31)
-THRESHOLD = 0.5
-"""Least confidence of a critical field."""
-RECOGNISED_THRESHOLDS = {"seller.name": 0.9, "gross_total": 0.85}
-"""The same on recognised pages, where a misread letter is silent. Measured: bench/RESULTS.md."""
 LONGEST_SEARCHED = 200_000
 """Characters that are searched for the explanation of a difference."""
 
@@ -84,7 +81,11 @@ def _check_schema(extraction: Extraction, schema: Schema, values: Values) -> Ite
     except Exception:  # noqa: BLE001 - a user's rule may raise anything, over a null above all
         yield Failure(check="schema", message="A rule of the schema itself fails on these values.")
     for path in schema.critical:
-        if path not in values:
+        if path in values:
+            continue
+        if path in extraction.suggestions:
+            yield _uncertain(path)
+        else:
             message = f"{_display_name(path)} was not found."
             yield Failure(check="critical_missing", message=message, fields=(path,))
 
@@ -254,19 +255,16 @@ def _is_printed(document: Document, evidence: Evidence) -> bool:
 def _check_confidence(
     document: Document, extraction: Extraction, schema: Schema, values: Values
 ) -> Iterator[Failure]:
-    recognised = {page.number for page in document.pages if page.source == "ocr"}
-    definition = DEFINITIONS[known_type(schema.name)]
-    on_recognised = {**RECOGNISED_THRESHOLDS, **definition.confidence_when_recognised}
-    for path in schema.critical:
+    floors = Floors(document, schema)
+    for path in values:
         evidence = extraction.evidence.get(path)
-        if path not in values or evidence is None:
-            continue
-        least = definition.least_confidence.get(path, THRESHOLD)
-        if evidence.page in recognised:
-            least = max(least, on_recognised.get(path, THRESHOLD))
-        if evidence.confidence < least:
-            message = f"{_display_name(path)} is uncertain; please look at it."
-            yield Failure(check="confidence", message=message, fields=(path,))
+        if evidence is not None and floors.is_below(path, evidence):
+            yield _uncertain(path)
+
+
+def _uncertain(path: str) -> Failure:
+    message = f"{_display_name(path)} is uncertain; please look at it."
+    return Failure(check="confidence", message=message, fields=(path,))
 
 
 def _display_name(path: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from docmill.model.codec import loads
 from docmill.model.corrections import Correction, Corrections, LayoutWeights, ReviewedValues
 from docmill.model.document import Document, Usage
-from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, StepTaken
+from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, StepTaken, Suggestion
 from docmill.ports import Original, Understood
 from docmill.resilience.concurrency import RESULT_CHARACTERS, off_loop
 from docmill.schemas.filling import filled
@@ -120,6 +120,10 @@ def _parse_extraction(text: str, schema: Schema) -> Extraction:
         document_type=schema.name,
         data=filled(schema.fields, content["data"]),
         evidence={path: Evidence.model_validate(proof) for path, proof in content["evidence"].items()},
+        suggestions={
+            path: tuple(Suggestion.model_validate(suggestion) for suggestion in suggestions)
+            for path, suggestions in content["suggestions"].items()
+        },
         usage=Usage.model_validate(content["usage"]),
         steps=tuple(StepTaken.model_validate(step) for step in content["steps"]),
         failures=tuple(Failure.model_validate(failure) for failure in content["failures"]),

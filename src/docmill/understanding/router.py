@@ -14,6 +14,7 @@ from docmill.resilience.spending import Meter
 from docmill.resilience.time_limits import inner_limit
 from docmill.understanding.gate import judge_off_loop
 from docmill.understanding.second_readers import Question, SecondReader
+from docmill.understanding.withholding import withhold
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +24,7 @@ _INDEX = re.compile(r"\[\d+\].*")
 class GateRouter:
     """`Router` that asks one second reader after the other until the gate trusts the extraction.
 
+    What is then still believed too little is withheld, and the rest judged.
     readers: free ones are asked before paid ones, else in this order; paid ones as long as the budget lasts.
     Their values are taken if the gate then doubts fewer fields. limit_s: for all paid ones together; it ends
     before the limits of step and document.
@@ -64,14 +66,16 @@ class GateRouter:
             state.steps.append(StepTaken(kind="given_up", note=given_up))
             state.errors.append(TimeLimitError(f"the models were given up {given_up}"))
         meter = question.meter
-        extraction = state.best.model_copy(
+        believed = withhold(state.best, document, schema)
+        verdict = await judge_off_loop(self._gate, document, believed, schema)
+        extraction = believed.model_copy(
             update={
                 "usage": first.usage.plus(meter.usage),
                 "steps": (*first.steps, *state.steps),
                 "model_error": (None if meter.is_spent else state.model_error) or first.model_error,
             }
         )
-        return Judged(extraction, state.verdict)
+        return Judged(extraction, verdict)
 
     async def _ask_models(self, state: "_State", question: Question) -> None:
         for reader in (reader for reader in self.readers if reader.is_paid):

@@ -348,7 +348,9 @@ class Ticket(BaseModel):
 
 
 def _case(data: dict[str, Any]) -> ReviewSession:
-    result = ReviewableResult("ticket", new_id(), None, data, data, {}, {"failures": []}, {"failures": []})
+    result = ReviewableResult(
+        "ticket", new_id(), None, data, data, {}, {}, {"failures": []}, {"failures": []}
+    )
     return ReviewSession(result, {}, Schema("ticket", Ticket), None, RuleGate())
 
 

@@ -34,6 +34,7 @@ def extract_file(
     content = {
         "data": extracted.data.model_dump(mode="json"),
         "evidence": {path: proof.model_dump(mode="json") for path, proof in extracted.evidence.items()},
+        "suggestions": extracted.result.extraction.suggestions_as_json if extracted.result.extraction else {},
         "verdict": {"passed": extracted.verdict.passed, **extracted.verdict.model_dump(mode="json")},
     }
     stdout.print(json.dumps(content, indent=2, ensure_ascii=False), markup=False)

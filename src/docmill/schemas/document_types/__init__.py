@@ -105,8 +105,8 @@ class TypeDefinition(_Table):
     printed as negative are meant as positive ones. counterparty: the path of the name it is filed under.
     amount: the path of what it is about; a mail without it only speaks of such a document. summary: parts of
     a sentence with paths in braces; a part whose first value is missing is left out.
-    least_confidence: of critical fields, where it is more than usual; confidence_when_recognised: the same on
-    recognised pages. xml: its e-invoices.
+    floors: the least confidence of fields, where it is not the usual one; a value below it is withheld.
+    floors_when_recognised: the same on recognised pages, where it is more. xml: its e-invoices.
     """
 
     position: int
@@ -129,8 +129,8 @@ class TypeDefinition(_Table):
     amount: str = ""
     summary: tuple[str, ...] = ()
     checks: tuple[CheckDefinition, ...] = ()
-    least_confidence: Mapping[str, float] = {}
-    confidence_when_recognised: Mapping[str, float] = {}
+    floors: Mapping[str, float] = {}
+    floors_when_recognised: Mapping[str, float] = {}
     xml: XmlDefinition | None = None
     words: TypeWords = TypeWords()
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError as ModelError
 from docmill.errors import ChangedError, ValidationError
 from docmill.model.document import Box, Document, letters_and_digits
 from docmill.model.paths import leaves, path_of, set_value, value_at
-from docmill.model.result import Evidence, Extraction, Failure, Schema
+from docmill.model.result import Evidence, Extraction, Failure, Schema, Suggestion
 from docmill.ports import Gate
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
@@ -122,7 +122,13 @@ class ReviewSession:
     ) -> tuple[Failure, ...]:
         if self.document is None:
             return self._stored_failures
-        extraction = Extraction(document_type=self.schema.name, data=model, evidence=evidence, failures=own)
+        extraction = Extraction(
+            document_type=self.schema.name,
+            data=model,
+            evidence=evidence,
+            suggestions=suggestions_of(self.result.suggestions),
+            failures=own,
+        )
         return self.gate.judge(self.document, extraction, self.schema).failures
 
     def _extractor_failures(self) -> tuple[Failure, ...]:
@@ -266,6 +272,14 @@ def evidence_of(evidence: Mapping[str, Any] | None, current: Iterable[CurrentRev
         if review.evidence is not None:
             merged[review.path] = review.evidence
     return merged
+
+
+def suggestions_of(stored: Mapping[str, Any] | None) -> dict[str, tuple[Suggestion, ...]]:
+    """The stored suggestions, by path."""
+    return {
+        path: tuple(Suggestion.model_validate(suggestion) for suggestion in suggestions)
+        for path, suggestions in (stored or {}).items()
+    }
 
 
 def _evidences(evidence: Mapping[str, Any] | None) -> dict[str, Evidence]:

@@ -36,6 +36,7 @@ class ResultColumns:
     classification: dict[str, Any] | None = None
     structured_data: dict[str, Any] | None = None
     evidence: dict[str, Any] | None = None
+    suggestions: dict[str, Any] | None = None
     verdict: dict[str, Any] | None = None
     valid_structured_data: bool | None = field(default=None, metadata=_INTERNAL)
     extraction_model: str | None = None
@@ -75,6 +76,7 @@ def result_values(
         values["evidence"] = {
             path: evidence.model_dump(mode="json") for path, evidence in extraction.evidence.items()
         }
+        values["suggestions"] = extraction.suggestions_as_json
         values["extraction_reason"] = extraction.reason
     if verdict is not None:
         values["verdict"] = verdict.model_dump(mode="json")

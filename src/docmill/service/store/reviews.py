@@ -84,7 +84,7 @@ class ReviewableResult:
     """The result that people review. machine: its data as read; data: with what people said.
 
     verdict: of the values with what people said, or of the ingestion while nobody has. read_verdict: of
-    the ingestion. evidence: of what was read.
+    the ingestion. evidence: of what was read. suggestions: for fields that are null.
     """
 
     document_type: str | None
@@ -93,6 +93,7 @@ class ReviewableResult:
     machine: dict[str, Any] | None
     data: dict[str, Any] | None
     evidence: dict[str, Any] | None
+    suggestions: dict[str, Any] | None
     verdict: dict[str, Any] | None
     read_verdict: dict[str, Any] | None
 
@@ -202,7 +203,7 @@ async def reviewable_result(conn: Conn, document_id: UUID) -> ReviewableResult |
             SELECT document_type, result.id AS ingestion_id, result.transcription_file_path,
                    result.structured_data AS machine,
                    with_reviews(result.structured_data, document.id) AS data,
-                   result.evidence, coalesce(document.verdict, result.verdict) AS verdict,
+                   result.evidence, result.suggestions, coalesce(document.verdict, result.verdict) AS verdict,
                    result.verdict AS read_verdict
               FROM document
               JOIN ingestion result ON result.id = result_ingestion_id

@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
-from docmill.understanding.fields.findings import Finding, best, finding_of, probabilities
+from docmill.understanding.fields.findings import MOST_RIVALS, Finding, best, finding_of, probabilities
 from docmill.understanding.fields.meaning import built_in_meaning
 from docmill.understanding.page.layout import Span
 from docmill.understanding.tables.items import NO_ITEMS, Items
@@ -83,7 +83,7 @@ def totals(
     weighed = [(chosen, _combined_score(chosen, rates, slack)) for chosen in product(*options)]
     best_options, _ = max(weighed, key=lambda combination: combination[1])
     findings = {
-        field: finding_of(amount, _share(weighed, index, amount.value))
+        field: _finding(weighed, index, amount)
         for index, (field, (amount, _)) in enumerate(zip(FIELDS, best_options, strict=True))
         if amount is not None
     }
@@ -115,16 +115,21 @@ def _exceeds(part: Decimal | None, whole: Decimal | None, share: Decimal = Decim
     return part is not None and whole is not None and abs(part) > abs(whole) * share
 
 
-def _share(weighed: Sequence[tuple[Sequence[_Option], float]], index: int, value: Decimal) -> float:
-    """The share of belief of `value` in field `index`: each rival in its best combination."""
-    rivals: dict[Decimal | None, float] = {}
+def _finding(weighed: Sequence[tuple[Sequence[_Option], float]], index: int, chosen: Amount) -> Finding:
+    """The finding of the amount in field `index`: each rival counts in its best combination."""
+    best_scores: dict[Decimal, Scored] = {}
+    null = _NEVER
     for options, score in weighed:
         amount, _ = options[index]
-        key = None if amount is None else amount.value
-        rivals[key] = max(rivals.get(key, _NEVER), score)
-    null = rivals.pop(None, _NEVER)
-    score = rivals.pop(value)
-    return probabilities([score, *rivals.values()], null=null)[0]
+        if amount is None:
+            null = max(null, score)
+        elif amount.value not in best_scores or score > best_scores[amount.value][1]:
+            best_scores[amount.value] = amount, score
+    _, score = best_scores.pop(chosen.value)
+    rivals = sorted(best_scores.values(), key=lambda scored: -scored[1])
+    shares = probabilities([score, *(score for _, score in rivals)], null=null)
+    others = zip(rivals[:MOST_RIVALS], shares[1:], strict=False)
+    return finding_of(chosen, shares[0], tuple(finding_of(amount, share) for (amount, _), share in others))
 
 
 def balances(candidates: Candidates) -> dict[str, Finding]:

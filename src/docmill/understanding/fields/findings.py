@@ -8,12 +8,17 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from docmill.model.paths import set_value
-from docmill.model.result import Evidence, Extraction, Schema, StepTaken
+from docmill.model.result import Evidence, Extraction, Schema, StepTaken, Suggestion
 from docmill.schemas.filling import filled
 from docmill.understanding.fields.candidates import Candidate
 from docmill.understanding.page.layout import Layout, Span, spans_reading
 from docmill.understanding.text.folding import without_accents
+
+MOST_RIVALS = 3
+"""Values beside the best one that are kept, to be suggested to a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +26,15 @@ class Finding:
     """A field's value, the spans it was read from, and the share of belief it got among its rivals.
 
     spans: empty for a value computed from others. calibrated: the probability is the share of such
-    answers that are right, and counts already how well the words were recognised.
+    answers that are right, and counts already how well the words were recognised. rivals: the next best
+    values, the best first.
     """
 
     value: date | Decimal | str
     spans: tuple[Span, ...]
     probability: float
     calibrated: bool = False
+    rivals: "tuple[Finding, ...]" = ()
 
 
 Findings = Mapping[str, Finding]
@@ -42,9 +49,9 @@ def cleaned(text: str, *, plain: bool) -> str:
     return without_accents(text) if plain else text
 
 
-def finding_of(candidate: Candidate[Any], probability: float) -> Finding:
+def finding_of(candidate: Candidate[Any], probability: float, rivals: "tuple[Finding, ...]" = ()) -> Finding:
     """The finding of a candidate's value."""
-    return Finding(candidate.value, candidate.spans, probability)
+    return Finding(candidate.value, candidate.spans, probability, rivals=rivals)
 
 
 def probabilities(scores: Sequence[float], *, null: float) -> list[float]:
@@ -62,31 +69,63 @@ def best(scored: Iterable[tuple[Candidate[Any], float]], *, null: float) -> Find
     if index < 0 or options[index][1] <= null:
         return None
     candidates, scores = zip(*options, strict=True)
-    return finding_of(options[index][0], share_of_value(candidates, scores, index, null=null))
+    return finding_among(candidates, scores, index, null=null)
 
 
-def share_of_value(
+def finding_among(
     candidates: Sequence[Candidate[Any]], scores: Sequence[float], index: int, *, null: float
-) -> float:
-    """The share of belief of a candidate's value among all other values and none."""
-    best_scores: dict[object, float] = {}
-    for candidate, score in zip(candidates, scores, strict=True):
-        best_scores[candidate.key] = max(best_scores.get(candidate.key, -math.inf), score)
-    chosen = best_scores.pop(candidates[index].key)
-    return probabilities([chosen, *best_scores.values()], null=null)[0]
+) -> Finding:
+    """The finding of the candidate at `index`: its share of belief among all other values and none."""
+    places: dict[object, int] = {}
+    for place, (candidate, score) in enumerate(zip(candidates, scores, strict=True)):
+        other = places.setdefault(candidate.key, place)
+        if score > scores[other]:
+            places[candidate.key] = place
+    places.pop(candidates[index].key)
+    rivals = sorted(places.values(), key=lambda place: -scores[place])
+    # The other places of the value itself, which may be better ones, are no rivals.
+    best_score = max(
+        score
+        for candidate, score in zip(candidates, scores, strict=True)
+        if candidate.key == candidates[index].key
+    )
+    shares = probabilities([best_score, *(scores[place] for place in rivals)], null=null)
+    return finding_of(
+        candidates[index],
+        shares[0],
+        tuple(
+            finding_of(candidates[place], share)
+            for place, share in zip(rivals[:MOST_RIVALS], shares[1:], strict=False)
+        ),
+    )
 
 
 def extraction(schema: Schema, findings: Findings, layout: Layout, *, step: StepTaken) -> Extraction:
     """The findings as the schema, leaving out what it has no field for."""
     data: dict[str, Any] = {}
     evidence: dict[str, Evidence] = {}
+    suggestions: dict[str, tuple[Suggestion, ...]] = {}
     for path in sorted(findings, key=_by_name_and_index):
         if re.split(r"[.\[]", path)[0] in schema.fields.model_fields:
-            set_value(data, path, findings[path].value)
-            evidence[path] = evidence_of(findings[path], layout)
+            finding = findings[path]
+            set_value(data, path, finding.value)
+            evidence[path] = evidence_of(finding, layout)
+            if finding.rivals:
+                suggestions[path] = tuple(
+                    suggestion_of(rival.value, evidence_of(rival, layout)) for rival in finding.rivals
+                )
     return Extraction(
-        document_type=schema.name, data=filled(schema.fields, data), evidence=evidence, steps=(step,)
+        document_type=schema.name,
+        data=filled(schema.fields, data),
+        evidence=evidence,
+        suggestions=suggestions,
+        steps=(step,),
     )
+
+
+def suggestion_of(value: object, evidence: Evidence) -> Suggestion:
+    """The suggestion of a value, which becomes JSON as in a record."""
+    return Suggestion(value=to_jsonable_python(value), evidence=evidence)
 
 
 def _by_name_and_index(path: str) -> tuple[str, int, str]:

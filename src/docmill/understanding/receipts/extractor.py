@@ -23,7 +23,7 @@ from docmill.understanding.constraints.parties import parties
 from docmill.understanding.constraints.totals import currency, totals
 from docmill.understanding.fields.analysis_cache import candidates_of, once
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.findings import Finding, Findings, cleaned, extraction
+from docmill.understanding.fields.findings import MOST_RIVALS, Finding, Findings, cleaned, extraction
 from docmill.understanding.page.layout import Span
 from docmill.understanding.page.titles import is_title
 from docmill.understanding.receipts.amounts import amounts
@@ -56,11 +56,12 @@ _DATE_DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A field's value with its places and the features of its confidence."""
+    """A field's value with its places and the features of its confidence. rivals: see `Finding`."""
 
     value: date | Decimal | str
     spans: tuple[Span, ...]
     features: NDArray[np.float64]
+    rivals: tuple[Finding, ...] = ()
 
 
 def extract_built_in(document: Document, schema: Schema) -> Extraction:
@@ -114,7 +115,9 @@ def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:
         rule = ruled.get(path)
         # on receipts unlike those it was trained on, the rules' value is taken where they are surer
         if is_known_currency or rule is None or rule.probability <= confidence:
-            findings[path] = Finding(answer.value, answer.spans, confidence, calibrated=True)
+            findings[path] = Finding(
+                answer.value, answer.spans, confidence, calibrated=True, rivals=answer.rivals
+            )
     total, ruled_total = findings.get(_TOTAL), ruled.get(_TOTAL)
     if (
         total is not None
@@ -149,7 +152,7 @@ def answers(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> dic
             corrected=values.count(rule.value) > 1,
             agrees=sum(map(str.isdecimal, rule.spans[0].text)) >= _DATE_DIGITS,
         )
-        by_path[PATHS["date"]] = Answer(rule.value, rule.spans, features)
+        by_path[PATHS["date"]] = Answer(rule.value, rule.spans, features, rule.rivals)
     return {path: answer for path, answer in by_path.items() if answer is not None}
 
 
@@ -176,6 +179,8 @@ def _answer_text(
     keys = {index: letters_and_digits(choices.text(index)) for index in order}
     score_by_key = {keys[index]: float(scores[index]) for index in reversed(order)}
     key = keys[order[0]]
+    best_places = {keys[index]: index for index in reversed(order) if keys[index] != key}
+    rivals = sorted(((index, float(scores[index])) for index in best_places.values()), key=lambda it: -it[1])
     rule = ruled.get(PATHS[choices.field])
     recognition, quality = _legibility(candidates, places)
     return Answer(
@@ -190,6 +195,10 @@ def _answer_text(
             known_share=model.corrector.known_share(value),
             repeated=choices.head.letters.count(key) > 1,
             agrees=rule is not None and letters_and_digits(str(rule.value)) == letters_and_digits(read),
+        ),
+        tuple(
+            Finding(cleaned(choices.text(index), plain=candidates.plain), choices.spans(index), score)
+            for index, score in rivals[:MOST_RIVALS]
         ),
     )
 
@@ -215,7 +224,11 @@ def _answer_total(candidates: Candidates, ruled: Findings, model: ReceiptModel) 
         corrected=False,
         agrees=rule is not None and rule.value == value,
     )
-    return Answer(value if best.value >= 0 else best.value, best.spans, features)
+    rivals = tuple(
+        Finding(sums.values[index], sums.places[index][0].spans, float(scores[index]))
+        for index in order[1 : MOST_RIVALS + 1]
+    )
+    return Answer(value if best.value >= 0 else best.value, best.spans, features, rivals)
 
 
 def _legibility(candidates: Candidates, places: Sequence[Span]) -> tuple[float, float]:

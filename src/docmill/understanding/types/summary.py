@@ -98,7 +98,7 @@ def describe(
     }
     tags, party = classification.tags, _counterparty(document_type, findings)
     party_before = one_line((classification.title or "").partition(", ")[2], LONGEST)
-    if party is not None and party_before in tags:
+    if party_before in tags:
         tags = choose_tags([party if tag == party_before else tag for tag in tags], tags_in_use)
     return classification.model_copy(
         update={

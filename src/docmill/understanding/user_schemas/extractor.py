@@ -16,14 +16,14 @@ import numpy as np
 
 from docmill.model.document import Document
 from docmill.model.paths import set_value
-from docmill.model.result import Evidence, Extraction, Schema, StepTaken
+from docmill.model.result import Evidence, Extraction, Schema, StepTaken, Suggestion
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidate, Candidates
-from docmill.understanding.fields.findings import Finding, cleaned, evidence_of, finding_of, share_of_value
+from docmill.understanding.fields.findings import Finding, cleaned, evidence_of, finding_among, suggestion_of
 from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, spelling_of, words_of
 from docmill.understanding.fields.scoring import CHECKED, Scored, is_whole, score_candidates
 from docmill.understanding.tables.lists import list_findings
@@ -54,15 +54,27 @@ def extract_user_schema(document: Document, schema: Schema, model: SchemaModel |
     candidates = candidates_of(document)
     data: dict[str, Any] = {}
     evidence: dict[str, Evidence] = {}
+    suggestions: dict[str, tuple[Suggestion, ...]] = {}
     values = find_values(candidates, meanings, model).items()
     for path, finding in (*values, *list_findings(candidates, meanings)):
-        value = value_for_kind(finding, meanings[re.sub(r"\[\d+\]", "[]", path)])
+        meaning = meanings[re.sub(r"\[\d+\]", "[]", path)]
+        value = value_for_kind(finding, meaning)
         if value is not None:
             place = path.replace("[]", "[0]")
             set_value(data, place, value)
             evidence[place] = evidence_of(finding, candidates.layout)
+            rivals = [(value_for_kind(rival, meaning), rival) for rival in finding.rivals]
+            suggestions[place] = tuple(
+                suggestion_of(other, evidence_of(rival, candidates.layout))
+                for other, rival in rivals
+                if other is not None
+            )
     return Extraction(
-        document_type=schema.name, data=filled(schema.fields, data), evidence=evidence, steps=(STEP,)
+        document_type=schema.name,
+        data=filled(schema.fields, data),
+        evidence=evidence,
+        suggestions=suggestions,
+        steps=(STEP,),
     )
 
 
@@ -136,8 +148,7 @@ def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> d
         if is_free[index] and field.scores[index] > field.meaning.null and _is_named(field, index):
             taken[places[index]] = path
             scores: list[float] = field.scores.tolist()
-            share = share_of_value(field.candidates, scores, index, null=field.meaning.null)
-            findings[path] = finding_of(field.candidates[index], share)
+            findings[path] = finding_among(field.candidates, scores, index, null=field.meaning.null)
     return findings
 
 
