@@ -203,6 +203,11 @@ MaxRegression = Annotated[
 ]
 MonthFirst = Annotated[bool, typer.Option("--month-first", help="The truth means March 4th by 03/04/2026.")]
 
+Trust = Annotated[bool, typer.Option("--trust", help="Also say how often what is called ready is wrong.")]
+TrustPicture = Annotated[
+    Path | None, typer.Option(help="File for the curves of --trust, as SVG.", dir_okay=False)
+]
+
 
 @app.command("eval")
 def evaluate(
@@ -220,6 +225,8 @@ def evaluate(
     config: SettingsFile = None,
     *,
     month_first: MonthFirst = False,
+    trust: Trust = False,
+    picture: TrustPicture = None,
 ) -> None:
     """Measure how much of a folder is read right, against its true values.
 
@@ -242,6 +249,8 @@ def evaluate(
         jobs=jobs,
         config=config,
         month_first=month_first,
+        trust=trust,
+        picture=picture,
     )
     raise typer.Exit(evaluate(options))
 

@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 from docmill.evaluation.metrics import JudgedDocument
+from docmill.evaluation.trust_picture import draw_trust
 
 Pictures = Mapping[tuple[str, str], bytes]
 """WebP by source and by the path of a value; of a document's first page by an empty path."""
@@ -72,6 +73,7 @@ def build_page(report: Mapping[str, Any], documents: Sequence[JudgedDocument], p
         f'<p class="quiet">{_TIERS}</p>'
         f"{_table(('field', 'right', 'of', 'S2', '95 %'), fields)}"
         f"{_curve(confidence.get('curve', ()))}"
+        f"{_trust(report.get('trust'))}"
         f"{''.join(_document(document, pictures) for document in wrong)}</body></html>\n"
     )
 
@@ -95,6 +97,11 @@ def _curve(points: Sequence[Mapping[str, float]]) -> str:
         f' aria-label="{caption}">'
         f'<polyline points="{line}"/></svg><figcaption>{caption}</figcaption></figure>'
     )
+
+
+def _trust(trust: Mapping[str, Any] | None) -> str:
+    """Draw the curves of the trust figures, if they were asked for."""
+    return f'<div class="wide">{draw_trust(trust)}</div>' if trust else ""
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -235,22 +235,29 @@ def score_confidences(documents: Sequence[JudgedDocument]) -> dict[str, Any] | N
         levels = np.unique(confidences[half & read])
         precise = [level for level in levels if correct[half & (confidences >= level)].mean() >= PRECISION]
         taken |= ~half & (confidences >= min(precise, default=_NEVER))
-    bins = np.minimum((confidences[read] * _BINS).astype(int), _BINS - 1)
-    members = [bins == index for index in np.unique(bins)]
-    believed, proved = confidences[read], correct[read]
-    gaps = [abs(believed[member].mean() - proved[member].mean()) * member.mean() for member in members]
     return {
         "values": int(read.sum()),
         "precision_wanted": PRECISION,
         "coverage": share(int(taken.sum()), len(taken)),
         "precision": share(int((taken & correct).sum()), int(taken.sum())),
-        "ece": float(sum(gaps)),
-        "curve": _risk_coverage_curve(confidences, correct),
+        "ece": calibration_error(confidences[read], correct[read]),
+        "curve": risk_coverage_curve(confidences, correct),
     }
 
 
-def _risk_coverage_curve(confidences: Floats, correct: NDArray[np.bool_]) -> list[dict[str, float]]:
-    """Risk and coverage (El-Yaniv and Wiener, 2010) at even shares of the values that were read."""
+def calibration_error(confidences: Floats, correct: NDArray[np.bool_]) -> float:
+    """The expected calibration error over ten ranges of confidence."""
+    bins = np.minimum((confidences * _BINS).astype(int), _BINS - 1)
+    members = [bins == index for index in np.unique(bins)]
+    gaps = [abs(confidences[member].mean() - correct[member].mean()) * member.mean() for member in members]
+    return float(sum(gaps))
+
+
+def risk_coverage_curve(confidences: Floats, correct: NDArray[np.bool_]) -> list[dict[str, float]]:
+    """Risk and coverage (El-Yaniv and Wiener, 2010) at even shares of the values that were read.
+
+    Those with a confidence below zero were not.
+    """
     read = np.sort(confidences[confidences >= 0])[::-1]
     lasts = np.ceil(np.arange(1, _POINTS + 1) / _POINTS * len(read)).astype(int) - 1
     points: list[dict[str, float]] = []

@@ -161,3 +161,16 @@ def test_the_page_of_errors_shows_where_a_value_was_read(folder: Path, tmp_path:
     assert "2 of 2 documents with errors" in page
     assert 'alt="where number was read" src="data:image/webp;base64,' in page
     assert "first page" not in page  # of a broken file there is none
+
+
+def test_trust_is_printed_reported_and_drawn(folder: Path, truth: Path, tmp_path: Path) -> None:
+    picture, report = tmp_path / "trust.svg", tmp_path / "report.json"
+
+    done = evaluated(folder, "--truth", truth, "--trust", "--picture", picture, "--out", report)
+
+    assert done.returncode == 0, done.stderr
+    assert "date or amount" in done.stdout
+    trust = json.loads(report.read_text())["trust"]
+    assert trust["all"]["documents"] == 2
+    assert (trust["all"]["ready"]["count"], trust["all"]["ready_wrong_header"]["count"]) == (1, 0)
+    assert picture.read_text().startswith("<svg")

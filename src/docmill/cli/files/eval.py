@@ -21,6 +21,8 @@ from docmill.evaluation.html_report import build_page
 from docmill.evaluation.judge import Judge
 from docmill.evaluation.metrics import JudgedDocument
 from docmill.evaluation.report import Report, build_report, compare_reports, judge_document, read_report
+from docmill.evaluation.trust import score_trust
+from docmill.evaluation.trust_picture import draw_trust
 from docmill.evaluation.truth import Truth, known_fields, read_truths, sources_of
 from docmill.model.document import Box
 from docmill.model.result import Schema
@@ -34,11 +36,21 @@ _MAX_PICTURES = 400
 """In the page of errors: it is to be opened in a browser, and sent."""
 _PAGE_PX = 700
 _EXAMPLES = 3
+_TRUST = (
+    ("ready_wrong_vital", "date or amount"),
+    ("ready_wrong_header", "any field"),
+    ("silent_errors_per_100_ready", "errors"),
+    ("sure_wrong", "sure, wrong"),
+)
+"""Columns of the table of trust, by the names of their figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvalOptions:
-    """Arguments of `docmill eval`. schema: for every document, instead of those of their types."""
+    """Arguments of `docmill eval`.
+
+    schema: for every document, instead of those of their types. picture: file for the curves of trust.
+    """
 
     folder: Path
     truth: Path
@@ -52,6 +64,8 @@ class EvalOptions:
     jobs: int | None
     config: Path | None
     month_first: bool
+    trust: bool = False
+    picture: Path | None = None
 
 
 def evaluate(options: EvalOptions) -> int:
@@ -71,6 +85,12 @@ def evaluate(options: EvalOptions) -> int:
             return INTERRUPTED
     report = build_report(documents, with_types=schema is None)
     print_report(report)
+    if options.trust or options.picture:
+        report["trust"] = score_trust(documents, known.kinds)
+        print_trust(report["trust"])
+    if options.picture:
+        put(options.picture, draw_trust(report["trust"]))
+        stdout.print(f"picture: {options.picture}", markup=False)
     if before is not None:
         report["comparison"] = compare_reports(before, documents, max_regression=options.max_regression)
         print_comparison(report["comparison"])
@@ -228,6 +248,31 @@ def print_report(report: Report) -> None:
             f" {_percent(confidence['precision'])} % of them right"
             f" (wanted {confidence['precision_wanted']:.0%}); calibration error {confidence['ece']:.3f}"
         )
+
+
+def print_trust(trust: Mapping[str, Any]) -> None:
+    """Print what documents that are called ready and values that are believed are worth, in a table."""
+    table = _table(
+        "", "documents", "ready", *(head for _, heading in _TRUST for head in (heading, "95 %")), "ECE"
+    )
+    groups = {"all": trust["all"]}
+    for kind in ("types", "sources"):
+        if len(trust[kind]) > 1:
+            groups |= {f"{kind.removesuffix('s')} {name}": row for name, row in trust[kind].items()}
+    for name, row in groups.items():
+        shares: list[str] = []
+        for key, _ in _TRUST:
+            per_cent = 1 if key == "silent_errors_per_100_ready" else 100
+            value, bounds = row[key]["share"], row[key]["interval"]
+            shares.append("" if value is None else f"{per_cent * value:.1f}")
+            shares.append("" if bounds is None else "-".join(f"{per_cent * bound:.1f}" for bound in bounds))
+        ready = f"{row['ready']['count']} ({_percent(row['ready']['share'])} %)"
+        ece = "" if row["ece"] is None else f"{row['ece']:.3f}"
+        table.add_row(escape(shown(name)), str(row["documents"]), ready, *shares, ece)
+    stdout.print(
+        "ready documents in percent with a wrong value; errors per 100 of them; wrong at 90 % and more"
+    )
+    stdout.print(table)
 
 
 def print_comparison(comparison: Mapping[str, Any]) -> None:

@@ -1,0 +1,96 @@
+"""What is called ready and is wrong is counted, by type and by source."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from docmill.evaluation.judge import Judge
+from docmill.evaluation.metrics import JudgedDocument
+from docmill.evaluation.report import judge_document
+from docmill.evaluation.trust import score_trust
+from docmill.evaluation.trust_picture import draw_trust
+from docmill.evaluation.truth import Truth
+from docmill.schemas.outline import Kind
+
+KINDS: dict[str, Kind] = {"number": "text", "gross_total": "decimal", "lines[].net_amount": "decimal"}
+JUDGE = Judge(KINDS, frozenset(KINDS))
+
+
+def document(
+    source: str, status: str, read: dict[str, object], *, confidence: float = 0.95, kind: str = "invoice"
+) -> JudgedDocument:
+    truth = {"number": "R-1", "gross_total": "24.00", "lines": [{"net_amount": "24.00"}]}
+    paths = ("number", "gross_total", "lines[0].net_amount")
+    record = {
+        "status": status,
+        "data": read,
+        "evidence": {path: {"confidence": confidence} for path in paths},
+        "document_type": kind,
+    }
+    return judge_document(source, Truth(source, truth, kind), record, JUDGE)
+
+
+RIGHT = {"number": "R-1", "gross_total": "24.00", "lines": [{"net_amount": "24.00"}]}
+DOCUMENTS = [
+    document("a/1.pdf", "completed", RIGHT),
+    document("a/2.pdf", "completed", {**RIGHT, "number": "R-7"}),
+    document("b/3.pdf", "completed", {**RIGHT, "gross_total": None}, kind="receipt"),
+    document("b/4.pdf", "needs_review", {**RIGHT, "gross_total": "42.00"}, kind="receipt"),
+    document("b/5.pdf", "completed", {**RIGHT, "lines": [{"net_amount": "2.00"}]}, kind="receipt"),
+]
+
+
+def test_only_ready_documents_with_a_wrong_value_count() -> None:
+    every = score_trust(DOCUMENTS, KINDS)["all"]
+
+    assert (every["ready"]["count"], every["ready"]["of"]) == (4, 5)
+    assert every["ready_wrong_header"]["count"] == 1
+    assert every["ready_wrong_vital"]["count"] == 0
+    assert every["ready_wrong_item"]["count"] == 1
+    assert every["silent_errors_per_100_ready"]["share"] == 25.0
+
+
+def test_a_null_is_no_error_and_a_surplus_value_is() -> None:
+    judged = Judge(KINDS, frozenset(KINDS))
+    record = {"status": "completed", "data": {"gross_total": "1.00"}, "evidence": {}}
+    surplus = judge_document("a.pdf", Truth("a.pdf", {"gross_total": None}, "invoice"), record, judged)
+
+    assert score_trust([surplus], KINDS)["all"]["ready_wrong_vital"]["count"] == 1
+    assert score_trust([DOCUMENTS[2]], KINDS)["all"]["ready_wrong_vital"]["count"] == 0
+
+
+def test_types_and_sources_have_figures_of_their_own() -> None:
+    trust = score_trust(DOCUMENTS, KINDS)
+
+    assert {name: row["documents"] for name, row in trust["types"].items()} == {"invoice": 2, "receipt": 3}
+    assert {name: row["documents"] for name, row in trust["sources"].items()} == {"a": 2, "b": 3}
+    assert trust["types"]["invoice"]["ready_wrong_header"]["share"] == 0.5
+
+
+def test_sure_values_are_counted_apart() -> None:
+    unsure = document("c.pdf", "completed", {**RIGHT, "number": "R-7"}, confidence=0.5)
+    sure = score_trust([DOCUMENTS[1], unsure], KINDS)["all"]["sure_wrong"]
+
+    assert (sure["count"], sure["of"]) == (1, 3)
+
+
+def test_the_calibration_error_is_the_distance_to_the_share_that_is_right() -> None:
+    assert score_trust([DOCUMENTS[0]], KINDS)["all"]["ece"] == pytest.approx(0.05)
+
+
+def test_the_picture_has_a_chart_for_every_group_that_is_large_enough() -> None:
+    trust = score_trust(DOCUMENTS, KINDS)
+    many = score_trust(DOCUMENTS * 4, KINDS)
+
+    texts = [element.text or "" for element in ET.fromstring(draw_trust(many)).iter() if element.text]  # noqa: S314 - our own
+    assert any(text.startswith("all documents, 20") for text in texts)
+    assert any(text.startswith("receipt, 12") for text in texts)
+    assert "receipt" not in draw_trust(trust)
+
+
+def test_documents_without_values_have_no_figures() -> None:
+    trust = score_trust([], KINDS)
+
+    assert trust["all"]["ready"]["share"] is None
+    assert trust["all"]["ece"] is None
+    ET.fromstring(draw_trust(trust))  # noqa: S314 - our own
