@@ -65,3 +65,17 @@ def test_a_path_without_a_file_is_named(tmp_path: Path) -> None:
             call(tmp_path / "nowhere.pdf")
         with pytest.raises(docmill.SetupError, match="is a folder"):
             call(tmp_path)
+
+
+def test_a_file_is_read_by_the_type_that_the_caller_knows(tmp_path: Path) -> None:
+    file = tmp_path / "bill.txt"
+    file.write_text(BILL)
+
+    result = docmill.process_file(file, document_type="receipt")
+
+    assert result.classification.document_type == "receipt"
+    assert result.extraction is not None
+    assert result.extraction.document_type == "receipt"
+    assert (result.classification.title or "").startswith("Receipt")
+    with pytest.raises(docmill.SetupError, match="do you mean 'receipt'"):
+        docmill.process_file(file, document_type="reciept")

@@ -15,7 +15,8 @@ from docmill.errors import MisconfiguredError, UnsupportedFileTypeError
 from docmill.model.result import Evidence, Result, Schema, Suggestion, Verdict
 from docmill.pipeline import DocumentIO, process
 from docmill.ports import Ref
-from docmill.schemas.user_schemas import schema_of, words_of
+from docmill.schemas.registry import REGISTRY
+from docmill.schemas.user_schemas import nearest, schema_of, words_of
 from docmill.understanding.user_schemas.schema_model import model_in
 from docmill.wiring import NO_SCHEMA_MODELS, READING, reading_pool, steps_for
 
@@ -60,13 +61,18 @@ def _synchronous(
     return wait
 
 
-async def aprocess_file(path: Path | str, *, passwords: Sequence[str] = ()) -> Result:
+async def aprocess_file(
+    path: Path | str, *, document_type: str | None = None, passwords: Sequence[str] = ()
+) -> Result:
     """Process one file through all steps, in a child process, without any remote service.
 
-    passwords: to try if the file is protected. For many files, keep a pool: see `reading_pool`, `steps_for`
-    and `process`. Raises DocmillError.
+    document_type: one that docmill knows, where you know it; else it is recognised. passwords: to try if the
+    file is protected. For many files, keep a pool: see `reading_pool`, `steps_for`
+    and `process`. Raises DocmillError; MisconfiguredError for an unknown type.
     """
-    return await _process(Path(path), passwords)
+    if document_type is not None and document_type not in REGISTRY:
+        raise MisconfiguredError(f"there is no type {document_type!r}{nearest(document_type, REGISTRY)}")
+    return await _process(Path(path), passwords, document_type=document_type)
 
 
 @overload
@@ -134,8 +140,9 @@ async def _process(
     passwords: Sequence[str],
     schema: Schema | None = None,
     schema_models: Mapping[str, str] = NO_SCHEMA_MODELS,
+    document_type: str | None = None,
 ) -> Result:
-    io = DocumentIO(_reader_of(path), MemoryExporter(), MemoryJournal())
+    io = DocumentIO(_reader_of(path), MemoryExporter(), MemoryJournal(), document_type=document_type)
     async with reading_pool(1) as pool:
         steps = steps_for(
             pool,

@@ -17,7 +17,7 @@ from docmill.errors import (
 )
 from docmill.model import codec
 from docmill.model.document import Document
-from docmill.model.result import Classification, Result, Schema, StepTaken
+from docmill.model.result import TYPE_CHECK, Classification, Result, Schema, StepTaken
 from docmill.page_journal import JournalOfPages
 from docmill.ports import (
     Converter,
@@ -139,7 +139,8 @@ class DocumentIO:
 
     journal: keeps finished steps for the next attempt. receiver: takes its parts. observer: told of its
     progress. tags: returns those in use, the most used first. corrections: of earlier documents, applied to
-    the fields.
+    the fields. document_type: chosen by a person, in place of the recognised one. is_reread: the journal's
+    transcription is that of an earlier processing, which has paid for it.
     """
 
     reader: Reader
@@ -149,6 +150,8 @@ class DocumentIO:
     observer: Observer | None = None
     tags: Callable[[], Awaitable[Sequence[str]]] | None = None
     corrections: CorrectionSource | None = None
+    document_type: str | None = None
+    is_reread: bool = False
 
 
 async def process(
@@ -234,6 +237,7 @@ async def _understand(attempt: _Attempt) -> Result:
             spent=attempt.spending.total,
         )
     understood, tags = await _classify(document, attempt)
+    understood = _with_chosen_type(understood, attempt)
     if understood.classification != Classification():
         await attempt.clock.record(Findings(classification=understood.classification))
     extraction, verdict = await _extract(document, understood, attempt)
@@ -303,7 +307,8 @@ async def _stored_transcription(attempt: _Attempt) -> Document | None:
         log.warning("the stored transcription cannot be read and is made anew")
         attempt.pages.is_anew = True
         return None
-    attempt.spending.add_earlier_cost(document.usage)
+    if not attempt.io.is_reread:
+        attempt.spending.add_earlier_cost(document.usage)
     attempt.pages.allow_time_for(len(document.pages))
     if len(document.pages) > 1:  # its worker may have died before it removed them
         await attempt.pages.clear()
@@ -361,6 +366,27 @@ async def _classify(document: Document, attempt: _Attempt) -> tuple[Understood, 
         log.warning("classification failed", extra={"code": error.code})
         return Understood(Classification()), tags
     return understood, tags
+
+
+def _with_chosen_type(understood: Understood, attempt: _Attempt) -> Understood:
+    """What was understood, under the type that a person chose; fields and words of another type are dropped.
+
+    A type whose schema is no longer in the settings counts as not chosen.
+    """
+    chosen, (classification, extraction) = attempt.io.document_type, understood
+    if chosen is None:
+        return understood
+    if chosen not in attempt.steps.wanted:
+        log.warning("the chosen type has no schema any more; the recognised one counts")
+        return understood
+    if chosen != classification.document_type:
+        from docmill.understanding.types.summary import change_type  # noqa: PLC0415 - as in `_understand`
+
+        classification, extraction = change_type(classification, chosen), None
+    elif extraction is not None:
+        failures = tuple(failure for failure in extraction.failures if failure.check != TYPE_CHECK)
+        extraction = extraction.model_copy(update={"failures": failures})
+    return Understood(classification.model_copy(update={"confidence": 1.0, "doubt": ""}), extraction)
 
 
 async def _extract(document: Document, understood: Understood, attempt: _Attempt) -> Judged:

@@ -79,3 +79,30 @@ async def test_values_are_corrected_confirmed_and_taken_back_with_the_keyboard(
     await page.get_by_label("Value", exact=True).fill("PO-7")
     await page.get_by_label("Value", exact=True).press("Enter")
     await expect(page.get_by_label("Order number", exact=True)).to_have_value("PO-7")
+
+
+async def test_the_type_is_changed_with_the_keyboard_and_the_page_follows(
+    vault: str, page: Page, receipt: bytes
+) -> None:
+    till: FilePayload = {"name": "till.png", "mimeType": "image/png", "buffer": receipt}
+    uploaded = await page.request.post(f"{vault}api/v1/documents", multipart={"file": till})
+    document_id = (await uploaded.json())["results"][0]["document_id"]
+    await page.goto(f"{vault}docs/{document_id}")
+    await expect(page.locator("#connection")).to_have_text("Live")
+    type_ = page.get_by_label("Type", exact=True)
+    await expect(type_).to_have_value("receipt", timeout=READING_MS)
+
+    await page.locator("h1").click()
+    await page.keyboard.press("t")
+    await expect(type_).to_be_focused()
+    await page.keyboard.type("Inv")
+    await expect(type_).to_have_value("invoice")
+    await page.keyboard.press("Enter")
+
+    await expect(page.locator("#type-note")).to_have_text("Chosen by a person")
+    await expect(page.locator("h1")).to_contain_text("Invoice", timeout=READING_MS)
+    await expect(type_).to_have_value("invoice")
+    await page.get_by_role("button", name="Undo the choice of the type").click()
+    await expect(page.locator("h1")).to_contain_text("Receipt", timeout=READING_MS)
+    await expect(page.locator("#type-note")).to_have_count(0)
+    await expect(type_).to_have_value("receipt")

@@ -90,7 +90,8 @@ class Policy:
     """Retry policy and concurrency of a run.
 
     max_waiting: documents that may wait for their next attempt without a slot. max_open_containers: documents
-    whose parts may be in progress before another document is begun.
+    whose parts may be in progress before another document is begun. document_type: of every document, as a
+    person says; None to recognise it.
     """
 
     concurrency: int = 4
@@ -98,6 +99,7 @@ class Policy:
     max_waiting: int = 1000
     max_open_containers: int = 8
     parts: PartLimits = field(default_factory=PartLimits)
+    document_type: str | None = None
 
 
 @dataclass
@@ -249,7 +251,9 @@ class Runner:
         """Process a document without its parts. It gives its slot back while it waits for an attempt."""
         reader = _RememberingReader(source)
         exporter = _RetainingExporter(self._exporter)
-        io = DocumentIO(reader, exporter, MemoryJournal(), receiver=parts)
+        io = DocumentIO(
+            reader, exporter, MemoryJournal(), receiver=parts, document_type=self._policy.document_type
+        )
         spending, attempt = Spending(), 1
         try:
             while True:

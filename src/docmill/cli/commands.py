@@ -123,6 +123,11 @@ SchemaOfAll = Annotated[
     str | None, typer.Option(metavar="FILE", help="Schema for every document; see `docmill extract`.")
 ]
 
+TypeOfAll = Annotated[
+    str | None,
+    typer.Option("--type", help="Type of every document, as you know it.", show_default="recognised"),
+]
+
 
 @app.command()
 def run(
@@ -140,6 +145,7 @@ def run(
     schema: SchemaOfAll = None,
     model: ModelFile = None,
     labels: LabelsFile = None,
+    document_type: TypeOfAll = None,
     password: Passwords = None,
     ask_password: AskPassword = False,
 ) -> None:
@@ -169,6 +175,7 @@ def run(
         max_bytes=None if max_mb is None else max_mb * 1_000_000,
         time_limit_s=time_limit,
         config=config,
+        document_type=document_type,
         passwords=_passwords(password, ask=ask_password),
         schema=loaded_schema,
         model=loaded_model,
@@ -434,6 +441,30 @@ def show(
     from docmill.cli.vault.contents import show
 
     exit_after(show(load_settings(config, data_dir), document, as_json=as_json))
+
+
+@app.command("set-type")
+def set_type(
+    document: Annotated[
+        str, typer.Argument(help="The beginning of its file name, or the beginning or end of its id.")
+    ],
+    document_type: Annotated[
+        str | None,
+        typer.Argument(metavar="TYPE", help="A type that docmill knows, or a schema of the settings."),
+    ] = None,
+    config: SettingsFile = None,
+    data_dir: DataFolder = None,
+    *,
+    undo: Annotated[bool, typer.Option("--undo", help="Take the latest choice back.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it has been read.")] = False,
+) -> None:
+    """Say of which type a document is; it is read again by that, and no later processing changes the type."""
+    from docmill.cli.vault.access import load_settings
+    from docmill.cli.vault.contents import set_type
+
+    if (document_type is None) != undo:
+        raise typer.BadParameter("give either a TYPE or --undo")
+    exit_after(set_type(load_settings(config, data_dir), document, document_type, wait=wait))
 
 
 @app.command()

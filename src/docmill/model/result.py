@@ -25,6 +25,8 @@ StepKind = Literal[
     "not_classified",
 ]
 _MODEL_ASKED = frozenset({"asked", "failed", "given_up"})
+TYPE_CHECK = "document_type"
+"""The check that fails where a person should say of which type a document is."""
 _LISTED = 6
 """Most fields that are named in a sentence."""
 

@@ -15,6 +15,7 @@ from docmill.service.dead_letters import DeadLetters
 from docmill.service.events.outbox import Outbox
 from docmill.service.events.wakeups import EventFeed, Wakeups
 from docmill.service.intake.accept import Intake
+from docmill.service.intake.type_choice import TypeChoices
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
 from docmill.service.ports import Queue, Sender
 from docmill.service.queue.postgres import PostgresQueue
@@ -48,6 +49,7 @@ class Service:
     intake: Intake
     dead_letters: DeadLetters
     reviews: Reviews
+    type_choices: TypeChoices
     wakeups: Wakeups
     feed: EventFeed
     fingerprint: Fingerprint
@@ -90,7 +92,8 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
             opened.sender,
             intake,
             DeadLetters(database, opened.sender, feed),
-            Reviews(database, opened.blobs, feed, RuleGate(), settings.own.by_type),
+            Reviews(database, opened.blobs, feed, RuleGate(), settings.own.by_choice),
+            TypeChoices(database, intake, settings.own.by_choice),
             wakeups,
             feed,
             fingerprint,

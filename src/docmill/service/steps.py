@@ -243,7 +243,7 @@ async def open_steps(
             reading=reading,
             limits=limits or settings.limits.times,
             engines=engines,
-            schemas=settings.own.by_type,
+            schemas=settings.own.by_choice,
             schema=schema,
             schema_models=LearnedModels(settings.own.models()) if schema_models is None else schema_models,
             models=models_of(settings, tracer),

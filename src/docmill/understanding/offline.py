@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from docmill.model.corrections import Corrections
 from docmill.model.document import Document
-from docmill.model.result import Classification, Extraction, Failure, Schema
+from docmill.model.result import TYPE_CHECK, Classification, Extraction, Failure, Schema
 from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.schemas.registry import REGISTRY, is_built_in
 from docmill.sections.splitting import sections
@@ -19,8 +19,6 @@ from docmill.understanding.user_schemas.schema_model import SchemaModel
 
 MOST_PAGES = 100
 """Longer documents are not searched for several documents: no single set of values is expected of them."""
-TYPE_CHECK = "document_type"
-"""The check that fails where a person should say of which type a document is."""
 
 
 class SchemaWithModel(NamedTuple):

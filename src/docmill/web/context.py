@@ -125,6 +125,18 @@ class Vault:
             raise not_found()
         return ingestion_id
 
+    async def choose_type(self, document_id: UUID, document_type: str | None) -> UUID:
+        """Give the document a type, or take the choice back; the ingestion that reads it by that.
+
+        Answers 404 as `document` does. Raises what `TypeChoices.choose` raises.
+        """
+        ingestion_id = await self.service.type_choices.choose(
+            document_id, document_type, tenant_id=self.tenant_id
+        )
+        if ingestion_id is None:
+            raise not_found()
+        return ingestion_id
+
     async def asks_password(self, row: DocumentRow) -> bool:
         """Return whether a document failed because a password is missing that can be given here."""
         is_locked = row.state == "failed" and row.error_code == EncryptedError.code

@@ -268,3 +268,14 @@ def test_records_do_not_go_to_standard_output(folder: Path) -> None:
 
     assert done.returncode == 2
     assert "give a file" in done.stderr
+
+
+def test_every_document_of_a_run_is_of_the_type_that_is_given(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+
+    refused = docmill("run", folder, "--out", out, "--type", "invioce")
+    done = docmill("run", folder, "--out", out, "--jobs", "1", "--type", "credit_note")
+
+    assert (refused.returncode, done.returncode) == (2, 1)
+    assert "do you mean 'invoice'" in refused.stderr
+    assert _records(out)["2026/invoice.pdf"]["document_type"] == "credit_note"

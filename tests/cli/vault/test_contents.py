@@ -206,3 +206,32 @@ def test_the_command_line_switches_aws_on(tmp_path: Path) -> None:
 
     assert (settings.aws.enabled, settings.aws.region) == (True, "eu-west-1")
     assert not load_settings(config).aws.enabled
+
+
+def test_the_type_of_a_document_is_set_and_taken_back(
+    vault: Vault, tmp_path: Path, write_pdf: WritePdf
+) -> None:
+    invoice = write_pdf(tmp_path / "invoice.pdf")
+    with vault.up() as running:
+        assert running.stdout is not None
+        try:
+            running.stdout.readline()
+            vault("add", invoice, "--wait")
+            changed = vault("set-type", "invoice.pdf", "credit_note", "--wait")
+            shown = vault("show", "invoice.pdf")
+            back = vault("set-type", "invoice.pdf", "--undo", "--wait")
+            after = vault("show", "invoice.pdf")
+            unknown = vault("set-type", "invoice.pdf", "novel")
+            neither = vault("set-type", "invoice.pdf")
+        finally:
+            running.send_signal(signal.SIGTERM)
+
+    assert changed.returncode == 0, changed.stderr
+    assert "invoice.pdf: read again as credit_note" in changed.stdout
+    assert "credit_note (chosen by a person)" in shown.stdout
+    assert back.returncode == 0, back.stderr
+    assert "read again as recognised" in back.stdout
+    assert "chosen by a person" not in after.stdout
+    assert (unknown.returncode, neither.returncode) == (2, 2)
+    assert "there is no type 'novel'" in unknown.stderr
+    assert "give either a TYPE or --undo" in neither.stderr

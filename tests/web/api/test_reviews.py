@@ -344,3 +344,62 @@ async def test_a_document_without_values_has_nothing_to_review(
     assert (before["ingestion_id"], before["current"]) == (None, {})
     assert (refused.status_code, refused.json()["code"]) == (409, "changed")
     assert after["ingestion_id"] is not None
+
+
+async def test_the_type_of_a_document_is_changed_and_taken_back(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    document_id = await read()
+    address = f"/api/v1/documents/{document_id}"
+
+    changed = await client.patch(address, json={"document_type": "invoice"})
+    chosen = (await client.get(address)).json()
+    back = await client.patch(address, json={"document_type": None})
+    recognised = (await client.get(address)).json()
+    told = (await client.get(f"{address}/reviews")).json()["history"]
+
+    assert (changed.status_code, back.status_code) == (202, 202)
+    assert changed.json()["ingestion_id"] == back.json()["ingestion_id"]  # the one under way begins again
+    assert chosen["state"] == "processing"
+    assert (chosen["chosen_type"], recognised["chosen_type"]) == ("invoice", None)
+    assert [(review["path"], review["action"], review["value"]) for review in told] == [
+        (":document_type", "undo", "receipt"),
+        (":document_type", "correct", "invoice"),
+    ]
+
+
+async def test_a_type_that_does_not_exist_is_refused_with_those_that_do(
+    client: httpx.AsyncClient, read: Read, add: Callable[..., Awaitable[UUID]]
+) -> None:
+    document_id, unread = await read(), await add("unread.png")
+
+    unknown = await client.patch(f"/api/v1/documents/{document_id}", json={"document_type": "novel"})
+    empty = await client.patch(f"/api/v1/documents/{document_id}", json={})
+    other_member = await client.patch(f"/api/v1/documents/{document_id}", json={"title": "Mine"})
+    too_early = await client.patch(f"/api/v1/documents/{unread}", json={"document_type": "invoice"})
+    nobodys = await client.patch(f"/api/v1/documents/{new_id()}", json={"document_type": "invoice"})
+
+    assert unknown.status_code == 422
+    assert "there are bank_statement" in unknown.json()["detail"]
+    assert (empty.status_code, other_member.status_code) == (422, 422)
+    assert (too_early.status_code, too_early.json()["code"]) == (409, "changed")
+    assert nobodys.status_code == 404
+
+
+async def test_the_type_of_anothers_document_is_not_changed(
+    service: Service, renderer: PageRenderer, settings: Settings, read: Read, database_url: str
+) -> None:
+    document_id, stranger = await read(), new_id()
+    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as owner:
+        await owner.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Stranger')", [stranger])
+    app = create_app(replace(service, default_tenant_id=stranger), renderer, settings)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as strangers:
+        answer = await strangers.patch(f"/api/v1/documents/{document_id}", json={"document_type": "invoice"})
+        form = await strangers.post(f"/docs/{document_id}/type", data={"document_type": "invoice"})
+
+    assert (answer.status_code, form.status_code) == (404, 404)
+    reviewed = await service.reviews.of(document_id, tenant_id=service.default_tenant_id)
+    assert reviewed is not None
+    assert reviewed.history == []

@@ -223,3 +223,35 @@ async def test_the_history_tells_what_people_said(client: httpx.AsyncClient, rea
         "Net amount, row 1: corrected to <q>1.50</q>",
         "Seller: corrected to <q>Corner &lt;Bakery&gt;</q>",
     ]
+
+
+async def test_the_type_is_chosen_with_a_form_and_taken_back(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+
+    before = await _page(client, document_id)
+    sent = await client.post(f"/docs/{document_id}/type", data={"document_type": "invoice"})
+    chosen = await _page(client, document_id)
+    history = await _page(client, document_id, "?tab=history")
+    back = await client.post(f"/docs/{document_id}/type", data={"document_type": "invoice", "undo": "true"})
+    after = await _page(client, document_id)
+
+    assert '<option value="receipt" selected>Receipt</option>' in before
+    assert "Chosen by a person" not in before
+    assert (sent.status_code, sent.headers["location"]) == (303, f"/docs/{document_id}#type")
+    assert '<option value="invoice" selected>Invoice</option>' in chosen
+    assert "Chosen by a person" in chosen
+    assert "Type: corrected to <q>Invoice</q>" in history
+    assert back.status_code == 303
+    assert '<option value="receipt" selected>Receipt</option>' in after
+    assert "Chosen by a person" not in after
+
+
+async def test_a_document_in_which_nothing_was_read_has_no_type_to_choose(
+    client: httpx.AsyncClient, add: Callable[..., Awaitable[UUID]]
+) -> None:
+    document_id = await add("unread.png")
+
+    refused = await client.post(f"/docs/{document_id}/type", data={"document_type": "invoice"})
+
+    assert 'id="type"' not in await _page(client, document_id)
+    assert refused.status_code == 409

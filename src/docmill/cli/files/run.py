@@ -51,7 +51,7 @@ _READING = "reading"
 class RunOptions:
     """Arguments of `docmill run`. Where one is None, the settings decide.
 
-    schema: for every document. model: the schema's trained model, as text.
+    schema: for every document. model: the schema's trained model, as text. document_type: of every document.
     """
 
     folder: Path
@@ -66,6 +66,7 @@ class RunOptions:
     schema: Schema | None = None
     model: str | None = field(default=None, repr=False)
     config: Path | None = None
+    document_type: str | None = None
     passwords: tuple[str, ...] = field(default=(), repr=False)
 
 
@@ -85,6 +86,7 @@ def run_folder(options: RunOptions) -> int:
         time_limit_s=options.time_limit_s,
         passwords=options.passwords,
     )
+    config.check_type(options.document_type)
     warn_about_remote_services(config.settings, options.config)
     if options.dry_run:
         asyncio.run(_print_plan(options, refs, config))
@@ -173,7 +175,11 @@ async def read_all(
             steps,
             FolderReader(options.folder, max_bytes=config.max_bytes),
             records,
-            policy=Policy(concurrency=pool.workers * _DOCUMENTS_PER_PROCESS, parts=config.parts),
+            policy=Policy(
+                concurrency=pool.workers * _DOCUMENTS_PER_PROCESS,
+                parts=config.parts,
+                document_type=options.document_type,
+            ),
             on_done=progress.on_done,
             on_found=progress.on_found,
             on_delay=progress.on_delay,

@@ -11,9 +11,12 @@ from urllib.parse import urlsplit
 
 from docmill.batch.folder import DEFAULT_MAX_BYTES
 from docmill.cli.console import stderr
+from docmill.errors import MisconfiguredError
 from docmill.model.result import Schema
 from docmill.pipeline import PartLimits, Steps, TimeLimits
 from docmill.reading.files.options import ReadingOptions
+from docmill.schemas.registry import REGISTRY
+from docmill.schemas.user_schemas import nearest
 from docmill.service.config.sources import DEFAULT_FILE, are_given
 from docmill.understanding.user_schemas.schema_model import model_in
 from docmill.wiring import LIMITS, READING, steps_for
@@ -33,6 +36,12 @@ class RunConfig:
     max_bytes: int = DEFAULT_MAX_BYTES
     settings: "Settings | None" = None
     models: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def check_type(self, document_type: str | None) -> None:
+        """Raise MisconfiguredError for the name of a type that is neither built in nor in the settings."""
+        types = REGISTRY if self.settings is None else self.settings.own.by_choice
+        if document_type is not None and document_type not in types:
+            raise MisconfiguredError(f"there is no type {document_type!r}{nearest(document_type, types)}")
 
     @asynccontextmanager
     async def steps(

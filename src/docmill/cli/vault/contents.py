@@ -26,9 +26,10 @@ from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import already_readable, unlocking
 from docmill.service.review.review import failures_in
 from docmill.service.store import documents, ingestions, parts, pauses, reviews
+from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
-from docmill.service.store.reviews import CurrentReview
+from docmill.service.store.reviews import TYPE, CurrentReview
 from docmill.workers.pool import Pool
 
 UNFINISHED = ("processing", "stale")
@@ -119,14 +120,7 @@ async def show(settings: Settings, name: str, *, as_json: bool) -> int:
         existing_service(settings) as service,
         service.database.tenant(service.default_tenant_id) as conn,
     ):
-        matches = await documents.called(conn, name, limit=_CANDIDATES)
-        matches = [row for row in matches if row.file_name.lower() == name.lower()] or matches
-        if not matches:
-            raise ValidationError(f"no document has a file name that begins with {name!r}, or such an id")
-        if len(matches) > 1:
-            candidates = "".join(f"\n  {row.id}  {shown(row.file_name)}" for row in matches)
-            raise ValidationError(f"{name!r} means more than one document; give the id:{candidates}")
-        row = matches[0]
+        row = await _document_called(conn, name)
         history, links = await ingestions.of_document(conn, row.id), await parts.links(conn, row.id)
         current_reviews = await reviews.current(conn, row.id)
     if as_json:
@@ -151,11 +145,36 @@ async def show(settings: Settings, name: str, *, as_json: bool) -> int:
     return 0
 
 
+async def _document_called(conn: Conn, name: str) -> DocumentRow:
+    """The document that a person names. Raises ValidationError if there is none, or more than one."""
+    matches = await documents.called(conn, name, limit=_CANDIDATES)
+    matches = [row for row in matches if row.file_name.lower() == name.lower()] or matches
+    if not matches:
+        raise ValidationError(f"no document has a file name that begins with {name!r}, or such an id")
+    if len(matches) > 1:
+        candidates = "".join(f"\n  {row.id}  {shown(row.file_name)}" for row in matches)
+        raise ValidationError(f"{name!r} means more than one document; give the id:{candidates}")
+    return matches[0]
+
+
+async def set_type(settings: Settings, name: str, document_type: str | None, *, wait: bool) -> int:
+    """Give a document a type, or take that back, and have it read again by it; the exit code."""
+    async with existing_service(settings) as service:
+        async with service.database.tenant(service.default_tenant_id) as conn:
+            row = await _document_called(conn, name)
+        await service.type_choices.choose(row.id, document_type, tenant_id=service.default_tenant_id)
+        chosen = "as recognised" if document_type is None else f"as {document_type}"
+        stdout.print(f"{row.id}  {row.file_name}: read again {chosen}", markup=False)
+        return await _wait_until_processed(service, [row.id]) if wait else 0
+
+
 def _print_document(
     row: DocumentRow, history: Sequence[IngestionRow], current_reviews: Mapping[str, CurrentReview]
 ) -> None:
     stdout.print(f"{MARKS[row.state]} [bold]{escape(row.title or row.file_name)}[/bold]")
-    facts = [row.state.replace("_", " "), row.document_type, row.file_name, f"{row.byte_size:,} bytes"]
+    is_chosen = TYPE in current_reviews and row.document_type
+    document_type = f"{row.document_type} (chosen by a person)" if is_chosen else row.document_type
+    facts = [row.state.replace("_", " "), document_type, row.file_name, f"{row.byte_size:,} bytes"]
     stdout.print("  ".join(fact for fact in facts if fact), markup=False, style="dim")
     if row.tags:
         stdout.print(", ".join(row.tags), markup=False, style="dim")

@@ -80,6 +80,14 @@ class OwnSchemas:
         own = {kind: schema.called(kind) for schema in self._own.values() for kind in schema.types}
         return {**REGISTRY, **own}
 
+    @cached_property
+    def by_choice(self) -> dict[str, Schema]:
+        """Those of `by_type`, and the others by their names: types that only a person gives."""
+        return {
+            **self.by_type,
+            **{name: schema for name, schema in self.named.items() if not self._own[name].types},
+        }
+
     def models(self) -> dict[str, Path]:
         """The files of trained models, by the names and the types of the schemas."""
         return {

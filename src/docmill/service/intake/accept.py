@@ -145,7 +145,7 @@ class Intake:
             newest = None if begins else await ingestions.newest(conn, document_id)
             if newest is None or not newest.has_result(await self._fingerprint.now()):
                 ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by, opened=opened)
-        self._announce()
+        self.announce()
         return Accepted(document_id, ingestion_id, is_new)
 
     async def accept_part(
@@ -182,7 +182,7 @@ class Intake:
                     "depth": root.depth + 1,
                 }
                 await self._begin(conn, document_id, tenant_id, root.uploaded_by, origin)
-        self._announce()
+        self.announce()
 
     async def reprocess(
         self, document_id: UUID, *, tenant_id: UUID, uploaded_by: UUID | None = None
@@ -196,8 +196,18 @@ class Intake:
             if not await documents.lock(conn, document_id):
                 return None
             ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by)
-        self._announce()
+        self.announce()
         return ingestion_id
+
+    async def read_again(
+        self, conn: Conn, document_id: UUID, *, tenant_id: UUID, uploaded_by: UUID, reread_of: UUID
+    ) -> UUID:
+        """Have the fields of a document read again, without another recognition of its pages.
+
+        The ingestion that does it: the one under way begins again. The caller has locked the document, and
+        calls `announce` after the transaction. reread_of: the ingestion whose transcription is used.
+        """
+        return await self._begin(conn, document_id, tenant_id, uploaded_by, opened=True, reread_of=reread_of)
 
     async def unlock(self, document_id: UUID, unlock: Unlock, *, tenant_id: UUID) -> UUID | None:
         """Have a stored document read that is protected by a password; None if there is no such document.
@@ -215,7 +225,7 @@ class Intake:
                 return None
             opened = copy_key is not None and await documents.set_readable(conn, document_id, copy_key)
             ingestion_id = await self._begin(conn, document_id, tenant_id, None, opened=opened)
-        self._announce()
+        self.announce()
         return ingestion_id
 
     async def _keep_copy(self, file_path: str, copy: bytes) -> str:
@@ -301,10 +311,12 @@ class Intake:
         source_metadata: Mapping[str, JsonValue] | None = None,
         *,
         opened: bool = False,
+        reread_of: UUID | None = None,
     ) -> UUID:
         """Return the ingestion under way, or begin one. The caller has locked the document.
 
-        opened: the document is to be read from another file than a worker may be reading now.
+        opened: the document is to be read otherwise than a worker may be reading it now. reread_of: see
+        `ingestions.begin`.
 
         Looking first, and not at what an insertion says, means never waiting for a worker that is just
         ending the ingestion: it waits for our lock on the document.
@@ -327,13 +339,15 @@ class Intake:
                 uploaded_by=uploaded_by or DEFAULT_USER_ID,
                 source_metadata=source_metadata,
                 traceparent=self._tracer.traceparent(),
+                reread_of=reread_of,
             )
             await dead_letters.forget_document(conn, document_id)
             await self._sender.send_in(conn, [str(begun)])
             span.describe(document_attributes(tenant_id, document_id, begun))
         return begun
 
-    def _announce(self) -> None:
+    def announce(self) -> None:
+        """Wake workers and open pages after a transaction."""
         self._sender.announce()
         self._feed.announce()
 

@@ -126,6 +126,8 @@ class DocumentProcessor:
                         tags=partial(self.tags.of, claim.tenant_id),
                         corrections=self.corrections
                         and self.corrections.of(claim.tenant_id, claim.document_id),
+                        document_type=claim.document_type,
+                        is_reread=journal.is_of_earlier("transcription"),
                     ),
                     attempt=claim.attempt,
                     max_attempts=self.max_attempts,
@@ -211,6 +213,10 @@ class BlobJournal:
     def key(self, step: str) -> str:
         """The key of a step's result."""
         return self._replaced.get(step) or journal_key(self._ingestion_id, step)
+
+    def is_of_earlier(self, step: str) -> bool:
+        """True if the result of the step was taken over from an earlier ingestion of the document."""
+        return not self.key(step).startswith(f"ingestions/{self._ingestion_id}/")
 
     async def get(self, step: str) -> bytes | None:
         """See `Journal.get`."""

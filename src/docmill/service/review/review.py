@@ -18,7 +18,7 @@ from docmill.ports import Gate
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
 from docmill.service.review.typed_values import parse_sent, parse_typed
-from docmill.service.store.reviews import WHOLE, Action, CurrentReview, ReviewableResult, ReviewToStore
+from docmill.service.store.reviews import TYPE, WHOLE, Action, CurrentReview, ReviewableResult, ReviewToStore
 from docmill.understanding.locate.evidence import located
 
 _INDEX = re.compile(r"\[(0|[1-9][0-9]{0,3})\]")
@@ -97,10 +97,11 @@ class ReviewSession:
         return self.accept(reviews)
 
     def undo_last(self) -> list[ReviewToStore]:
-        """Reviews that take back the latest ones."""
-        latest = max((review.at for review in self.current.values()), default=None)
+        """Reviews that take back the latest ones; the choice of a type is taken back by itself."""
+        of_values = {path: review for path, review in self.current.items() if path != TYPE}
+        latest = max((review.at for review in of_values.values()), default=None)
         return self.accept(
-            [FieldReview(path, "undo") for path, review in self.current.items() if review.at == latest]
+            [FieldReview(path, "undo") for path, review in of_values.items() if review.at == latest]
         )
 
     def judge(self) -> tuple[list[Failure], list[Failure]]:
@@ -163,6 +164,8 @@ class ReviewSession:
 
     def _review(self, review: FieldReview) -> ReviewToStore:
         """Raises ValueError with a sentence for the person, ChangedError."""
+        if review.path == TYPE:
+            raise ValueError("The type of a document is changed by itself, since it is then read again.")
         if review.path == WHOLE:
             before = self.current[WHOLE].value if WHOLE in self.current else None
         else:

@@ -17,7 +17,7 @@ from docmill.service.review.review import FieldReview, ReviewSession, evidence_o
 from docmill.service.storage.blobs import Blobs, load_transcription
 from docmill.service.store import documents, reviewed_documents, reviews
 from docmill.service.store.database import DEFAULT_USER_ID, Conn, Database
-from docmill.service.store.reviews import CurrentReview, ReviewableResult, ReviewRow, ReviewToStore
+from docmill.service.store.reviews import TYPE, CurrentReview, ReviewableResult, ReviewRow, ReviewToStore
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,17 @@ class DocumentReviews:
     def evidence(self) -> dict[str, Any]:
         """The evidence of the values by path, as read and as people gave it."""
         return evidence_of(self.result.evidence, self.current.values())
+
+    @property
+    def has_reviewed_values(self) -> bool:
+        """True if there is a review of a value, or of the document as a whole, to undo."""
+        return any(path != TYPE for path in self.current)
+
+    @property
+    def chosen_type(self) -> str | None:
+        """The type that a person gave the document."""
+        choice = self.current.get(TYPE)
+        return choice and str(choice.value)
 
     @property
     def failures(self) -> list[Failure]:

@@ -23,7 +23,7 @@ class Claim:
 
     fence: grows with every claim and every end of one. attempt: from 1. traceparent: see `ingestions.begin`.
     token: shared by the claims that one question got, never by two claims of one ingestion.
-    input_tokens and what follows: what earlier attempts have cost.
+    input_tokens to cost: what earlier attempts have cost. document_type: chosen by a person; None if not.
     """
 
     ingestion_id: UUID
@@ -41,6 +41,7 @@ class Claim:
     cost: Decimal = Decimal(0)
     transcription_file_path: str | None = None
     preprocessed_file_path: str | None = None
+    document_type: str | None = None
 
     @property
     def spent(self) -> Usage:
@@ -114,7 +115,10 @@ async def take(
                       coalesce(extraction_input_tokens, 0) AS input_tokens,
                       coalesce(extraction_output_tokens, 0) AS output_tokens,
                       extraction_model AS model, coalesce(cost, 0) AS cost,
-                      transcription_file_path, preprocessed_file_path
+                      transcription_file_path, preprocessed_file_path,
+                      (SELECT value #>> '{}' FROM current_review
+                        WHERE current_review.document_id = ingestion.document_id
+                          AND path = ':document_type') AS document_type
             """,
             {
                 "ids": list(ingestion_ids),
@@ -139,7 +143,11 @@ async def taken_before(conn: Conn, ingestion_ids: Sequence[UUID], *, token: UUID
                    claim_token AS token,
                    coalesce(extraction_input_tokens, 0) AS input_tokens,
                    coalesce(extraction_output_tokens, 0) AS output_tokens,
-                   extraction_model AS model, coalesce(cost, 0) AS cost
+                   extraction_model AS model, coalesce(cost, 0) AS cost,
+                   transcription_file_path, preprocessed_file_path,
+                   (SELECT value #>> '{}' FROM current_review
+                     WHERE current_review.document_id = ingestion.document_id
+                       AND path = ':document_type') AS document_type
               FROM ingestion
               JOIN document ON document.id = ingestion.document_id
              WHERE ingestion.id = ANY(%(ids)s)

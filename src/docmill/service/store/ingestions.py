@@ -69,16 +69,23 @@ async def begin(
     uploaded_by: UUID,
     source_metadata: Mapping[str, JsonValue] | None = None,
     traceparent: str | None = None,
+    reread_of: UUID | None = None,
 ) -> UUID:
     """A new ingestion of the document. The caller has locked the document and seen that none is under way.
 
-    traceparent: where its trace goes on from; the message itself carries nothing but the id.
+    traceparent: where its trace goes on from; the message itself carries nothing but the id. reread_of: an
+    earlier ingestion of the document, whose transcription is taken over.
     """
     ingestion_id = new_id()
     await conn.execute(
         """
-        INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by, source_metadata, traceparent)
-        VALUES (%(id)s, %(tenant_id)s, %(document_id)s, %(uploaded_by)s, %(source_metadata)s, %(traceparent)s)
+        INSERT INTO ingestion
+            (id, tenant_id, document_id, uploaded_by, source_metadata, traceparent,
+             transcription_file_path, preprocessed_file_path)
+        SELECT %(id)s, %(tenant_id)s, %(document_id)s, %(uploaded_by)s, %(source_metadata)s, %(traceparent)s,
+               earlier.transcription_file_path, earlier.preprocessed_file_path
+          FROM (SELECT %(reread_of)s::uuid AS id) reread
+          LEFT JOIN ingestion earlier ON earlier.id = reread.id AND earlier.document_id = %(document_id)s
         """,
         {
             "id": ingestion_id,
@@ -87,6 +94,7 @@ async def begin(
             "uploaded_by": uploaded_by,
             "source_metadata": None if source_metadata is None else Jsonb(source_metadata),
             "traceparent": traceparent,
+            "reread_of": reread_of,
         },
     )
     return ingestion_id
@@ -126,6 +134,17 @@ async def newest(conn: Conn, document_id: UUID) -> NewestIngestion | None:
             {"document_id": document_id},
         )
         return await cur.fetchone()
+
+
+async def newest_id(conn: Conn, document_id: UUID) -> UUID:
+    """The id of the newest ingestion of a document that has one."""
+    cur = await conn.execute(
+        "SELECT id FROM ingestion WHERE document_id = %(document_id)s ORDER BY ordinal DESC LIMIT 1",
+        {"document_id": document_id},
+    )
+    row = await cur.fetchone()
+    assert row is not None, "the caller knows of one"
+    return row[0]
 
 
 async def live_id(conn: Conn, document_id: UUID) -> UUID | None:

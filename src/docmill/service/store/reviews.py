@@ -17,6 +17,9 @@ Action = Literal["confirm", "correct", "clear", "undo"]
 WHOLE = ""
 """The path of a review that speaks of the document; its value lists the checks that it lets pass."""
 
+TYPE = ":document_type"
+"""The path of a review that speaks of the document's type. No field has such a path."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReviewRow:
@@ -61,7 +64,7 @@ class CurrentReview:
     @property
     def is_contradicted(self) -> bool:
         """True if a machine has since read a new value that differs from the person's."""
-        return self.path != WHOLE and self.read_now not in (self.machine, self.value)
+        return self.path not in (WHOLE, TYPE) and self.read_now not in (self.machine, self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +269,8 @@ async def reviewed(
                            AS places,
                        array_agg(path) FILTER (WHERE action <> 'confirm') AS changed
                   FROM current_review
-                 WHERE path <> '' AND (%(only)s::uuid[] IS NULL OR document_id = ANY(%(only)s))
+                 WHERE path NOT IN ('', ':document_type')
+                   AND (%(only)s::uuid[] IS NULL OR document_id = ANY(%(only)s))
                  GROUP BY document_id
             )
             SELECT document.id AS document_id, result.id AS ingestion_id, file_name,

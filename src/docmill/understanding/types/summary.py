@@ -16,7 +16,7 @@ from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.text.dates import find_dates
-from docmill.understanding.types.tags import LONGEST, choose_tags, one_line, tags_in
+from docmill.understanding.types.tags import LONGEST, choose_tags, is_same_tag, one_line, tags_in
 
 MAILS = frozenset({"message/rfc822", "application/vnd.ms-outlook", "application/ms-tnef"})
 DAYS = ("issue_date", "payment_date", "period_end", "delivery_date")
@@ -108,6 +108,25 @@ def describe(
             "tags": tags,
         }
     )
+
+
+def change_type(classification: Classification, document_type: str) -> Classification:
+    """The classification of a document whose type a person changes, until `describe` says more.
+
+    Where the fields of the type name no counterparty, there is no title.
+    """
+    before, after = (
+        name_of(known_type(name)) if known_type(name) == name != "other" else None
+        for name in (classification.document_type, document_type)
+    )
+    tags = [tag for tag in classification.tags if before is None or not is_same_tag(tag, before)]
+    changed = {
+        "document_type": document_type,
+        "title": after,
+        "summary": None,
+        "tags": choose_tags([*tags, after]),
+    }
+    return classification.model_copy(update=changed)
 
 
 def name_of(document_type: DocumentType) -> str:

@@ -34,6 +34,11 @@ def tags_in(texts: Iterable[str], used: Sequence[str]) -> list[str]:
     return [tag for tag in used if _key(tag) and any(f" {_key(tag)} " in text for text in padded)]
 
 
+def is_same_tag(tag: str, other: str) -> bool:
+    """True for two spellings of one tag, see `choose_tags`."""
+    return _key(tag) == _key(other)
+
+
 def one_line(value: object, longest: int) -> str | None:
     """A text in one line, without what cannot be printed; None for what says nothing."""
     if not isinstance(value, str):

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse
 from docmill.schemas.document_types import DocumentType
 from docmill.service.store import documents
 from docmill.web.api.shapes import (
+    DocumentChange,
     DocumentDetail,
     DocumentList,
     DocumentSummary,
@@ -124,11 +125,21 @@ async def get_document(document_id: UUID, vault: TheVault) -> DocumentDetail:
         row,
         failures_of(row, result),
         links,
+        chosen_type=reviewed.chosen_type if reviewed else None,
         evidence=reviewed.evidence if reviewed else {},
         is_judged=result is not None and result.verdict is not None,
         is_preprocessed=preprocessed_path(history) is not None,
         page_count=page_count_of(row, None),
     )
+
+
+@router.patch("/{document_id}", status_code=202)
+async def change_document(document_id: UUID, change: DocumentChange, vault: TheVault) -> Reprocessing:
+    """Give a document a type, by which it is read again; no processing changes that type.
+
+    Null takes the latest choice back. A document that has the type by choice already is not read again.
+    """
+    return Reprocessing(ingestion_id=await vault.choose_type(document_id, change.document_type))
 
 
 @router.get("/{document_id}/pages")

@@ -61,6 +61,14 @@ class DocumentSummary(_Shape):
         return cls.model_validate({**vars(row), "tags": row.tags or [], "error": _fault(row)})
 
 
+class DocumentChange(BaseModel):
+    """A change of a document. document_type: built in, or a schema of the settings; null takes it back."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    document_type: Annotated[str, Field(min_length=1, max_length=100)] | None
+
+
 class Part(_Shape):
     """A part of a document. document_id: null if it could not be extracted; `problem` gives the reason."""
 
@@ -99,11 +107,13 @@ class Whole(_Shape):
 class DocumentDetail(DocumentSummary):
     """A document with its values and parts.
 
-    evidence: the place of each value, by field path. pages: addresses of their pictures. preprocessed:
+    chosen_type: the type that a person gave it; null while it is recognised. evidence: the place of each
+    value, by field path. pages: addresses of their pictures. preprocessed:
     address of the enhanced pictures in which hardly readable pages were read. parts: the documents in it;
     part_of: the documents that hold it.
     """
 
+    chosen_type: str | None
     data: dict[str, Any] | None
     evidence: dict[str, Evidence]
     verdict: Verdict | None
@@ -120,6 +130,7 @@ class DocumentDetail(DocumentSummary):
         failures: list[Failure],
         links: Links,
         *,
+        chosen_type: str | None,
         evidence: dict[str, Any],
         is_judged: bool,
         is_preprocessed: bool,
@@ -132,6 +143,7 @@ class DocumentDetail(DocumentSummary):
                 **vars(row),
                 "tags": row.tags or [],
                 "error": _fault(row),
+                "chosen_type": chosen_type,
                 "data": row.structured_data,
                 "evidence": evidence,
                 "verdict": Verdict(failures=tuple(failures)) if is_judged else None,

@@ -20,7 +20,7 @@ from docmill.web.templating import THEME_COOKIE, THEMES
 from docmill.web.uploads import receive, upload_status
 from docmill.web.view.cards import Card, card, money, title
 from docmill.web.view.document import TABS, document_view, failures_of, page_count_of, result_of, select_page
-from docmill.web.view.words import STATES, TYPES
+from docmill.web.view.words import STATES, TYPES, type_choices
 
 router = APIRouter(include_in_schema=False)
 
@@ -230,6 +230,7 @@ async def document_page(
         is_viewable=is_viewable(row),
         picture_version=picture_version(row),
         tabs=TABS,
+        types=type_choices(vault.service.type_choices.types),
         last_event=last_event,
         pauses=paused,
         asks_password=wrong_password is not None or await vault.asks_password(row),

@@ -87,6 +87,26 @@ async def undo_last(
     return await _answer(request, key, vault, storing, page=page)
 
 
+@router.post("/docs/{document_id}/type")
+async def choose_type(
+    request: Request,
+    document_id: str,
+    vault: TheVault,
+    *,
+    document_type: Annotated[str, Form(max_length=100)],
+    undo: Annotated[bool, Form()] = False,
+) -> Response:
+    """Give the document a type, or take the choice back, and go back to its page."""
+    key = parse_document_id(document_id)
+    try:
+        await vault.choose_type(key, None if undo else document_type)
+    except ChangedError as error:
+        refused = RefusedReview("", "", error.message, 409)
+        return await document_page(request, key, vault, refused_review=refused)
+    return RedirectResponse(f"/docs/{key}#type", 303)
+
+
+@router.get("/docs/{document_id}/type")
 @router.get("/docs/{document_id}/reviews")
 @router.get("/docs/{document_id}/reviews/confirm")
 @router.get("/docs/{document_id}/reviews/undo")

@@ -148,5 +148,6 @@ export function start() {
   onKey("b", toggleBoxes);
   onKey("[", () => $("a[rel=prev]")?.click());
   onKey("]", () => $("a[rel=next]")?.click());
+  onKey("t", () => $("#type")?.focus());
   onKey("r", () => $("#retry")?.requestSubmit());
 }

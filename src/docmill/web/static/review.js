@@ -3,7 +3,7 @@
 import { announce } from "./announce.js";
 import { show } from "./fragments.js";
 
-const REVIEW = "#panel form[action*='/reviews']";
+const REVIEW = "#panel form[action*='/reviews'], #type-form";
 
 let sending = false;
 
@@ -46,7 +46,7 @@ async function send(form, button) {
   }
   const open = path === undefined || isUndone ? null : nextOpen(path);
   open?.querySelector("[name=value]").focus();
-  announce(document.querySelector(".to-check p")?.textContent ?? "");
+  announce(document.querySelector(form.id === "type-form" ? ".pill" : ".to-check p")?.textContent ?? "");
   return true;
 }
 
@@ -72,13 +72,16 @@ function onKeyDown(event) {
     if (!all) return;
     event.preventDefault();
     all.requestSubmit();
+  } else if (event.target.matches("#type")) {
+    event.preventDefault();
+    event.target.form.requestSubmit();
   } else if (event.target.matches("#panel .field textarea") && !event.shiftKey) {
     event.preventDefault();
     event.target.form.requestSubmit(event.target.form.querySelector(".say"));
   }
 }
 
-/** Take over the forms of the panel. */
+/** Take over the forms of the panel, and that of the type. */
 export function start() {
   document.addEventListener("submit", onSubmit);
   document.addEventListener("keydown", onKeyDown);

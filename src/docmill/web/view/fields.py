@@ -14,8 +14,16 @@ from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 from docmill.service.review.review import shown
 from docmill.service.review.reviews import DocumentReviews
-from docmill.service.store.reviews import WHOLE, Action, ReviewRow
-from docmill.web.view.words import FIELDS, ITEM, NUMERIC_COLUMNS, PAYMENT_METHODS, TABLES, value_name
+from docmill.service.store.reviews import TYPE, WHOLE, Action, ReviewRow
+from docmill.web.view.words import (
+    FIELDS,
+    ITEM,
+    NUMERIC_COLUMNS,
+    PAYMENT_METHODS,
+    TABLES,
+    type_name,
+    value_name,
+)
 
 SURE = 0.9
 """Least confidence of a value that is shown as sure."""
@@ -285,7 +293,7 @@ def field_reviews(reviewed: DocumentReviews | None) -> dict[str, FieldReviewView
         return {}
     past: dict[str, list[ReviewEntry]] = {}
     for row in reviewed.history:
-        if row.path != WHOLE:
+        if row.path not in (WHOLE, TYPE):
             past.setdefault(row.path, []).append(_build_entry(row))
     views: dict[str, FieldReviewView] = {}
     for path, entries in past.items():
@@ -315,7 +323,7 @@ def review_entries(reviewed: DocumentReviews | None) -> list[tuple[str, ReviewEn
 
 
 def _build_entry(row: ReviewRow) -> ReviewEntry:
-    value = shown(row.value)
+    value = type_name(shown(row.value)) if row.path == TYPE else shown(row.value)
     if row.action == "confirm":
         return ReviewEntry("Confirmed" if value else "Confirmed as missing", value, row.at)
     return ReviewEntry(_ACTIONS[row.action], value or ("" if row.action == "clear" else "nothing"), row.at)

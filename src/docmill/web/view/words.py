@@ -1,6 +1,7 @@
 """Names of states, types, steps and fields for people."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -8,6 +9,7 @@ from typing import Literal
 from docmill.errors import MisconfiguredError, UnauthorizedError
 from docmill.schemas.document_types import DEFINITIONS
 from docmill.service.store.parts import PartRow, WholeRow
+from docmill.service.store.reviews import TYPE
 
 Tone = Literal["ok", "info", "warn", "error"]
 
@@ -168,8 +170,17 @@ def type_name(document_type: str | None) -> str:
     return TYPES.get(document_type or "", document_type or "")
 
 
+def type_choices(types: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the types to choose from with their names: those of docmill, then the user's own."""
+    return sorted(
+        ((name, type_name(name)) for name in types), key=lambda each: (each[0] not in TYPES, each[1])
+    )
+
+
 def value_name(path: str) -> str:
     """Return the name of the value at a path, as in `Net amount, row 2`; a path without one made readable."""
+    if path == TYPE:
+        return "Type"
     item = ITEM.fullmatch(path)
     if not item or item["table"] not in TABLES:
         return FIELDS.get(path, path.replace("_", " ").replace(".", " ").capitalize())

@@ -1,0 +1,81 @@
+"""The type of a document as a person chooses it; the document is then read again by it."""
+
+from collections.abc import Collection
+from uuid import UUID
+
+from docmill.errors import ChangedError, ValidationError
+from docmill.schemas.user_schemas import nearest
+from docmill.service.intake.accept import Intake
+from docmill.service.store import documents, ingestions, reviews
+from docmill.service.store.database import DEFAULT_USER_ID, Database
+from docmill.service.store.reviews import TYPE, CurrentReview, ReviewableResult, ReviewToStore
+
+
+class TypeChoices:
+    """Stores the types that people choose, as reviews, and has the documents read again.
+
+    types: the names to choose from.
+    """
+
+    def __init__(self, database: Database, intake: Intake, types: Collection[str]) -> None:
+        self._database = database
+        self._intake = intake
+        self.types = tuple(types)
+
+    async def choose(
+        self,
+        document_id: UUID,
+        document_type: str | None,
+        *,
+        tenant_id: UUID,
+        reviewed_by: UUID = DEFAULT_USER_ID,
+    ) -> UUID | None:
+        """Give a document a type, which no machine changes any more, and have it read again by that.
+
+        document_type: None takes the latest choice back. The ingestion that reads it, or the newest one where
+        nothing changes; None if there is no such document. Raises ValidationError for an unknown type,
+        ChangedError if nothing has been read in the document.
+        """
+        if document_type is not None and document_type not in self.types:
+            raise ValidationError(f"there is no type {document_type!r}{nearest(document_type, self.types)}")
+        async with self._database.tenant(tenant_id) as conn:
+            if not await documents.lock(conn, document_id):
+                return None
+            result = await reviews.reviewable_result(conn, document_id)
+            if result is None or result.machine is None:
+                raise ChangedError(
+                    "The type can be changed once the document has been read, if it is no mere container of "
+                    "others."
+                )
+            current = (await reviews.current(conn, document_id)).get(TYPE)
+            if document_type == (current.value if current else None):
+                return await ingestions.newest_id(conn, document_id)
+            await reviews.add(
+                conn,
+                tenant_id=tenant_id,
+                document_id=document_id,
+                ingestion_id=result.ingestion_id,
+                reviewed_by=reviewed_by,
+                reviews=[_review(document_type, current, result)],
+            )
+            ingestion_id = await self._intake.read_again(
+                conn,
+                document_id,
+                tenant_id=tenant_id,
+                uploaded_by=reviewed_by,
+                reread_of=result.ingestion_id,
+            )
+        self._intake.announce()
+        return ingestion_id
+
+
+def _review(
+    document_type: str | None, current: CurrentReview | None, result: ReviewableResult
+) -> ReviewToStore:
+    """The choice as a review. What counts as read is the type before anybody chose one."""
+    machine = current.machine if current else result.document_type
+    if document_type is None:
+        assert current is not None, "without a choice, none is taken back"
+        return ReviewToStore(TYPE, "undo", current.before, result.document_type, machine, undoes=current.id)
+    action = "confirm" if document_type == result.document_type else "correct"
+    return ReviewToStore(TYPE, action, document_type, result.document_type, machine)
