@@ -1,6 +1,7 @@
 """What is called ready and is wrong is counted, by type and by source."""
 
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 
 import pytest
 
@@ -17,7 +18,7 @@ JUDGE = Judge(KINDS, frozenset(KINDS))
 
 
 def document(
-    source: str, status: str, read: dict[str, object], *, confidence: float = 0.95, kind: str = "invoice"
+    source: str, status: str, read: Mapping[str, object], *, confidence: float = 0.95, kind: str = "invoice"
 ) -> JudgedDocument:
     truth = {"number": "R-1", "gross_total": "24.00", "lines": [{"net_amount": "24.00"}]}
     paths = ("number", "gross_total", "lines[0].net_amount")

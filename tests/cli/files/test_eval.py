@@ -169,7 +169,7 @@ def test_trust_is_printed_reported_and_drawn(folder: Path, truth: Path, tmp_path
     done = evaluated(folder, "--truth", truth, "--trust", "--picture", picture, "--out", report)
 
     assert done.returncode == 0, done.stderr
-    assert "date or amount" in done.stdout
+    assert "ready with a wrong date or amount" in done.stdout
     trust = json.loads(report.read_text())["trust"]
     assert trust["all"]["documents"] == 2
     assert (trust["all"]["ready"]["count"], trust["all"]["ready_wrong_header"]["count"]) == (1, 0)

@@ -36,13 +36,16 @@ _MAX_PICTURES = 400
 """In the page of errors: it is to be opened in a browser, and sent."""
 _PAGE_PX = 700
 _EXAMPLES = 3
-_TRUST = (
-    ("ready_wrong_vital", "date or amount"),
-    ("ready_wrong_header", "any field"),
-    ("silent_errors_per_100_ready", "errors"),
-    ("sure_wrong", "sure, wrong"),
-)
-"""Columns of the table of trust, by the names of their figures."""
+_ERRORS = "silent_errors_per_100_ready"
+_TRUST = {
+    "ready": ("ready", "ready"),
+    "ready_wrong_vital": ("ready with a wrong date or amount", "vital"),
+    "ready_wrong_header": ("ready with any wrong field", "any"),
+    "ready_wrong_item": ("ready with a wrong value in a list", "items"),
+    _ERRORS: ("wrong fields in 100 ready ones", "errors"),
+    "sure_wrong": ("wrong among values of 90 % and more", "sure"),
+}
+"""Meaning and heading of each figure of trust, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,28 +254,29 @@ def print_report(report: Report) -> None:
 
 
 def print_trust(trust: Mapping[str, Any]) -> None:
-    """Print what documents that are called ready and values that are believed are worth, in a table."""
-    table = _table(
-        "", "documents", "ready", *(head for _, heading in _TRUST for head in (heading, "95 %")), "ECE"
-    )
-    groups = {"all": trust["all"]}
+    """Print the trust figures of all documents with intervals, and those of each type and source."""
+    every = _table("trust", "share", "95 %", "count", "of")
+    for key, (meaning, _) in _TRUST.items():
+        row = trust["all"][key]
+        per_cent = 1 if key == _ERRORS else 100
+        share = "" if row["share"] is None else f"{per_cent * row['share']:.1f}"
+        bounds = "-".join(f"{per_cent * bound:.1f}" for bound in row["interval"] or ())
+        every.add_row(meaning, share, bounds, str(row["count"]), str(row["of"]))
+    if trust["all"]["ece"] is not None:
+        every.add_row("calibration error (ECE)", f"{trust['all']['ece']:.3f}")
+    stdout.print(every)
+    groups = _table("", "documents", *(heading for _, heading in _TRUST.values()), "ECE")
     for kind in ("types", "sources"):
-        if len(trust[kind]) > 1:
-            groups |= {f"{kind.removesuffix('s')} {name}": row for name, row in trust[kind].items()}
-    for name, row in groups.items():
-        shares: list[str] = []
-        for key, _ in _TRUST:
-            per_cent = 1 if key == "silent_errors_per_100_ready" else 100
-            value, bounds = row[key]["share"], row[key]["interval"]
-            shares.append("" if value is None else f"{per_cent * value:.1f}")
-            shares.append("" if bounds is None else "-".join(f"{per_cent * bound:.1f}" for bound in bounds))
-        ready = f"{row['ready']['count']} ({_percent(row['ready']['share'])} %)"
-        ece = "" if row["ece"] is None else f"{row['ece']:.3f}"
-        table.add_row(escape(shown(name)), str(row["documents"]), ready, *shares, ece)
-    stdout.print(
-        "ready documents in percent with a wrong value; errors per 100 of them; wrong at 90 % and more"
-    )
-    stdout.print(table)
+        for name, figures in trust[kind].items() if len(trust[kind]) > 1 else ():
+            shares = [figures[key]["share"] for key in _TRUST]
+            texts = [
+                "" if share is None else f"{(1 if key == _ERRORS else 100) * share:.1f}"
+                for key, share in zip(_TRUST, shares, strict=True)
+            ]
+            ece = "" if figures["ece"] is None else f"{figures['ece']:.3f}"
+            groups.add_row(escape(shown(name)), str(figures["documents"]), *texts, ece)
+    if groups.row_count:
+        stdout.print(groups)
 
 
 def print_comparison(comparison: Mapping[str, Any]) -> None:
