@@ -4,6 +4,8 @@ python -m bench trust photos out.jsonl
 python -m bench trust receipts out.jsonl
 python -m bench trust orders out.jsonl    # read with --schema bench/golden/own_schema.json
 python -m bench trust photos --readings FILE    # what understanding makes of readings that are kept
+python -m bench trust invoices                  # e-invoices by their text layer, without their XML
+python -m bench trust invoice_pictures --readings FOLDER    # as pictures; FOLDER keeps what was recognised
 
 Header values that the truth names are judged; a value where the truth has none is wrong, too. A quarter of
 each collection, by vendor, station or file, is set aside (`--set-aside`): it is scored once, at the end.
@@ -19,16 +21,21 @@ from typing import Any
 
 import numpy as np
 
+from bench.accuracy.einvoice_files import recognise_pages
 from bench.accuracy.orders_own_schema import STATION
 from bench.arguments import argument_parser
-from bench.data import orders, photos, receipts
+from bench.data import invoices, orders, photos, receipts
 from bench.data.shared import DATA, load_scorer
 from bench.data.text_layer import text_layer
 from bench.golden.readings import Readings, understood
 
 BINS = 10
+_DPI = 150
 SURE = 0.9
-VITAL = ("issue_date", "gross_total", "gross_amount", "flight_from", "flight_to")
+VITAL = (
+    *("issue_date", "due_date", "delivery_date", "flight_from", "flight_to"),
+    *("net_total", "tax_total", "gross_total", "amount_due", "gross_amount", "tip"),
+)
 """Dates and amounts: an error in one of them is counted apart."""
 
 
@@ -47,14 +54,17 @@ class Judged:
 class Collection:
     """A set of documents.
 
-    truth: accepted texts, by file name and field. groups: vendor or station, by file name; a file without one
-    is a group of its own. is_right: of field, answer, accepted texts and the shared scorer.
+    truth: accepted texts, by file name and field. groups: vendor, station or seller, by file name; a file
+    without one is a group of its own. is_right: of field, answer, accepted texts and the shared scorer.
+    is_complete: whether a value that the truth does not have is wrong; the XML of an e-invoice need not say
+    all that its page says.
     """
 
     fields: Sequence[str]
     truth: Mapping[str, Mapping[str, Sequence[str]]]
     is_right: Callable[[str, str, Sequence[str], Any], bool]
     groups: Mapping[str, str]
+    is_complete: bool = True
 
 
 def main() -> None:
@@ -64,7 +74,8 @@ def main() -> None:
     parser.add_argument("--readings", type=Path, help="kept readings, understood without reading again")
     parser.add_argument("--set-aside", action="store_true", help="score the quarter that is set aside")
     arguments = parser.parse_args()
-    if (arguments.records is None) == (arguments.readings is None):
+    is_made = arguments.collection in ("invoices", "invoice_pictures")
+    if not is_made and (arguments.records is None) == (arguments.readings is None):
         parser.error("give the records of a run, or --readings")
     score = load_scorer()
     collection = COLLECTIONS[arguments.collection]()
@@ -80,6 +91,10 @@ def main() -> None:
 
 def load_records(kind: str, records: Path | None, readings: Path | None) -> list[dict[str, Any]]:
     """Load the records of a run, or make them of kept readings."""
+    if kind == "invoices":
+        return invoices.records()
+    if kind == "invoice_pictures" and readings is not None:
+        return invoices.records(lambda path: recognise_pages(path, _DPI, readings))
     if records is not None:
         return [json.loads(line) for line in records.read_text(encoding="utf-8").splitlines()]
     made: list[dict[str, Any]] = []
@@ -104,7 +119,7 @@ def judge(
     for field in collection.fields:
         answer = answer_of(record, field)
         texts = accepted.get(field, ())
-        if answer is not None or texts:
+        if texts or (answer is not None and collection.is_complete):
             is_right = answer is not None and bool(texts) and collection.is_right(field, answer, texts, score)
             proof: Mapping[str, Any] = evidence.get(field, {})
             yield Judged(field, bool(texts), answer, is_right, float(proof.get("confidence", 0)))
@@ -208,7 +223,23 @@ def _station(name: str) -> str:
     return next((match[1] for word in words if (match := STATION.match(word))), name)
 
 
-COLLECTIONS = {"photos": load_photos, "receipts": load_receipts, "orders": load_orders}
+def load_invoices() -> Collection:
+    truth = invoices.labels()
+
+    def is_right(field: str, answer: str, accepted: Sequence[str], score: Any) -> bool:
+        return any(invoices.is_right(field, answer, text, score) for text in accepted)
+
+    groups = {name: values.get("seller.name", [name])[0] for name, values in truth.items()}
+    return Collection(invoices.FIELDS, truth, is_right, groups, is_complete=False)
+
+
+COLLECTIONS = {
+    "photos": load_photos,
+    "receipts": load_receipts,
+    "orders": load_orders,
+    "invoices": load_invoices,
+    "invoice_pictures": load_invoices,
+}
 
 
 if __name__ == "__main__":
