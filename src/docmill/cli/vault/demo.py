@@ -82,13 +82,16 @@ def _print_comparison(samples: Sequence[Sample], rows: Sequence[DocumentRow]) ->
     for column in ("", "file", "form", "type", "counterparty", "number", "date", "total", "right"):
         numeric = column in {"total", "right"}
         table.add_column(column, no_wrap=True, max_width=34, justify="right" if numeric else "left")
-    all_right = all_fields = 0
+    all_right = all_fields = left_open = wrong_when_ready = 0
     for sample, row in zip(samples, rows, strict=True):
         read, truth = row.structured_data or {}, sample.truth.model_dump(mode="json")
         # The key fields are the critical ones that the paper has, and the document's type.
         critical = [path for path in REGISTRY[sample.document_type].critical if _value(truth, path)]
         right = sum(is_same_value(_value(read, path), _value(truth, path)) for path in critical)
         right += row.document_type == sample.document_type
+        missing = sum(not _value(read, path) for path in critical)
+        left_open += missing
+        wrong_when_ready += row.state == "ready" and right + missing <= len(critical)
         all_right, all_fields = all_right + right, all_fields + len(critical) + 1
         definition = DEFINITIONS[sample.document_type]
         date = next((path for path in DAYS if _value(truth, path)), DAYS[0])
@@ -103,9 +106,12 @@ def _print_comparison(samples: Sequence[Sample], rows: Sequence[DocumentRow]) ->
         )
     wide = stdout if stdout.is_terminal else Console(width=_WIDTH, highlight=False)
     wide.print(table)
+    ready = sum(row.state == "ready" for row in rows)
     stdout.print(
-        f"{len(rows)} documents, {all_right} of {all_fields} key fields right; "
-        "where they differ, [red]what was read[/red] → [green]what is printed on the paper[/green]"
+        f"{len(rows)} documents, {all_right} of {all_fields} key fields right,"
+        f" {all_fields - all_right - left_open} wrong, {left_open} left to a person;"
+        f" {wrong_when_ready} of {ready} ready ones with a wrong key field."
+        " Where they differ: [red]what was read[/red] → [green]what is printed on the paper[/green]"
     )
 
 
