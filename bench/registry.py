@@ -107,6 +107,7 @@ BENCHMARKS = (
         "trust", "bench.accuracy.trust", 1, data=True, arguments="photos, receipts or orders, out.jsonl"
     ),
     Benchmark("ceilings", "bench.accuracy.ceilings", 1, data=True, arguments="FILE of kept readings"),
+    Benchmark("gate_checks", "bench.accuracy.gate_checks", 2, data=True, arguments="KEPT"),
     Benchmark("undeclared_encodings", "bench.accuracy.undeclared_encodings", 1),
     Benchmark("reader_libraries", "bench.accuracy.reader_libraries", 2, data=True),
     Benchmark("page_quality", "bench.fit.page_quality", 1, data=True, arguments="FOLDER"),

@@ -145,8 +145,11 @@ def test_every_log_line_that_is_described_is_written() -> None:
 
 
 def test_every_check_of_the_gate_is_described() -> None:
-    modules = (gate, prompts, offline)
-    source = "".join(Path(str(module.__file__)).read_text() for module in modules)
+    files = [
+        *Path(str(gate.__file__)).parent.glob("*.py"),
+        *(Path(str(module.__file__)) for module in (prompts, offline)),
+    ]
+    source = "".join(file.read_text() for file in files)
     checks = set(re.findall(r'(?:check=|CHECK = )"(\w+)"', source))
     checks |= {check.name for definition in DEFINITIONS.values() for check in definition.checks}
 

@@ -4,15 +4,18 @@ from decimal import Decimal
 import pytest
 
 from docmill.model.document import Document, Embedded
-from docmill.model.paths import leaves
+from docmill.model.result import Extraction
+from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, Line
-from docmill.understanding.gate import check_lists
+from docmill.understanding.gate.inputs import GateInput
+from docmill.understanding.gate.lists import check_lists
 
 Typeset = Callable[..., Document]
 
 
 def checks(document: Document, invoice: Invoice) -> list[str]:
-    return [failure.check for failure in check_lists(document, dict(leaves(invoice)))]
+    extraction = Extraction(document_type="invoice", data=invoice, evidence={})
+    return [failure.check for failure in check_lists(GateInput(document, extraction, REGISTRY["invoice"]))]
 
 
 def line(quantity: str, price: str, amount: str) -> Line:

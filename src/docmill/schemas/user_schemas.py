@@ -164,7 +164,8 @@ def _model(node: Node, definitions: Mapping[str, Node], title: str, *, depth: in
             raise MisconfiguredError(f"a value cannot be called {name!r}; give it another name")
         inner = resolve_node(child, definitions)
         kind = _annotation(inner, definitions, name, depth=depth + 1)
-        members[name] = (kind | None, Field(default=None, description=inner.get("description")))
+        member = Field(default=None, title=child.get("title"), description=inner.get("description"))
+        members[name] = (kind | None, member)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a value may be called as an old method of BaseModel
         return create_model(re.sub(r"\W+", "_", str(title)) or "Fields", __base__=OwnFields, **members)

@@ -4,9 +4,9 @@ import pytest
 from pydantic import BaseModel
 
 from docmill.model.result import Failure, Schema
+from docmill.schemas.field_names import FIELD_NAMES, TABLES
 from docmill.schemas.registry import REGISTRY
 from docmill.web.view.fields import FieldReviewView, build_values_view
-from docmill.web.view.words import FIELDS, TABLES
 
 
 def paths_of(fields: type[BaseModel], prefix: str = "") -> list[str]:
@@ -25,7 +25,7 @@ def paths_of(fields: type[BaseModel], prefix: str = "") -> list[str]:
 def test_every_field_of_every_type_has_a_name(document_type: str) -> None:
     schema = next(schema for name, schema in REGISTRY.items() if name == document_type)
 
-    assert [path for path in paths_of(schema.fields) if path not in FIELDS and path not in TABLES] == []
+    assert [path for path in paths_of(schema.fields) if path not in FIELD_NAMES and path not in TABLES] == []
 
 
 def test_what_matters_and_is_missing_shows_as_not_found() -> None:

@@ -8,22 +8,17 @@ from functools import partial
 from math import floor
 from typing import Any, Literal
 
+from pydantic import BaseModel
+
 from docmill.model.paths import leaves
 from docmill.model.result import Evidence, Failure, MatchKind, Schema
+from docmill.schemas.field_names import FIELD_NAMES, ITEM, TABLES, field_name
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 from docmill.service.review.review import shown
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.store.reviews import TYPE, WHOLE, Action, ReviewRow
-from docmill.web.view.words import (
-    FIELDS,
-    ITEM,
-    NUMERIC_COLUMNS,
-    PAYMENT_METHODS,
-    TABLES,
-    type_name,
-    value_name,
-)
+from docmill.web.view.words import NUMERIC_COLUMNS, PAYMENT_METHODS, type_name
 
 SURE = 0.9
 """Least confidence of a value that is shown as sure."""
@@ -37,6 +32,7 @@ _LINE_CHARACTERS = 38
 _NARROW_LINE_CHARACTERS = 20
 """The same on the narrowest screen."""
 
+_WHOLE_NAMES = {WHOLE: "The document as a whole", TYPE: "Type"}
 _WITHOUT_CONFIDENCE: dict[MatchKind, str] = {"computed": "Computed", "embedded": "From the XML"}
 """Values of which no confidence is shown, and the text in its place."""
 
@@ -213,7 +209,7 @@ def build_values_view(
     reviews: Mapping[str, FieldReviewView] = NO_REVIEWS,
     schema: Schema | None = None,
 ) -> ValuesView:
-    """Build the view of the values, in the order of `FIELDS`; missing values are among them if critical.
+    """Build the view of the values, in the order of `FIELD_NAMES`; missing values are among them if critical.
 
     schema: used to read the document. A user's own schema gives the order of the values.
     """
@@ -228,11 +224,19 @@ def build_values_view(
     used_schema = schema or built_in
     critical = used_schema.critical if used_schema else ()
 
-    build = partial(_build_field, values=values, places=places, problems=problems, reviews=reviews)
+    own_fields = schema.fields if schema is not None and schema is not built_in else None
+    build = partial(
+        _build_field,
+        own_fields=own_fields,
+        values=values,
+        places=places,
+        problems=problems,
+        reviews=reviews,
+    )
     of_schema = [leaf.path for leaf in outline(schema) if not leaf.is_listed] if schema else []
-    first = of_schema if schema is not None and schema is not built_in else FIELDS
+    first = of_schema if own_fields is not None else FIELD_NAMES
     wanted = {*values, *critical, *problems, *(path for path in reviews if not ITEM.fullmatch(path))}
-    order = dict.fromkeys([*first, *FIELDS, *(path for path in values if not ITEM.fullmatch(path))])
+    order = dict.fromkeys([*first, *FIELD_NAMES, *(path for path in values if not ITEM.fullmatch(path))])
     tables: list[TableView] = []
     for name, (heading, column_names) in TABLES.items():
         if rows := data.get(name):
@@ -244,13 +248,16 @@ def build_values_view(
                 for at, row in enumerate(rows)
             ]
             tables.append(TableView(heading, columns, cells))
-    missing = [(path, value_name(path)) for path in order if path in of_schema and path not in wanted]
+    missing = [
+        (path, field_name(path, own_fields)) for path in order if path in of_schema and path not in wanted
+    ]
     return ValuesView([build(path) for path in order if path in wanted], tables, missing)
 
 
 def _build_field(
     path: str,
     *,
+    own_fields: type[BaseModel] | None,
     values: Mapping[str, str],
     places: Mapping[str, Evidence],
     problems: Mapping[str, Sequence[str]],
@@ -271,7 +278,7 @@ def _build_field(
     has_no_confidence = not value or (evidence is not None and evidence.match in _WITHOUT_CONFIDENCE)
     percent = None if has_no_confidence else floor(100 * confidence)
     meaning = PAYMENT_METHODS.get(value) if path == "payment.method" else None
-    name = f"{value_name(path)} ({meaning})" if meaning else value_name(path)
+    name = field_name(path, own_fields) + (f" ({meaning})" if meaning else "")
     return Field(path, name, value, certainty, percent, evidence, failed, review)
 
 
@@ -317,7 +324,7 @@ def field_reviews(reviewed: DocumentReviews | None) -> dict[str, FieldReviewView
 def review_entries(reviewed: DocumentReviews | None) -> list[tuple[str, ReviewEntry]]:
     """All reviews of the document, newest first, each with the name of its value."""
     return [
-        ("The document as a whole" if row.path == WHOLE else value_name(row.path), _build_entry(row))
+        (_WHOLE_NAMES.get(row.path) or field_name(row.path), _build_entry(row))
         for row in (reviewed.history if reviewed else ())
     ]
 

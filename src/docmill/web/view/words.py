@@ -1,6 +1,5 @@
 """Names of states, types, steps and fields for people."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +8,6 @@ from typing import Literal
 from docmill.errors import MisconfiguredError, UnauthorizedError
 from docmill.schemas.document_types import DEFINITIONS
 from docmill.service.store.parts import PartRow, WholeRow
-from docmill.service.store.reviews import TYPE
 
 Tone = Literal["ok", "info", "warn", "error"]
 
@@ -75,41 +73,6 @@ PAUSED = {
     "process": "Processing",
 }
 
-FIELDS = {
-    "seller.name": "Seller",
-    "seller.address": "Seller's address",
-    "seller.vat_id": "Seller's VAT number",
-    "buyer.name": "Buyer",
-    "buyer.address": "Buyer's address",
-    "buyer.vat_id": "Buyer's VAT number",
-    "number": "Number",
-    "issue_date": "Date",
-    "time": "Time",
-    "due_date": "Due date",
-    "delivery_date": "Delivery date",
-    "period_start": "Period from",
-    "period_end": "Period to",
-    "order_number": "Order number",
-    "delivery_note_number": "Delivery note number",
-    "contract_number": "Contract number",
-    "customer_number": "Customer number",
-    **{path: field.name for definition in DEFINITIONS.values() for path, field in definition.fields.items()},
-    "iban": "IBAN",
-    "currency": "Currency",
-    "opening_balance": "Opening balance",
-    "closing_balance": "Closing balance",
-    "net_total": "Net total",
-    "tax_total": "Tax",
-    "tip": "Tip",
-    "gross_total": "Total",
-    "amount_due": "Amount due",
-    "payment.method": "Payment method",
-    "payment.terms": "Payment terms",
-    "payment.iban": "Pay to IBAN",
-    "payment.bic": "Pay to BIC",
-}
-"""In the order in which they are shown."""
-
 PAYMENT_METHODS = {
     "10": "cash",
     "20": "cheque",
@@ -126,38 +89,8 @@ PAYMENT_METHODS = {
 }
 """The codes of UNTDID 4461 that documents often have."""
 
-TABLES = {
-    "lines": (
-        "Line items",
-        {
-            "position": "No.",
-            "description": "Description",
-            "quantity": "Quantity",
-            "unit": "Unit",
-            "unit_price": "Unit price",
-            "net_amount": "Net amount",
-            "tax_rate": "Tax rate",
-        },
-    ),
-    "transactions": (
-        "Transactions",
-        {
-            "date": "Date",
-            "counterparty": "Counterparty",
-            "description": "Description",
-            "reference": "Reference",
-            "iban": "IBAN",
-            "amount": "Amount",
-            "currency": "Currency",
-        },
-    ),
-}
-
 LISTED_PARTS = 15
 """Parts that a document's page lists at once; a longer list is folded."""
-
-ITEM = re.compile(r"(?P<table>\w+)\[(?P<row>\d+)\]\.(?P<column>\w+)")
-"""The path of a value in a list."""
 
 _MINUTE = 60
 _HOUR = 60 * _MINUTE
@@ -175,17 +108,6 @@ def type_choices(types: Iterable[str]) -> list[tuple[str, str]]:
     return sorted(
         ((name, type_name(name)) for name in types), key=lambda each: (each[0] not in TYPES, each[1])
     )
-
-
-def value_name(path: str) -> str:
-    """Return the name of the value at a path, as in `Net amount, row 2`; a path without one made readable."""
-    if path == TYPE:
-        return "Type"
-    item = ITEM.fullmatch(path)
-    if not item or item["table"] not in TABLES:
-        return FIELDS.get(path, path.replace("_", " ").replace(".", " ").capitalize())
-    _, columns = TABLES[item["table"]]
-    return f"{columns.get(item['column'], item['column'])}, row {int(item['row']) + 1}"
 
 
 def sentence(text: str) -> str:

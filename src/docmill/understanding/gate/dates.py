@@ -1,0 +1,108 @@
+"""Checks of dates: their order and distances, their labels, and days that may be months."""
+
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+from docmill.model.result import Failure
+from docmill.understanding.gate.countries import DateOrder, countries_of, date_order_of
+from docmill.understanding.gate.inputs import GateInput, meanings_before
+from docmill.understanding.page.conventions import language_of
+from docmill.understanding.text.dates import WrittenDate, find_dates
+from docmill.understanding.vocabulary import Concept
+from docmill.understanding.vocabulary.concepts import DATE_CONCEPTS
+
+LONGEST_CREDIT = timedelta(days=366)
+LONGEST_PERIOD = timedelta(days=5 * 366)
+LONGEST_DELIVERY = timedelta(days=366)
+_IN_NUMBERS = re.compile(r"(?<!\d)\d{1,2}\s?[/.\-]\s?\d{1,2}\s?[/.\-]\s?(?:\d{4}|\d\d)(?!\d)")
+_LONGEST_SEARCHED = 50_000
+_LONGEST_LABEL = 40
+_OTHER_DATES = DATE_CONCEPTS - {Concept.DATE, Concept.INVOICE_DATE, Concept.ORDER_DATE}
+
+
+def check_dates(judged: GateInput) -> Iterator[Failure]:
+    """Failures of dates that are in the wrong order, or too far apart."""
+    for first, second, longest in (
+        ("issue_date", "due_date", LONGEST_CREDIT),
+        ("period_start", "period_end", LONGEST_PERIOD),
+        ("preceding_invoice_date", "issue_date", LONGEST_PERIOD),
+    ):
+        earlier, later = judged.day(first), judged.day(second)
+        if earlier is None or later is None:
+            continue
+        fields = (judged.path(first), judged.path(second))
+        names = f"{judged.name(fields[1])} {later} is {{}} {judged.inner_name(fields[0])} {earlier}."
+        if later < earlier:
+            yield Failure(check="date_order", message=names.format("before"), fields=fields)
+        elif later - earlier > longest:
+            yield Failure(check="date_distance", message=names.format("too long after"), fields=fields)
+    yield from _check_delivery(judged)
+
+
+def _check_delivery(judged: GateInput) -> Iterator[Failure]:
+    """A failure of a delivery before the order, or a year and more from the document's date."""
+    issued, delivered = judged.day("issue_date"), judged.day("delivery_date")
+    if issued is None or delivered is None:
+        return
+    fields = (judged.path("issue_date"), judged.path("delivery_date"))
+    if judged.definition.written_by == "buyer" and delivered < issued:
+        message = f"The delivery date {delivered} is before the order's date {issued}."
+        yield Failure(check="date_order", message=message, fields=fields)
+    elif abs(delivered - issued) > LONGEST_DELIVERY:
+        message = f"The delivery date {delivered} is more than a year from the date {issued}."
+        yield Failure(check="date_distance", message=message, fields=fields)
+
+
+def check_date_label(judged: GateInput) -> Iterator[Failure]:
+    """A failure of an issue date that stands beside the label of another date: a due or a printing date."""
+    path = judged.path("issue_date")
+    line = judged.line_of(path) if path in judged.values else None
+    if line is None:
+        return
+    meanings = meanings_before(line) & DATE_CONCEPTS
+    if meanings and meanings <= _OTHER_DATES:
+        message = (
+            f"{judged.name(path)} {judged.values[path]} stands beside another label: {line.before[-40:]!r}."
+        )
+        yield Failure(check="date_label", message=message, fields=(path,))
+
+
+def check_ambiguous_dates(judged: GateInput) -> Iterator[Failure]:
+    """Failures of dates whose day may be the month: the document does not tell, or its country says so."""
+    doubtful: list[tuple[str, date, date, WrittenDate]] = []
+    for path, day in judged.days.items():
+        evidence = judged.evidence(path)
+        written = find_dates(evidence.text) if evidence is not None and evidence.text else ()
+        if len(written) == 1 and (other := _other_reading(written[0], day)):
+            doubtful.append((path, day, other, written[0]))
+    if not doubtful:
+        return
+    order = _date_order(judged)
+    for path, day, other, written in doubtful:
+        if order is None or written.value(day_first=order == "day first") != day:
+            message = f"{judged.name(path)} may be {day:%-d %B %Y} or {other:%-d %B %Y}: please say which."
+            yield Failure(check="ambiguous_date", message=message, fields=(path,))
+
+
+def _other_reading(written: WrittenDate, day: date) -> date | None:
+    """The day that a date would be in the other order; None if the order does not matter or is clear."""
+    if written.order != "open" or written.only_day_first or written.only_month_first:
+        return None
+    readings = {written.value(day_first=True), written.value(day_first=False)} - {day, None}
+    return readings.pop() if len(readings) == 1 else None
+
+
+def _date_order(judged: GateInput) -> DateOrder | None:
+    """The order of day and month by other dates, the country or the language; None if nothing tells."""
+    text = judged.document.text[:_LONGEST_SEARCHED]
+    dates = [written for match in _IN_NUMBERS.finditer(text) for written in find_dates(match[0])]
+    day_first = sum(each.only_day_first or each.order == "day first" for each in dates)
+    month_first = sum(each.only_month_first for each in dates)
+    if day_first != month_first:
+        return "day first" if day_first > month_first else "month first"
+    orders: set[DateOrder] = {country.date_order for country in countries_of(judged).values()}
+    order = orders.pop() if len(orders) == 1 else date_order_of(text)
+    if order is None and language_of(text.splitlines()) not in (None, "en"):
+        return "day first"
+    return None if order == "either" else order

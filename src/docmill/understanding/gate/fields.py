@@ -1,0 +1,109 @@
+"""Checks of single values: those that are missing, doubtful, of a wrong form, or not at their place."""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+from babel.numbers import list_currencies
+from pydantic import ValidationError
+
+from docmill.model.document import Document, letters_and_digits
+from docmill.model.paths import path_of
+from docmill.model.result import Evidence, Failure
+from docmill.understanding.gate.inputs import GateInput
+from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
+from docmill.understanding.withholding import Floors
+
+LARGEST = Decimal(10) ** 15
+"""Amounts from here on are misread, in any currency."""
+EARLIEST, LATEST = date(1990, 1, 1), date(2079, 12, 31)
+
+_CURRENCIES = frozenset(list_currencies())
+_IS_VALID_CODE: Mapping[str, Callable[[str], bool]] = {
+    "iban": is_iban,
+    "bic": is_bic,
+    "vat_id": is_vat_id,
+    "currency": _CURRENCIES.__contains__,
+}
+"""By the last part of a path, which is also the name of the check."""
+
+
+def check_schema(judged: GateInput) -> Iterator[Failure]:
+    """Failures of the schema's own validation, and of critical values that are missing, each by its name."""
+    schema, values = judged.schema, judged.values
+    try:
+        schema.fields.model_validate(
+            judged.extraction.data.model_dump(warnings=False), by_alias=True, by_name=True
+        )
+    except ValidationError as error:
+        paths = (path_of(detail["loc"]) for detail in error.errors())
+        wrong = tuple(path for path in paths if path in values or path not in schema.critical)
+        if wrong:
+            message = "Some fields do not have the form they must have."
+            yield Failure(check="schema", message=message, fields=wrong)
+    except Exception:  # noqa: BLE001 - a user's rule may raise anything, over a null above all
+        yield Failure(check="schema", message="A rule of the schema itself fails on these values.")
+    for path in schema.critical:
+        if path in values:
+            continue
+        if path in judged.extraction.suggestions:
+            yield _uncertain(judged, path)
+        else:
+            message = f"{judged.name(path)} was not found."
+            yield Failure(check="critical_missing", message=message, fields=(path,))
+
+
+def check_ranges(judged: GateInput) -> Iterator[Failure]:
+    """Failures of amounts and dates that cannot be true."""
+    for path, value in judged.values.items():
+        if isinstance(value, Decimal) and not abs(value) < LARGEST:
+            message = f"{judged.name(path)} is too large to be true."
+            yield Failure(check="amount_range", message=message, fields=(path,))
+    for path, day in judged.days.items():
+        if not EARLIEST <= day <= LATEST:
+            message = f"{judged.name(path)} {day} is not a likely date."
+            yield Failure(check="date_range", message=message, fields=(path,))
+
+
+def check_codes(judged: GateInput) -> Iterator[Failure]:
+    """Failures of codes with a wrong character, and of values that are not at their place on the page."""
+    for path, value in judged.values.items():
+        name = path.rpartition(".")[2]
+        if name in _IS_VALID_CODE and isinstance(value, str) and not _IS_VALID_CODE[name](value):
+            message = f"{judged.name(path)} {value!r} is not valid: a character is wrong or missing."
+            yield Failure(check=name, message=message, fields=(path,))
+    for path in judged.values:
+        evidence = judged.extraction.evidence.get(path)
+        if evidence is None or not _is_printed(judged.document, evidence):
+            message = f"{judged.name(path)} was not found on the page."
+            yield Failure(check="evidence", message=message, fields=(path,))
+
+
+def check_confidence(judged: GateInput) -> Iterator[Failure]:
+    """Failures of values below their floors."""
+    floors = Floors(judged.document, judged.schema)
+    for path in judged.values:
+        evidence = judged.extraction.evidence.get(path)
+        if evidence is not None and floors.is_below(path, evidence):
+            yield _uncertain(judged, path)
+
+
+def _uncertain(judged: GateInput, path: str) -> Failure:
+    message = f"{judged.name(path)} is uncertain; please look at it."
+    return Failure(check="confidence", message=message, fields=(path,))
+
+
+def _is_printed(document: Document, evidence: Evidence) -> bool:
+    """Return whether the text is at its place on the page; computed and embedded values have no place."""
+    if evidence.match in ("computed", "embedded"):
+        return evidence.page is None
+    box = evidence.box
+    page = next((page for page in document.pages if page.number == evidence.page), None)
+    if page is None or box is None or not evidence.text or evidence.match == "none":
+        return False
+    boxes = page.words.boxes
+    x, y = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
+    inside = (box.x0 <= x) & (x <= box.x1) & (box.y0 <= y) & (y <= box.y1)
+    letters = letters_and_digits("".join(page.words.texts[index] for index in np.flatnonzero(inside)))
+    return all(letters_and_digits(word) in letters for word in evidence.text.split())

@@ -1,0 +1,164 @@
+"""The input of the gate's checks: a document, what was read of it, and helpers to look at both."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cached_property, lru_cache
+from importlib import resources
+from typing import Any, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel
+
+from docmill.model.document import Document, Page
+from docmill.model.paths import leaves
+from docmill.model.result import Evidence, Extraction, Schema
+from docmill.schemas.document_types import DEFINITIONS, TypeDefinition, known_type
+from docmill.schemas.field_names import field_name
+from docmill.schemas.outline import FieldOutline, outline
+from docmill.schemas.registry import is_built_in
+from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, words_of
+from docmill.understanding.page.labels import LABELS
+from docmill.understanding.vocabulary import Concept
+
+GATE_WORDS: Mapping[str, Any] = tomllib.loads(
+    resources.files(__package__ or "").joinpath("words.toml").read_text(encoding="utf-8")
+)
+Values = Mapping[str, Any]
+"""Values that are not null, by path, lists by index: `lines[0].net_amount`."""
+
+
+class ValueLine(NamedTuple):
+    """The line of a page that a value stands on. before, after: its text left and right of the value."""
+
+    before: str
+    after: str
+    line: int
+    page: Page
+
+
+@dataclass(frozen=True)
+class GateInput:
+    """An extraction to be judged, with its document and schema."""
+
+    document: Document
+    extraction: Extraction
+    schema: Schema
+
+    @cached_property
+    def values(self) -> Values:
+        """See `Values`."""
+        return dict(leaves(self.extraction.data))
+
+    @cached_property
+    def definition(self) -> TypeDefinition:
+        """The document's type; that of other documents for a user's own schema."""
+        return DEFINITIONS[known_type(self.extraction.document_type)]
+
+    @cached_property
+    def own_fields(self) -> type[BaseModel] | None:
+        """The fields of a user's own schema; None for a built-in type."""
+        return None if is_built_in(self.schema) else self.schema.fields
+
+    def name(self, path: str) -> str:
+        """The name of a field, for people."""
+        return field_name(path, self.own_fields)
+
+    def inner_name(self, path: str) -> str:
+        """The same inside a sentence."""
+        name = self.name(path)
+        return name if name[1:2].isupper() else name[:1].lower() + name[1:]
+
+    def path(self, role: str) -> str:
+        """The path of the value with a role such as `net_total`, which a user's schema calls otherwise."""
+        return role if self.own_fields is None else _roles(self.own_fields).get(role, "")
+
+    def amount(self, role: str) -> Decimal | None:
+        """The amount with this role; None if there is none."""
+        value = self.values.get(self.path(role))
+        return value if isinstance(value, Decimal) else None
+
+    @cached_property
+    def days(self) -> Mapping[str, date]:
+        """Every date by its path; a date with a time is the day."""
+        dates = {path: value for path, value in self.values.items() if isinstance(value, date)}
+        return {path: day.date() if isinstance(day, datetime) else day for path, day in dates.items()}
+
+    def day(self, role: str) -> date | None:
+        """The date with this role; None if there is none."""
+        return self.days.get(self.path(role))
+
+    def evidence(self, path: str) -> Evidence | None:
+        """The evidence of a value that was read on a page; None for one that was not."""
+        evidence = self.extraction.evidence.get(path)
+        return evidence if evidence is not None and evidence.box is not None and evidence.text else None
+
+    def line_of(self, path: str) -> ValueLine | None:
+        """The line that a value stands on; None if it was not read on a page."""
+        evidence = self.evidence(path)
+        page = evidence and next((page for page in self.document.pages if page.number == evidence.page), None)
+        if not evidence or not page or not evidence.box:
+            return None
+        words, box = page.words, evidence.box
+        x, y = (words.boxes[:, 0] + words.boxes[:, 2]) / 2, (words.boxes[:, 1] + words.boxes[:, 3]) / 2
+        inside = np.flatnonzero((box.x0 <= x) & (x <= box.x1) & (box.y0 <= y) & (y <= box.y1))
+        if not len(inside):
+            return None
+        line = int(words.lines[inside[0]])
+        of_line = np.flatnonzero(words.lines == line)
+        first, last = int(inside[0]), int(inside[-1])
+        # Of a word that holds its label, too, as in `Date:1/2/2026`, the label is before the value.
+        glued = words.texts[first].partition((evidence.text or "").split()[0])[0]
+        before = [words.texts[index] for index in of_line if index < first]
+        after = [words.texts[index] for index in of_line if index > last]
+        glued = "" if glued == words.texts[first] else glued
+        return ValueLine(" ".join([*before, glued]).rstrip(), " ".join(after), line, page)
+
+
+def meanings_before(line: ValueLine) -> frozenset[Concept]:
+    """The meanings of the label that stands nearest before a value on its line; none without one."""
+    labels = LABELS.find(line.before)
+    return frozenset(labels[-1].meanings) if labels else frozenset()
+
+
+@lru_cache(maxsize=64)
+def own_meanings(fields: type[BaseModel]) -> Mapping[str, FieldMeaning]:
+    """The meanings of the fields of a user's schema, by path; members of lists are left out."""
+    outlines: tuple[FieldOutline, ...] = outline(Schema("", fields))
+    return {field.path: meaning_of(field) for field in outlines if not field.is_listed}
+
+
+_ROLES: Mapping[str, tuple[frozenset[Concept], frozenset[Concept]]] = {
+    "net_total": (frozenset({Concept.NET, Concept.EXCLUDING}), frozenset({Concept.DUE, Concept.PRICE})),
+    "tax_total": (
+        frozenset({Concept.TAX}),
+        frozenset({Concept.PRICE, Concept.INCLUDING, Concept.EXCLUDING, Concept.NET, Concept.GROSS}),
+    ),
+    "gross_total": (
+        frozenset({Concept.GROSS, Concept.GRAND, Concept.INCLUDING}),
+        frozenset({Concept.PRICE, Concept.DUE}),
+    ),
+    "issue_date": (frozenset({Concept.INVOICE_DATE, Concept.DATE}), frozenset({Concept.DUE_DATE})),
+    "due_date": (frozenset({Concept.DUE_DATE}), frozenset({Concept.DELIVERY_DATE})),
+    "period_start": (frozenset({Concept.PERIOD_START}), frozenset[Concept]()),
+    "period_end": (frozenset({Concept.PERIOD_END}), frozenset[Concept]()),
+}
+"""Meanings that a field of a user's schema must have one of, and those that it must not have."""
+_AMOUNTS = frozenset({"net_total", "tax_total", "gross_total"})
+_SHARES = frozenset(GATE_WORDS["shares"])
+
+
+@lru_cache(maxsize=64)
+def _roles(fields: type[BaseModel]) -> Mapping[str, str]:
+    """The path of each role in a user's schema, where exactly one field has it."""
+    paths: dict[str, list[str]] = {}
+    for path, meaning in own_meanings(fields).items():
+        concepts = meaning.labels.keys()
+        for role, (wanted, unwanted) in _ROLES.items():
+            is_amount = meaning.kind == "decimal" and _SHARES.isdisjoint(words_of(path))
+            is_kind = is_amount if role in _AMOUNTS else meaning.form == "date"
+            if is_kind and not wanted.isdisjoint(concepts) and unwanted.isdisjoint(concepts):
+                paths.setdefault(role, []).append(path)
+    return {role: found[0] for role, found in paths.items() if len(found) == 1}

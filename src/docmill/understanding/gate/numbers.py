@@ -1,0 +1,84 @@
+"""Checks of numbers of documents, orders and customers: that they are no measure, box, phone or date."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from docmill.model.document import letters_and_digits
+from docmill.model.result import Failure
+from docmill.understanding.gate.inputs import GATE_WORDS, GateInput, ValueLine, meanings_before, own_meanings
+from docmill.understanding.text.dates import find_dates
+from docmill.understanding.text.folding import alternatives, fold
+from docmill.understanding.vocabulary import Concept
+
+_NUMBERS = (
+    "number",
+    "order_number",
+    "delivery_note_number",
+    "contract_number",
+    "customer_number",
+    "preceding_invoice_number",
+)
+_UNITS = alternatives(GATE_WORDS["units"])
+_BOXES = alternatives(word for words in GATE_WORDS["post_boxes"].values() for word in words)
+_MEASURE = re.compile(rf"(?:\d+\s?x\s?)?\d{{1,5}}(?:[.,]\d+)?\s?(?:{_UNITS})|x\s?\d{{1,3}}|\d{{1,3}}\s?x")
+_POST_BOX = re.compile(rf"(?<![^\W_])(?:{_BOXES})\W*$")
+_OTHER_NUMBERS = {
+    Concept.PHONE: "a phone number",
+    Concept.TAX_NUMBER: "a tax number",
+    Concept.VAT_NUMBER: "a VAT number",
+    Concept.REGISTRATION_NUMBER: "a registration number",
+    Concept.IBAN: "an account",
+    Concept.ACCOUNT: "an account",
+    Concept.BANK: "a bank",
+    Concept.BIC: "a bank",
+}
+_IDENTIFIERS = ("seller.vat_id", "buyer.vat_id", "payment.iban", "payment.bic", "iban")
+_SHORTEST = 7
+"""Letters and digits of a number that is not equal to another by chance."""
+_DATE_MARKS = re.compile(r"[/.\-]")
+
+
+def check_numbers(judged: GateInput) -> Iterator[Failure]:
+    """Failures of numbers that are something else by their form or by what stands before them."""
+    for path in number_paths(judged):
+        value = judged.values.get(path)
+        if not isinstance(value, str):
+            continue
+        line = judged.line_of(path)
+        other = _other_meaning(judged, value) or (_meaning_of_place(line) if line else "")
+        if other:
+            message = f"{judged.name(path)} {value!r} seems to be {other}."
+            yield Failure(check="number_form", message=message, fields=(path,))
+
+
+def number_paths(judged: GateInput) -> Sequence[str]:
+    """The paths of numbers; of a user's schema those that its author calls so."""
+    if judged.own_fields is None:
+        return _NUMBERS
+    return [path for path, meaning in own_meanings(judged.own_fields).items() if meaning.form == "code"]
+
+
+def _other_meaning(judged: GateInput, value: str) -> str:
+    """What a value is by its own form, if it is no number of a document."""
+    folded = fold(value)
+    if _MEASURE.fullmatch(folded):
+        return "a measure or quantity"
+    dates = find_dates(value) if _DATE_MARKS.search(value) else ()
+    if dates and dates[0].stop - dates[0].start == len(value):
+        return "a date"
+    compact = letters_and_digits(value)
+    for path in _IDENTIFIERS:
+        known = judged.values.get(path)
+        if len(compact) >= _SHORTEST and letters_and_digits(str(known or "")).endswith(compact):
+            return f"the {judged.inner_name(path)}"
+    return ""
+
+
+def _meaning_of_place(line: ValueLine) -> str:
+    """What a value is by what stands before it on its line, if it is no number of a document."""
+    if _POST_BOX.search(fold(line.before)):
+        return "a post box"
+    meanings = meanings_before(line)
+    if meanings and meanings <= _OTHER_NUMBERS.keys():
+        return next(meaning for concept, meaning in _OTHER_NUMBERS.items() if concept in meanings)
+    return ""

@@ -1,0 +1,99 @@
+"""Checks of the tax: against the rates of the country, and the table of rates that the page prints."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+from docmill.model.result import Failure
+from docmill.understanding.gate.countries import countries_of
+from docmill.understanding.gate.inputs import GateInput
+from docmill.understanding.text.money import CENT, find_amounts, number
+
+_HIGHEST = Decimal("0.3")
+"""Share of the net total that taxes are at most, where the country is not known."""
+_ROUNDING = Decimal("0.05")
+"""Taxes are rounded by line, and what is paid in cash to coins."""
+_MOST_LINES = 400
+_MARKS = (".", ",")
+
+
+class TaxRow(NamedTuple):
+    """A row of a table of taxes on the page."""
+
+    rate: Decimal
+    net: Decimal
+    tax: Decimal
+
+
+def check_tax_rate(judged: GateInput) -> Iterator[Failure]:
+    """A failure of a tax that is more than any rate of the country allows.
+
+    Less than the highest rate is plausible: part of the goods may be of a lower one, or free of tax.
+    """
+    net, tax, gross = (judged.amount(role) for role in ("net_total", "tax_total", "gross_total"))
+    if net is None and gross is not None and tax is not None and abs(tax) < abs(gross):
+        net = gross - tax
+    if net is None or tax is None or not net or not tax or judged.document.embedded:
+        return
+    if gross is not None and abs(net + tax - gross) > _ROUNDING:
+        return  # one of the three is wrong, which is said already
+    countries = countries_of(judged)
+    highest = max((country.highest_share for country in countries.values()), default=_HIGHEST)
+    if abs(tax) <= abs(net) * highest + _ROUNDING:
+        return
+    share, most = (f"{100 * part:.1f} %" for part in (tax / net, highest))
+    message = f"Tax {tax} is {share} of the net total {net}: more than {most}, the most {_where(judged)}."
+    paths = (judged.path(role) for role in ("net_total", "tax_total"))
+    fields = tuple(path for path in paths if path in judged.values)
+    yield Failure(check="tax_rate", message=message, fields=fields)
+
+
+def _where(judged: GateInput) -> str:
+    codes = sorted(countries_of(judged))
+    if not codes:
+        return "that is plausible"
+    return f"in {codes[0]}" if len(codes) == 1 else f"where {judged.values.get('currency')} is paid"
+
+
+def check_tax_rows(judged: GateInput) -> Iterator[Failure]:
+    """A failure of a tax total that the printed table of several rates does not add up to."""
+    tax = judged.amount("tax_total")
+    if tax is None or judged.document.embedded:
+        return
+    rows = printed_tax_rows(judged)
+    if len(rows) < 2 or len({row.rate for row in rows}) < len(rows):  # noqa: PLR2004 - several rates
+        return
+    total = sum((row.tax for row in rows), Decimal(0))
+    if abs(abs(tax) - total) > _ROUNDING and all(abs(abs(tax) - row.tax) <= CENT for row in rows[:1]):
+        message = f"Tax {tax} is that of one rate; those of all printed rates add up to {total}."
+        yield Failure(check="tax_rows", message=message, fields=(judged.path("tax_total"),))
+
+
+def printed_tax_rows(judged: GateInput) -> list[TaxRow]:
+    """The printed rows with a rate, and two amounts of which one is the tax on the other by that rate."""
+    rows: dict[TaxRow, None] = {}
+    lines = [line for page in judged.document.pages for line in page.text.splitlines() if "%" in line]
+    for line in lines[:_MOST_LINES]:
+        amounts = find_amounts(re.sub(r"\s+", " ", line), misread=False)
+        for mark in _MARKS:
+            rates = {number(amount.digits, mark) for amount in amounts if amount.percent}
+            sums = [
+                abs(number(amount.digits, mark))
+                for amount in amounts
+                if amount.has_cents and not amount.percent
+            ]
+            found = next(
+                (
+                    TaxRow(rate, net, tax)
+                    for rate in rates
+                    for net in sums
+                    for tax in sums
+                    if rate and tax and abs(net * rate / 100 - tax) <= CENT
+                ),
+                None,
+            )
+            if found is not None:
+                rows.setdefault(found)
+                break
+    return list(rows)

@@ -1,0 +1,92 @@
+"""Checks of the totals: net, tax, gross and amount due against each other and against the type's own sums."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from docmill.model.result import Failure
+from docmill.schemas.document_types import PATH_IN_BRACES
+from docmill.understanding.gate.inputs import GateInput, meanings_before
+from docmill.understanding.text.money import CASH_ROUNDING, CENT
+from docmill.understanding.vocabulary import Concept
+
+_HIGHEST_TAX = Decimal("0.3")
+"""Share of the net total that taxes are at most, of countries that are not known."""
+_LONGEST_LABEL = 40
+_NOT_TAX = frozenset({Concept.COMMISSION, Concept.DISCOUNT, Concept.TIP, Concept.CHANGE, Concept.PAID})
+
+
+def check_totals(judged: GateInput) -> Iterator[Failure]:
+    """Failures of net, tax and gross."""
+    tolerance = _tolerance(judged)
+    net, tax, gross = (judged.amount(role) for role in ("net_total", "tax_total", "gross_total"))
+    of_net, of_tax, of_gross = (judged.path(role) for role in ("net_total", "tax_total", "gross_total"))
+    if gross is not None and tax is not None:
+        if net is not None and abs(net + tax - gross) > tolerance:
+            message = f"Net total {net} and tax {tax} do not add up to the total {gross}."
+            yield Failure(check="sum", message=message, fields=(of_net, of_tax, of_gross))
+        if abs(tax) > abs(gross):
+            message = f"Tax {tax} is more than the total {gross}."
+            yield Failure(check="tax_above_total", message=message, fields=(of_tax, of_gross))
+    if not judged.document.embedded:  # the XML of an e-invoice has rules of its own for its sums
+        yield from _check_net(judged)
+
+
+def _check_net(judged: GateInput) -> Iterator[Failure]:
+    """Failures of a net total that is more than the total, less than the tax, or far below the total."""
+    net, tax, gross = (judged.amount(role) for role in ("net_total", "tax_total", "gross_total"))
+    of_net, of_tax, of_gross = (judged.path(role) for role in ("net_total", "tax_total", "gross_total"))
+    if net is not None and tax is not None and abs(tax) > abs(net) > 0:
+        message = f"Tax {tax} is more than the net total {net}; they may be swapped."
+        yield Failure(check="tax_above_net", message=message, fields=(of_net, of_tax))
+    if net is None or gross is None or net * gross <= 0:
+        return
+    if abs(net) > abs(gross) + _tolerance(judged):
+        message = f"The net total {net} is more than the total {gross}."
+        yield Failure(check="net_above_total", message=message, fields=(of_net, of_gross))
+    elif tax is None and abs(net) * (1 + _HIGHEST_TAX) < abs(gross):
+        message = f"The total {gross} is much more than the net total {net}, and no tax explains it."
+        yield Failure(check="net_below_total", message=message, fields=(of_net, of_gross))
+
+
+def check_tax_label(judged: GateInput) -> Iterator[Failure]:
+    """A failure of a tax that stands beside the label of a commission or discount."""
+    path = judged.path("tax_total")
+    line = judged.line_of(path) if path in judged.values else None
+    if line is not None:
+        meanings = meanings_before(line)
+        if Concept.TAX not in meanings and not _NOT_TAX.isdisjoint(meanings):
+            label = line.before[-_LONGEST_LABEL:]
+            message = f"{judged.name(path)} {judged.values[path]} stands beside another label: {label!r}."
+            yield Failure(check="tax_label", message=message, fields=(path,))
+
+
+def check_amount_due(judged: GateInput) -> Iterator[Failure]:
+    """A failure of an amount due beyond the total. E-invoices may ask for earlier debts, as BR-CO-16 says."""
+    gross, due = judged.amount("gross_total"), judged.amount("amount_due")
+    if gross is None or due is None or judged.document.embedded:
+        return
+    if abs(due) > abs(gross) + _tolerance(judged) or due * gross < 0:
+        message = f"The amount due {due} is more than the total {gross}."
+        yield Failure(check="amount_due", message=message, fields=("amount_due", "gross_total"))
+
+
+def check_type_rules(judged: GateInput) -> Iterator[Failure]:
+    """Failures of the sums that the file of the document's type lists; a term after a `-` is subtracted."""
+    for check in judged.definition.checks:
+        terms = [*((term, 1) for term in check.left), *((term, -1) for term in check.right)]
+        paths = tuple(term.removeprefix("-") for term, _ in terms)
+        amounts = [amount for path in paths if isinstance(amount := judged.values.get(path), Decimal)]
+        if len(amounts) < len(paths):
+            continue
+        signs = [-side if term.startswith("-") else side for term, side in terms]
+        difference = sum((sign * amount for sign, amount in zip(signs, amounts, strict=True)), Decimal(0))
+        is_met = abs(difference) <= CENT if check.relation == "=" else difference >= 0
+        if not is_met:
+            message = PATH_IN_BRACES.sub(
+                lambda path: str(judged.values.get(path[1], "nothing")), check.message
+            )
+            yield Failure(check=check.name, message=message, fields=paths)
+
+
+def _tolerance(judged: GateInput) -> Decimal:
+    return CASH_ROUNDING if judged.definition.is_till_paper else CENT

@@ -1,0 +1,87 @@
+from collections.abc import Callable
+from datetime import date
+
+import pytest
+
+from docmill.model.result import Failure
+from docmill.schemas.registry import REGISTRY
+
+Judge = Callable[..., list[Failure]]
+
+APRIL = {"issue_date": (date(2026, 4, 3), "03/04/2026")}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "Invoice\nDate: 03/04/2026",
+        "Invoice\nDate: 03/04/2026\nTotal   $ 12.00",
+        "Invoice\nToronto, Canada\nDate: 03/04/2026",
+    ],
+)
+def test_a_day_that_may_be_a_month_is_asked_about(judge: Judge, page: str) -> None:
+    (failure,) = judge("ambiguous_date", page, APRIL)
+
+    assert failure.message == "Date may be 3 April 2026 or 4 March 2026: please say which."
+    assert failure.fields == ("issue_date",)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "Invoice\nDate: 03/04/2026\nDue: 25/04/2026",
+        "Invoice\nPage 1 of 1   Printed 02.03.2026\nDate: 03/04/2026",
+        "Beispiel GmbH\nDate: 03/04/2026",
+        "12 High Street, London, United Kingdom\nDate: 03/04/2026",
+        "Rechnung\nDatum der Rechnung 03/04/2026\nZahlbar bis zum Ende des Monats, wir danken",
+    ],
+)
+def test_another_date_a_country_or_the_language_tells_the_order(judge: Judge, page: str) -> None:
+    assert judge("ambiguous_date", page, APRIL) == []
+
+
+def test_a_currency_tells_the_order(judge: Judge) -> None:
+    euros = {**APRIL, "currency": ("EUR", "EUR")}
+
+    assert judge("ambiguous_date", "Date: 03/04/2026\nTotal   EUR 12.00", euros) == []
+
+
+def test_a_paper_of_the_united_states_has_the_month_first(judge: Judge) -> None:
+    page = "Acme Inc\n1 Main Street\nSpringfield, IL 62701\nDate: 03/04/2026"
+
+    (failure,) = judge("ambiguous_date", page, APRIL)
+
+    assert failure.message == "Date may be 3 April 2026 or 4 March 2026: please say which."
+    assert judge("ambiguous_date", page, {"issue_date": (date(2026, 3, 4), "03/04/2026")}) == []
+
+
+def test_the_same_number_twice_needs_no_order(judge: Judge) -> None:
+    assert judge("ambiguous_date", "Date: 04/04/2026", {"issue_date": (date(2026, 4, 4), "04/04/2026")}) == []
+
+
+def test_a_printing_date_is_not_the_date_of_the_invoice(judge: Judge) -> None:
+    day = {"issue_date": (date(2026, 4, 23), "23/04/2026")}
+
+    assert judge("date_label", "Printed on: 23/04/2026", day)
+    assert judge("date_label", "Due date: 23/04/2026", day)
+    assert not judge("date_label", "Invoice date: 23/04/2026", day)
+    assert not judge("date_label", "Order date: 23/04/2026", day)
+
+
+def test_an_order_is_not_delivered_before_it_is_written(judge: Judge) -> None:
+    days: dict[str, tuple[object, str]] = {
+        "issue_date": (date(2026, 4, 23), ""),
+        "delivery_date": (date(2026, 4, 2), ""),
+    }
+
+    assert judge("date_order", "nothing", days, schema=REGISTRY["purchase_order"])
+    assert not judge("date_order", "nothing", days, schema=REGISTRY["invoice"])
+
+
+def test_a_delivery_years_from_the_invoice_is_doubted(judge: Judge) -> None:
+    days: dict[str, tuple[object, str]] = {
+        "issue_date": (date(2026, 4, 23), ""),
+        "delivery_date": (date(2016, 4, 2), ""),
+    }
+
+    assert judge("date_distance", "nothing", days)

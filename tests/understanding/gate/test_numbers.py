@@ -1,0 +1,54 @@
+from collections.abc import Callable
+
+import pytest
+
+from docmill.model.result import Failure
+
+Judge = Callable[..., list[Failure]]
+
+
+@pytest.mark.parametrize(
+    ("value", "meaning"),
+    [
+        ("500ML", "a measure or quantity"),
+        ("1.5KG", "a measure or quantity"),
+        ("2X", "a measure or quantity"),
+        ("6x330ml", "a measure or quantity"),
+        ("12/03/2026", "a date"),
+    ],
+)
+def test_a_measure_or_a_date_is_no_number(judge: Judge, value: str, meaning: str) -> None:
+    (failure,) = judge("number_form", f"Number {value}", {"number": (value, value)})
+
+    assert failure.message == f"Number {value!r} seems to be {meaning}."
+
+
+@pytest.mark.parametrize(
+    ("line", "meaning"),
+    [
+        ("P.O. Box 206270", "a post box"),
+        ("Postfach 206270", "a post box"),
+        ("Phone: 206270", "a phone number"),
+        ("VAT No. 206270", "a VAT number"),
+    ],
+)
+def test_what_stands_before_a_number_tells_that_it_is_another(judge: Judge, line: str, meaning: str) -> None:
+    (failure,) = judge("number_form", line, {"order_number": ("206270", "206270")})
+
+    assert failure.message == f"Order number '206270' seems to be {meaning}."
+
+
+@pytest.mark.parametrize("line", ["Invoice No. R-2026-17", "R-2026-17", "Tax Invoice No. R-2026-17"])
+def test_a_number_beside_its_label_or_alone_passes(judge: Judge, line: str) -> None:
+    assert judge("number_form", line, {"number": ("R-2026-17", "R-2026-17")}) == []
+
+
+def test_a_vat_identifier_without_its_country_is_no_number(judge: Judge) -> None:
+    values: dict[str, tuple[object, str]] = {
+        "number": ("136695976", ""),
+        "seller.vat_id": ("DE136695976", ""),
+    }
+
+    (failure,) = judge("number_form", "nothing", values)
+
+    assert failure.message == "Number '136695976' seems to be the seller's VAT number."

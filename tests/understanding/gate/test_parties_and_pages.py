@@ -1,0 +1,51 @@
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+
+from docmill.model.result import Failure
+from docmill.schemas.registry import REGISTRY
+
+Judge = Callable[..., list[Failure]]
+
+
+def test_seller_and_buyer_are_two(judge: Judge) -> None:
+    same: dict[str, tuple[object, str]] = {"seller.name": ("Acme Ltd.", ""), "buyer.name": ("ACME LTD", "")}
+
+    (failure,) = judge("same_party", "nothing", same)
+
+    assert failure.message == "Seller and buyer are the same: 'Acme Ltd.'."
+    assert not judge("same_party", "nothing", {**same, "buyer.name": ("Acme Trading Ltd", "")})
+
+
+def test_an_amount_at_the_edge_of_a_picture_may_be_cut(judge: Judge) -> None:
+    total = {"gross_total": (Decimal("112.00"), "112.00")}
+    cut, whole = f"{'Total':<34}112.00", f"{'Total':<30}112.00"
+
+    assert judge("cut_off", cut, total, source="ocr")
+    assert not judge("cut_off", whole, total, source="ocr")
+    assert not judge("cut_off", cut, total, source="text")
+
+
+def test_a_subtotal_that_is_the_last_amount_is_no_total(judge: Judge) -> None:
+    receipt = REGISTRY["receipt"]
+    total = {"gross_total": (Decimal("112.00"), "112.00")}
+
+    assert judge("subtotal", "Tea   112.00\nSubtotal   112.00 \n", total, schema=receipt) == []
+    assert judge("subtotal", "Tea   100.00\nCake   12.00\nSubtotal   112.00", total, schema=receipt)
+    assert not judge("subtotal", "Tea   100.00\nCake   12.00\nTotal   112.00", total, schema=receipt)
+
+
+@pytest.mark.parametrize("title", ["Credit note 17", "AVOIR", "Nota de crédito nº 17"])
+def test_an_invoice_under_the_title_of_a_credit_note_is_asked_about(judge: Judge, title: str) -> None:
+    page = f"{title}\nAcme Ltd\nTotal   112.00"
+
+    assert judge("credit_title", page, {})
+    assert not judge(
+        "credit_title", "Invoice\nAcme Ltd\nTotal   112.00\nWe issue a credit note on request", {}
+    )
+    assert not judge("credit_title", page, {}, schema=REGISTRY["credit_note"])
+
+
+def test_an_invoice_with_a_negative_total_is_asked_about(judge: Judge) -> None:
+    assert judge("negative_invoice", "Invoice", {"gross_total": (Decimal("-8.79"), "")})

@@ -1,0 +1,62 @@
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from docmill.model.result import Failure, Schema
+from docmill.schemas.user_schemas import schema_of
+
+Judge = Callable[..., list[Failure]]
+
+
+def _values(**amounts: str) -> dict[str, tuple[object, str]]:
+    return {path: (Decimal(amount), "") for path, amount in amounts.items()}
+
+
+@pytest.mark.parametrize(
+    ("check", "amounts"),
+    [
+        ("net_above_total", {"net_total": "119.00", "gross_total": "100.00"}),
+        ("tax_above_net", {"net_total": "19.00", "tax_total": "100.00", "gross_total": "119.00"}),
+        ("net_below_total", {"net_total": "19.00", "gross_total": "119.00"}),
+    ],
+)
+def test_net_tax_and_total_must_fit_each_other(judge: Judge, check: str, amounts: dict[str, str]) -> None:
+    assert len(judge(check, "nothing", _values(**amounts))) == 1
+
+
+@pytest.mark.parametrize("check", ["net_above_total", "tax_above_net", "net_below_total"])
+def test_usual_totals_pass(judge: Judge, check: str) -> None:
+    usual = {"net_total": "100.00", "tax_total": "19.00", "gross_total": "119.00"}
+
+    assert judge(check, "nothing", _values(**usual)) == []
+    assert judge(check, "nothing", _values(net_total="-100.00", gross_total="-119.00")) == []
+    assert judge(check, "nothing", _values(net_total="0", gross_total="0")) == []
+
+
+@pytest.fixture
+def own() -> Schema:
+    properties = {
+        "Nettobetrag": {"type": "number"},
+        "mwst": {"type": "number", "title": "Steuer"},
+        "bruttobetrag": {"type": "number"},
+        "rechnungsdatum": {"type": "string", "format": "date", "title": "Datum der Rechnung"},
+    }
+    return schema_of({"title": "Bestellung", "type": "object", "properties": properties})
+
+
+def test_the_totals_of_a_users_own_schema_are_known_by_their_names(judge: Judge, own: Schema) -> None:
+    amounts = _values(Nettobetrag="100.00", mwst="18.00", bruttobetrag="119.00")
+
+    (failure,) = judge("sum", "nothing", amounts, schema=own)
+
+    assert failure.fields == ("Nettobetrag", "mwst", "bruttobetrag")
+
+
+def test_a_users_field_is_named_by_its_title(judge: Judge, own: Schema) -> None:
+    schema = replace(own, critical=("rechnungsdatum",))
+
+    (failure,) = judge("critical_missing", "nothing", {}, schema=schema)
+
+    assert failure.message == "Datum der Rechnung was not found."
