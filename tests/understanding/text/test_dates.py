@@ -28,6 +28,13 @@ from docmill.understanding.text.dates import find_dates, full_year
         ("20-JAN-18", date(2018, 1, 20)),
         ("2O/O1/2018", date(2018, 1, 20)),
         ("20180112", date(2018, 1, 12)),
+        ("Jul19'14", date(2014, 7, 19)),
+        ("Dec23'14 2:52PM", date(2014, 12, 23)),
+        ("Jun17'13 09:35PM", date(2013, 6, 17)),
+        ("Ju119'14 12:36PM", date(2014, 7, 19)),
+        ("Ju1.30'11(Sat)07:27", date(2011, 7, 30)),
+        ("2017-02-12144838", date(2017, 2, 12)),
+        ("0ct 5, 2016", date(2016, 10, 5)),
     ],
 )
 def test_a_date_is_read_as_it_is_written(text: str, expected: date) -> None:
@@ -37,7 +44,17 @@ def test_a_date_is_read_as_it_is_written(text: str, expected: date) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["32/13/2018", "1.234,56", "03-7805 7889", "12.50", "31/02/2018", "v1.2.3", "T03-18/199913"]
+    "text",
+    [
+        "32/13/2018",
+        "1.234,56",
+        "03-7805 7889",
+        "12.50",
+        "31/02/2018",
+        "v1.2.3",
+        "T03-18/199913",
+        "Dec23 02:52PM",
+    ],
 )
 def test_other_numbers_are_not_dates(text: str) -> None:
     assert not find_dates(text)

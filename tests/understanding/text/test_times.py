@@ -51,10 +51,32 @@ def test_a_colon_may_be_misread() -> None:
         ("19-03-2018 17 :21:00", "17:21:00"),
         ("19-03-2018 77:21:00", None),
         ("19-03-2018 8:15 PM", "20:15"),
+        ("19-03-2018 8 : 15 PM", "20:15"),
+        ("19-03-2018 18h08", "18:08"),
+        ("8:15 PM 19-03-2018", "20:15"),
     ],
 )
 def test_the_hour_is_the_first_number_of_a_time(typeset: Typeset, printed: str, time: str | None) -> None:
     document = typeset(f"Corner Shop\n\nDate: {printed}\n\nTotal     12.50\n", source="ocr")
+    extraction = extract_by_rules(document, REGISTRY["receipt"])
+
+    assert cast("Receipt", extraction.data).time == time
+
+
+@pytest.mark.parametrize(
+    ("printed", "time"),
+    [
+        ("Table 4\n\n8:15 PM", "20:15"),
+        ("Table 4\n\n11.39AM", "11:39"),
+        ("Open 8:00AM to 9:00PM daily\n\nTable 4\n\n17:05", "17:05"),
+        ("Open 8:00AM to 9:00PM daily", None),
+        ("Mon-Fri 9:00 - 18:00", None),
+    ],
+)
+def test_a_time_is_found_without_a_date_and_is_not_that_of_opening(
+    typeset: Typeset, printed: str, time: str | None
+) -> None:
+    document = typeset(f"Corner Shop\n\n{printed}\n\nTotal     12.50\n", source="ocr")
     extraction = extract_by_rules(document, REGISTRY["receipt"])
 
     assert cast("Receipt", extraction.data).time == time

@@ -9,10 +9,11 @@ from docmill.schemas.document_types import DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, best, finding_of, probabilities
 from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
-from docmill.understanding.page.layout import Span
+from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.page.terms import is_payable_by
 from docmill.understanding.text.dates import MISREAD_TIME, clock_time
-from docmill.understanding.vocabulary import Concept
+from docmill.understanding.text.folding import alternatives, fold
+from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 _REFERENCES = ("order_number", "contract_number", "customer_number", "delivery_note_number")
 """Numbers of other documents and of the customer."""
@@ -30,6 +31,10 @@ _RANGE_BONUS = 1.6
 _LONGEST_PERIOD = timedelta(days=800)
 _PERIOD_PENALTY = -1.5
 """Added to the score of an issue date that is an end of a period."""
+_CLEAR_TIME = re.compile(r"[:hH]\s?\d\d|[AaPp]\.?[Mm]")
+_TO = rf"(?:[-\u2013\u2014~]|{alternatives(word for language in LANGUAGES for word in language.dates.until)})"
+_TO_TIME = re.compile(rf"\s*{_TO}\s*\d")
+_FROM_TIME = re.compile(rf"\d\s*(?:[ap]\.?m\.?)?\s*{_TO}\s*$")
 _DEADLINE_SCORE = 4.0
 """Least score of a due date by which a sentence asks for payment."""
 
@@ -189,21 +194,37 @@ def _period(all_dates: list[Candidate[date]]) -> Iterator[tuple[str, Finding]]:
 
 
 def time_of_day(candidates: Candidates, issued: Finding | None) -> Iterator[tuple[str, Finding]]:
-    """Find the time of day behind the issue date or on the two lines before and after it."""
-    if issued is None:
+    """Find the time of day: behind the issue date, before it, on the two lines around it, anywhere else.
+
+    Away from the date and its line it must be written with a colon or an `h`, and hours from one time to
+    another are those of opening.
+    """
+    if not candidates.layout.sheets:
         return
-    segment = issued.spans[0].segment
-    sheet = candidates.layout.sheet(segment)
-    after = Span(segment, issued.spans[0].stop, len(segment.text))
-    near = [after, *(Span(other, 0, len(other.text)) for other in sheet.right_of(segment))]
-    around = [
-        Span(other, 0, len(other.text))
-        for other in sheet.segments
-        if abs(other.line - segment.line) <= 2 and other is not segment  # noqa: PLR2004 - lines around the date
-    ]
-    for rank, span in enumerate([*near, *around]):
-        match = MISREAD_TIME.search(span.text)  # in `201818:08:38` the first digits belong to the date
-        if match and (":" in match[0] or rank < len(near)):
-            where = Span(span.segment, span.start + match.start(), span.start + match.end())
-            yield "time", Finding(clock_time(match), (where,), 0.95 if rank < len(near) else 0.8)
-            return
+    sheet = candidates.layout.sheets[0]
+    near: list[Span] = []
+    around: list[Span] = []
+    if issued is not None:
+        place = issued.spans[0]
+        segment, sheet = place.segment, candidates.layout.sheet(place.segment)
+        near = [Span(segment, place.stop, len(segment.text)), *map(_whole, sheet.right_of(segment))]
+        before = [Span(segment, 0, place.start), *map(_whole, sheet.left_of(segment))]
+        lines = [other for other in sheet.segments if 0 < abs(other.line - segment.line) <= 2]  # noqa: PLR2004 - around the date
+        around = [*before, *map(_whole, lines)]
+    for places, probability in ((near, 0.95), (around, 0.8), (map(_whole, sheet.segments), 0.6)):
+        for span in places:
+            match = MISREAD_TIME.search(span.text)  # in `201818:08:38` the first digits belong to the date
+            if match and (places is near or _is_clear_time(match)):
+                where = Span(span.segment, span.start + match.start(), span.start + match.end())
+                yield "time", Finding(clock_time(match), (where,), probability)
+                return
+
+
+def _whole(segment: Segment) -> Span:
+    return Span(segment, 0, len(segment.text))
+
+
+def _is_clear_time(match: re.Match[str]) -> bool:
+    text = fold(match.string)
+    is_range = _TO_TIME.match(text, match.end()) or _FROM_TIME.search(text[: match.start()])
+    return _CLEAR_TIME.search(match[0]) is not None and not is_range

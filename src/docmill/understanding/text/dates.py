@@ -78,6 +78,8 @@ _DAY = r"(?P<day>[0-3]?\d)"
 _YEAR4 = r"(?P<year>(?:19|20)\d\d)"
 _YEAR = r"(?P<year>(?:19|20)\d\d|\d\d)"
 _AFTER_SHORT_YEAR = r"(?=[^\d/.\-]|[/.\-](?!\d)|-\d{1,2}/\d|\d{1,2}:\d\d|$)"
+_AFTER_NAMED_MONTH = r"(?!\d|[.,]\d)(?!(?<!\d{4}):\d)"
+"""No year of two digits is the hour behind `Dec23 02:52`."""
 _NO_NUMBER = r"(?!\d\d(?![\d:.]))"
 """As the year would be the beginning of one in T03-18/199913."""
 _SEPARATOR = r"\s?(?P<sep>[/.\-])\s?"
@@ -88,7 +90,7 @@ _PATTERNS = tuple(
         r"(?<!\d)(?<!\d[/.\-])"  # a year that ends a date begins none
         + _YEAR4
         + _SEPARATOR
-        + r"(?P<second>[01]?\d)\s?[/.\-]\s?(?P<first>[0-3]?\d)(?=\D|\d\d:|$)",
+        + r"(?P<second>[01]?\d)\s?[/.\-]\s?(?P<first>[0-3]?\d)(?=\D|\d\d:|[0-2]\d[0-5]\d[0-5]\d(?!\d)|$)",
         r"(?<!\d)"
         r"(?P<first>[0-3]?\d)" + _SEPARATOR + r"(?P<second>[0-3]?\d)\s?[/.\-]{1,2}\s?" + _YEAR4 + _NO_NUMBER,
         r"(?<![\d.,])"
@@ -104,14 +106,14 @@ _PATTERNS = tuple(
         + r"[\s\-/.,']{0,3}"
         + _LINK
         + _YEAR
-        + r"(?!\d|[.,]\d)",
+        + _AFTER_NAMED_MONTH,
         r"(?<![^\W\d_])"
         + _MONTH
         + r"[\s\-/.,]{0,2}"
         + _DAY
-        + rf"(?:{_ORDINAL})?[\s\-/.,]{{1,3}}"
+        + rf"(?:{_ORDINAL})?[\s\-/.,'\u2019]{{1,3}}"  # also Jul19'14
         + _YEAR
-        + r"(?!\d|[.,]\d)",
+        + _AFTER_NAMED_MONTH,
         r"(?<!\d)" + _YEAR4 + r"[\s\-/]{1}" + _MONTH + r"[\s\-/]{1}" + _DAY + r"(?!\d)",
         r"(?<!\d)" + r"(?P<first>[0-3]\d)\s?(?P<second>0[1-9]|1[0-2])\s?(?P<year>20[0-4]\d)(?!\d)",
         r"(?<!\d)" + r"(?P<year>20[0-4]\d)(?P<second>0[1-9]|1[0-2])(?P<first>[0-3]\d)(?!\d)",
@@ -132,6 +134,17 @@ _SHORT_START = re.compile(
 _SHORT_START_MONTH = re.compile(r"(?<![a-z])(?P<month>[a-z]{3,10})\.?\s(?P<a>[0-3]?\d)" + _UNTIL + "$")
 _MISREAD_ZERO = re.compile(r"(?<=[\d/.\-])[oq](?=[\d/.\-]|\b)|\bo(?=\d[/.\-])")
 _MISREAD_ONE = re.compile(r"(?<=[\d/.\-])[il|](?=[\d/.\-])|\b[il|](?=\d[/.\-]\d)")
+_SHORTEST_MONTH = 2
+"""Letters beyond which a name is long enough to be one although a letter is misread."""
+_DIGITS_FOR_LETTERS = {"l": "1", "i": "1", "o": "0", "s": "5"}
+_MISREAD_MONTHS = {
+    name[:at] + _DIGITS_FOR_LETTERS[letter] + name[at + 1 :]: name
+    for name in _MONTH_NAMES
+    for at, letter in enumerate(name)
+    if letter in _DIGITS_FOR_LETTERS and len(name) > _SHORTEST_MONTH and name[:at] not in _MONTH_NAMES
+}
+"""Names of months with a letter read as a digit: `ju1`; yet `jun1` is the name with a day."""
+_MISREAD_MONTH = re.compile(rf"(?<![^\W_])(?:{alternatives(_MISREAD_MONTHS)})(?=[\s.]?\d)")
 _MISREAD_DASH = re.compile(r"(?<![/.\-]\d\d)(?<=\d\d)~(?=\d\d-\d\d)")
 
 _TIME = re.compile(
@@ -140,7 +153,8 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 MISREAD_TIME = re.compile(
-    r"(?<![\d.,/])(?<!\d[:;])(?<!\d\s[:;])(?P<hour>[01]?\d|2[0-3])(?:[:.;]|\s:)(?P<minute>[0-5]\d)"
+    r"(?<![\d.,/])(?<!\d[:;])(?<!\d\s[:;])(?P<hour>[01]?\d|2[0-3])(?:[:.;hH]|\s:|\s:\s(?=\d\d\s?[AaPp]\.?[Mm]))"
+    r"(?P<minute>[0-5]\d)"
     r"(?:[:;](?P<second>[0-5]\d))?\s*(?P<half>[AaPp]\.?[Mm])?(?![\d%])"
 )
 """A time whose colon may be read as a semicolon or a point; what follows hours and a colon is no hour."""
@@ -169,6 +183,7 @@ def find_dates(text: str) -> tuple[WrittenDate, ...]:
     folded = fold(text)
     if not _DIGIT.search(folded):
         return ()
+    folded = _MISREAD_MONTH.sub(lambda match: _MISREAD_MONTHS[match[0]], folded)
     folded = _MISREAD_DASH.sub("-", _MISREAD_ONE.sub("1", _MISREAD_ZERO.sub("0", folded)))
     whole: list[WrittenDate] = []
     for index, pattern in enumerate(_PATTERNS):

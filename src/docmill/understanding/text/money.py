@@ -41,6 +41,12 @@ SYMBOLS = {
     "฿": "THB",
     "₱": "PHP",
     "Rp": "IDR",
+    "Rp.": "IDR",
+    "Rs": "INR",
+    "Rs.": "INR",
+    "Dhs": "AED",
+    "Dhs.": "AED",
+    "Baht": "THB",
     "₫": "VND",
     "$": "USD",
     "EURO": "EUR",
@@ -57,7 +63,7 @@ _CODE_OF = {
 """By the symbol in capitals."""
 _COMMON_CODES = (
     "EUR", "USD", "GBP", "CHF", "MYR", "SGD", "AUD", "CAD", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN",
-    "CZK", "HUF", "RON", "BGN", "BRL", "MXN", "ZAR", "TRY", "THB", "HKD", "IDR", "NZD", "AED",
+    "CZK", "HUF", "RON", "BGN", "BRL", "MXN", "ZAR", "TRY", "THB", "HKD", "IDR", "NZD", "AED", "PHP", "VND",
     "KWD", "OMR", "JOD", "TND", "LYD", "IQD",
 )  # fmt: skip
 """Not BHD, the dinar of Bahrain: in Malaysia it is the legal form of a firm, `Sdn Bhd`."""
