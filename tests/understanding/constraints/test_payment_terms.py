@@ -94,6 +94,16 @@ Date d'échéance          31/03/2026
         "2% 10, net 30",
         "Te betalen binnen 14 dagen na factuurdatum.",
         "Pagamento a 30 giorni data fattura",
+        "30 jours fin de mois",
+        "2 % discount if paid within 10 days, net 30 days.",
+        "2 % Skonto bei Zahlung innerhalb 10 Tagen, 30 Tage netto.",
+        "Bei Zahlung innerhalb 14 Tagen gewähren wir 2,0% Skonto.",
+        "2 % d'escompte pour paiement sous 10 jours, net à 30 jours.",
+        "2 % de descuento por pronto pago en 10 días, neto a 30 días.",
+        "Sconto 2 % per pagamento entro 10 giorni, netto 30 giorni.",
+        "2 % korting bij betaling binnen 8 dagen, netto 30 dagen.",
+        "2 % skonta przy płatności w ciągu 10 dni, zapłata w ciągu 30 dni.",
+        "Zahlbar bis 12.03.2026 mit 2 % Skonto, bis 22.03.2026 netto.",
     ],
 )
 def test_a_sentence_that_is_nothing_but_terms_needs_no_label(typeset: Typeset, sentence: str) -> None:

@@ -112,3 +112,60 @@ def test_the_word_right_after_a_date_may_say_that_it_is_the_last(
     found = read(typeset, more).due_date
 
     assert (found and str(found)) == due
+
+
+@pytest.mark.parametrize(
+    ("sentence", "day"),
+    [
+        ("Payable within 14 days net.", "2024-01-24"),
+        ("Payment is due within 30 days of the invoice date.", "2024-02-09"),
+        ("Zahlbar innerhalb von 8 Tagen mit 3 % Skonto, 30 Tage netto.", "2024-02-09"),
+        ("30 jours fin de mois", "2024-02-29"),
+        ("Paiement à 45 jours fin de mois par virement", "2024-02-29"),
+        ("Pago a 30 días fecha factura.", "2024-02-09"),
+        ("Bonifico bancario 60 gg f.m.", "2024-03-31"),
+        ("Wij verzoeken u het bedrag binnen 14 dagen over te maken.", "2024-01-24"),
+        ("Płatne w ciągu 14 dni od daty wystawienia.", "2024-01-24"),
+        ("Pagamento a 30 dias.", "2024-02-09"),
+    ],
+)
+def test_a_sentence_of_any_language_gives_the_days_to_pay(typeset: Typeset, sentence: str, day: str) -> None:
+    extraction = extracted(typeset, f"\n{sentence}")
+
+    assert str(cast("Invoice", extraction.data).due_date) == day
+    assert extraction.evidence["due_date"].match == "computed"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Please remit the total by 12 March 2024 to our account.",
+        "Zahlbar bis zum 12.03.2024 ohne Abzug.",
+        "Bei Zahlung bis zum 20.01.2024 gewähren wir 2 % Skonto, bis zum 12.03.2024 ohne Abzug.",
+        "Zahlbar bis 20.01.2024 mit 2 % Skonto, bis 12.03.2024 netto.",
+        "Wir bitten um Überweisung des Betrages bis\n12.03.2024 auf unser Konto.",
+        "À régler au plus tard le 12 mars 2024.",
+        "Le rogamos abone esta factura antes del 12/03/2024.",
+        "Da pagare entro il 12 marzo 2024.",
+        "Wij verzoeken u het bedrag voor 12-03-2024 over te maken.",
+        "Prosimy o zapłatę do 12.03.2024.",
+        "A pagar até 12/03/2024.",
+    ],
+)
+def test_a_sentence_of_any_language_names_the_last_day_to_pay(typeset: Typeset, sentence: str) -> None:
+    assert str(read(typeset, f"\n{sentence}").due_date) == "2024-03-12"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "2 % Skonto bei Zahlung bis 20.01.2024.",
+        "2 % discount if paid within 10 days.",
+        "Reklamationen sind innerhalb von 8 Tagen zu melden.",
+        "Returns accepted within 14 days.",
+        "Livraison sous 10 jours.",
+        "Dostawa w ciągu 10 dni.",
+    ],
+)
+def test_days_of_a_discount_or_of_anything_else_are_no_due_date(typeset: Typeset, sentence: str) -> None:
+    assert read(typeset, f"\n{sentence}").due_date is None

@@ -1,6 +1,12 @@
 import pytest
 
-from docmill.understanding.page.terms import find_terms, is_payable_by, says_settled, speaks_of_payment
+from docmill.understanding.page.terms import (
+    find_terms,
+    is_discount_until,
+    is_payable_by,
+    says_settled,
+    speaks_of_payment,
+)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +46,9 @@ def test_no_days_are_found_where_none_are(text: str) -> None:
     assert not list(find_terms(text))
 
 
-@pytest.mark.parametrize("text", ["30 jours fin de mois", "60 gg data fattura fine mese", "30 days EOM"])
+@pytest.mark.parametrize(
+    "text", ["30 jours fin de mois", "60 gg data fattura fine mese", "30 days EOM", "30 days end of month"]
+)
 def test_the_end_of_the_month_is_part_of_the_term(text: str) -> None:
     (term,) = find_terms(text)
 
@@ -60,6 +68,34 @@ def test_a_sentence_on_payment_names_the_last_day(before: str) -> None:
 )
 def test_other_sentences_do_not(before: str) -> None:
     assert not is_payable_by(before)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Wij verzoeken u het bedrag voor ", " over te maken."),
+        ("Der Betrag ist bis ", " zu zahlen."),
+        ("Bei Zahlung bis zum 02.03.2026 gewähren wir 2 % Skonto, bis zum ", " ohne Abzug."),
+        ("3% discount for payment by 28 February 2026, net by ", "."),
+        ("The amount is payable no later than ", "."),
+    ],
+)
+def test_words_on_both_sides_of_a_date_ask_for_payment(before: str, after: str) -> None:
+    assert is_payable_by(before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Zahlbar bis ", " mit 2 % Skonto, bis 22.03.2026 netto."),
+        ("Bei Zahlung bis zum ", " gewähren wir 2 % Skonto."),
+        ("3% discount for payment by ", ", net by 22 March 2026."),
+        ("Sconto 2 % per pagamento entro il ", ", netto 30 giorni."),
+    ],
+)
+def test_the_last_day_of_a_discount_is_not_that_of_payment(before: str, after: str) -> None:
+    assert is_discount_until(before, after)
+    assert not is_payable_by(before, after)
 
 
 def test_a_bill_says_that_it_is_settled() -> None:

@@ -10,7 +10,7 @@ from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, best, finding_of, probabilities
 from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
 from docmill.understanding.page.layout import Segment, Span
-from docmill.understanding.page.terms import is_payable_by
+from docmill.understanding.page.terms import is_discount_until, is_payable_by
 from docmill.understanding.text.dates import MISREAD_TIME, clock_time
 from docmill.understanding.text.folding import alternatives, fold
 from docmill.understanding.vocabulary import LANGUAGES, Concept
@@ -35,6 +35,8 @@ _CLEAR_TIME = re.compile(r"[:hH]\s?\d\d|[AaPp]\.?[Mm]")
 _TO = rf"(?:[-\u2013\u2014~]|{alternatives(word for language in LANGUAGES for word in language.dates.until)})"
 _TO_TIME = re.compile(rf"\s*{_TO}\s*\d")
 _FROM_TIME = re.compile(rf"\d\s*(?:[ap]\.?m\.?)?\s*{_TO}\s*$")
+_LINE_GAP, _ALIGNED = 0.9, 0.012
+"""Text heights between lines of a paragraph, and fractions of the page's width between their left edges."""
 _DEADLINE_SCORE = 4.0
 """Least score of a due date by which a sentence asks for payment."""
 
@@ -140,7 +142,10 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
                 is_early = issued and isinstance(issued.value, date) and candidate.value < issued.value
                 if candidate.role or is_early:
                     continue
-                if _is_payment_deadline(candidates, candidate):
+                before, after = _sentence_around(candidates, candidate)
+                if is_discount_until(before, after):
+                    continue
+                if is_payable_by(before, after) or _is_followed_by_due(candidates, candidate):
                     score = max(score, _DEADLINE_SCORE)
             scored.append((candidate, max(score, 0.0)))
         finding = best(scored, null=meaning.null)
@@ -149,12 +154,30 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
     return findings
 
 
-def _is_payment_deadline(candidates: Candidates, candidate: Candidate[date]) -> bool:
-    """True if the sentence around a date asks for payment by that day: `ist am 06.12.2013 fällig`."""
+def _sentence_around(candidates: Candidates, candidate: Candidate[date]) -> tuple[str, str]:
+    """The text before and after a date, with the lines above and below that carry on its paragraph."""
+    segment = candidate.segment
+    before, after = segment.text[: candidate.start], segment.text[candidate.stop :]
+    sheet = candidates.layout.sheet(segment)
+    for above in sheet.above(segment.box)[:1]:
+        if _is_next_line(above, segment):
+            before = f"{above.text} {before}"
+    for below in sheet.below(segment.box)[:1]:
+        if _is_next_line(segment, below):
+            after = f"{after} {below.text}"
+    return before, after
+
+
+def _is_next_line(segment: Segment, below: Segment) -> bool:
+    """True if two lines stand close and begin at one edge."""
+    gap = below.box.y0 - segment.box.y1
+    return gap < _LINE_GAP * segment.height and abs(below.box.x0 - segment.box.x0) < _ALIGNED
+
+
+def _is_followed_by_due(candidates: Candidates, candidate: Candidate[date]) -> bool:
+    """True if the word for due follows a date: `ist am 06.12.2013 fällig`."""
     segment, at = candidate.segment, candidate.stop
     text = segment.text
-    if is_payable_by(text[: candidate.start]):
-        return True
     labels = [label for label in candidates.labels(segment) if label.start >= at]
     if not labels or Concept.DUE_DATE not in labels[0].meanings:
         return False

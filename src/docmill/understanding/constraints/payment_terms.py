@@ -16,6 +16,7 @@ from docmill.understanding.page.terms import (
     begins_with_payment,
     find_terms,
     names_last_day,
+    offers_discount,
     says_settled,
     speaks_of_other_terms,
     speaks_of_payment,
@@ -173,7 +174,7 @@ def _unlabelled(candidates: Candidates) -> Iterator[_Clause]:
             means = METHODS.find(sentence)
             if (
                 len(sentence) <= _LONGEST_UNLABELLED
-                and begins_with_payment(sentence)
+                and (begins_with_payment(sentence) or offers_discount(sentence))
                 and not (means and means[0].start == 0)
                 and ":" not in sentence
                 and _may_be_terms(sentence)
@@ -184,10 +185,11 @@ def _unlabelled(candidates: Candidates) -> Iterator[_Clause]:
 
 
 def _may_be_terms(text: str) -> bool:
-    """True if it names days to pay, or none at all; `net 12` alone may be a weight."""
+    """True if it names when to pay or until when with discount; `net 12` alone may be a weight."""
     terms = [term for term in find_terms(text) if term.of_payment]
     has_days = any(text[term.start : term.stop].strip("0123456789") for term in terms)
-    return has_days or (bool(terms) and "%" in text) or "immediate" in _clauses(text)
+    is_discount = offers_discount(text) and names_last_day(text)
+    return has_days or is_discount or (bool(terms) and "%" in text) or "immediate" in _clauses(text)
 
 
 def _clauses(text: str) -> set[str]:

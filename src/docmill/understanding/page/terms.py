@@ -37,6 +37,7 @@ _CONDITIONAL: Mapping[str | None, re.Pattern[str]] = {
     ),
     **{language.code: re.compile(_whole(language.payment.conditional)) for language in LANGUAGES},
 }
+_DISCOUNT = re.compile(_starting(_DISCOUNTS))
 _MONTH_END = re.compile(_whole(phrase for terms in _TERMS for phrase in terms.month_end))
 _SETTLED = re.compile(_whole(phrase for terms in _TERMS for phrase in terms.settled))
 _UNTIL = _whole(phrase for terms in _TERMS for phrase in terms.until)
@@ -51,6 +52,9 @@ _DAYS = re.compile(
 )
 _BETWEEN = alternatives(word for terms in _TERMS for word in terms.between)
 _CLAUSE = re.compile(rf"[,;]\s|\.\s|\s(?:{_BETWEEN})\.?\s")
+_SENTENCE_PART = re.compile(r"[,;]\s|\.\s")
+_NEAR_AFTER = 40
+"""Characters behind a date in which a verb may still ask for payment: `bis zum 12.03.2026 zu zahlen`."""
 
 
 class Term(NamedTuple):
@@ -80,13 +84,16 @@ def find_terms(text: str) -> Iterator[Term]:
         begin = match.end()
         days = int(match["days"] or match["net"])
         if 0 < days <= _LONGEST_TERM:
+            # `end of month` holds a word that parts clauses elsewhere, the Dutch `of`.
+            rest = _SENTENCE_PART.split(folded[match.end() :])[0]
+            is_month_end = _MONTH_END.search(f"{clause} {rest}") is not None
             yield Term(
                 days=days,
                 start=match.start("days" if match["days"] else "net"),
                 stop=match.end(),
-                of_payment=match["net"] is not None or _PAYMENT.search(folded) is not None,
+                of_payment=is_month_end or match["net"] is not None or _PAYMENT.search(folded) is not None,
                 otherwise=_OTHER.search(clause) is not None,
-                month_end=_MONTH_END.search(clause) is not None,
+                month_end=is_month_end,
             )
 
 
@@ -111,6 +118,12 @@ def is_conditional(text: str, language: str | None) -> bool:
     return any(_CONDITIONAL[code].search(folded) for code in {language, None} if code in _CONDITIONAL)
 
 
+def offers_discount(text: str) -> bool:
+    """True if a text gives a discount in per cent for payment."""
+    folded = fold(text)
+    return "%" in folded and _DISCOUNT.search(folded) is not None
+
+
 def speaks_of_other_terms(text: str) -> bool:
     """True for words of arrears, delivery, returns or other terms than those of payment and discount."""
     return _OTHER_THAN_DISCOUNT.search(fold(text)) is not None
@@ -122,10 +135,30 @@ def names_last_day(text: str) -> bool:
     return _PAYMENT.search(folded) is not None and _UNTIL_DATE.search(folded) is not None
 
 
-def is_payable_by(text: str) -> bool:
-    """True if a text that ends before a date says that it is the last day to pay, and for no discount."""
-    clause = _CLAUSE.split(fold(text))[-1]
-    return _UNTIL_END.search(clause) is not None and speaks_of_payment(clause)
+def is_payable_by(before: str, after: str = "") -> bool:
+    """True if the texts around a date say that it is the last day to pay, and for no discount.
+
+    A clause of nothing but `bis zum` goes on with the clause before it: `…, bis zum 22.03.2026 ohne Abzug`.
+    """
+    *earlier, clause = _CLAUSE.split(fold(before))
+    until = _UNTIL_END.search(clause)
+    if until is None:
+        return False
+    rest = _CLAUSE.split(fold(after))[0]
+    words = clause[: until.start()]  # without `no later than`, which is not about arrears
+    if _OTHER.search(words) or _OTHER.search(rest):
+        return False
+    own = f"{words} {rest[:_NEAR_AFTER]}"
+    is_open = len(words.split()) <= 1 and bool(earlier)
+    return _PAYMENT.search(own) is not None or (is_open and _PAYMENT.search(earlier[-1]) is not None)
+
+
+def is_discount_until(before: str, after: str) -> bool:
+    """True if the texts around a date say that it is the last day to pay with a discount."""
+    clause = _CLAUSE.split(fold(before))[-1]
+    if _UNTIL_END.search(clause) is None:
+        return False
+    return _DISCOUNT.search(clause) is not None or _DISCOUNT.search(_CLAUSE.split(fold(after))[0]) is not None
 
 
 def says_settled(text: str) -> bool:
