@@ -64,6 +64,17 @@ def test_a_page_remembers_that_it_was_preprocessed(make_document: Callable[..., 
     assert [page.preprocessed for page in again.pages] == [False, True]
 
 
+def test_a_page_remembers_which_edges_cut_its_text(make_document: Callable[..., Document]) -> None:
+    document = make_document("Total", "Sum")
+    pages = [
+        replace(page, cut_edges=("right", "bottom") if page.number == 2 else ()) for page in document.pages
+    ]
+
+    again = codec.loads(codec.dumps(replace(document, pages=pages)))
+
+    assert [page.cut_edges for page in again.pages] == [(), ("right", "bottom")]
+
+
 def test_pages_of_earlier_releases_name_no_engine(make_document: Callable[..., Document]) -> None:
     content = json.loads(zstandard.decompress(codec.dumps(make_document("Total"))))
     del content["pages"][0]["engine"]

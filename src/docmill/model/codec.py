@@ -81,6 +81,7 @@ def page_content(page: Page) -> dict[str, Any]:
     words = page.words
     return {
         **({"preprocessed": True} if page.preprocessed else {}),
+        **({"cut_edges": page.cut_edges} if page.cut_edges else {}),
         "number": page.number,
         "width_pt": round(page.width_pt, 3),
         "height_pt": round(page.height_pt, 3),
@@ -134,6 +135,7 @@ def page_of(content: dict[str, Any]) -> Page:
         engine=content.get("engine"),  # transcriptions of earlier releases do not say
         codes=tuple(content.get("codes", ())),
         preprocessed=content.get("preprocessed", False),
+        cut_edges=tuple(content.get("cut_edges", ())),
         words=words,
         tables=tuple(
             Table(

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 PartKind = Literal["attachment", "member", "section"]
 PageSource = Literal["text", "ocr", "none"]
+Edge = Literal["left", "top", "right", "bottom"]
 
 
 class Box(NamedTuple):
@@ -160,7 +161,8 @@ class Page:
     problem: why the page could not be read, in a person's words. tables: from top to bottom.
     engine: which engine recognised it; None for text that came with the file. codes: what QR codes on its
     picture say; they are looked for only where documents are split. preprocessed: whether it was read in a
-    preprocessed picture, which is kept.
+    preprocessed picture, which is kept. cut_edges: of its picture, those that run through print, so that text
+    is missing there.
     """
 
     number: int
@@ -175,6 +177,7 @@ class Page:
     engine: str | None = None
     codes: tuple[str, ...] = ()
     preprocessed: bool = False
+    cut_edges: tuple[Edge, ...] = ()
 
     @cached_property
     def lines(self) -> list[Line]:

@@ -98,4 +98,4 @@ def test_the_height_of_letters_decides_in_how_large_a_picture_lines_are_searched
 
 
 def test_a_small_picture_of_small_letters_is_enlarged() -> None:
-    assert detection_size(640, 480, 5) == (1280, 960)
+    assert detection_size(640, 480, 7.5) == (1280, 960)

@@ -21,7 +21,8 @@ from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
 from docmill.reading.images.kept_scans import KeptScan, encode_scan
 from docmill.reading.images.preprocess import map_back, preprocess_picture
-from docmill.reading.ocr.page import LONG, PictureSize, RecognisedLines, build_page, characters_right
+from docmill.reading.ocr.levelling import LONG
+from docmill.reading.ocr.page import PictureSize, RecognisedLines, build_page, characters_right
 from docmill.reading.ocr.text_lines import turn_corners, turn_picture
 from docmill.resilience.spending import spent
 from docmill.resilience.time_limits import Guard, Slots

@@ -12,17 +12,15 @@ from numpy.typing import NDArray
 from docmill.errors import MisconfiguredError
 from docmill.model.document import Page, Words
 from docmill.reading.files.options import ReadingOptions
+from docmill.reading.images.cut_edges import find_cut_edges
 from docmill.reading.images.image_file import Picture
 from docmill.reading.images.preprocess import map_back, preprocess_picture
 from docmill.reading.layout.reading_order import arrange_words
 from docmill.reading.ocr import text_lines
+from docmill.reading.ocr.levelling import level_lines
 from docmill.reading.text.quality import page_quality
 
-MAX_SKEW = 0.3
-"""Radians; a page whose lines slant more is not skewed but turned."""
 WORD = re.compile(r"\S+")
-LONG = 6
-"""Characters that a line needs so that its slant is believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +52,7 @@ class Engine(Protocol):
 
 def page_words(recognised: RecognisedLines, *, width_px: int, height_px: int) -> Words:
     """Words in rows: a label and its value that stand side by side are one line."""
-    # Lines as pieces of rows, turned back by their median slant.
-    upright = recognised.corners
-    if len(upright):
-        across = upright[:, 1] - upright[:, 0]
-        long = (across[:, 0] > 0) & (np.array([len(text) for text in recognised.texts]) >= LONG)
-        angle = float(np.median(np.arctan2(across[long, 1], across[long, 0]))) if long.any() else 0.0
-        if abs(angle) <= MAX_SKEW:
-            cos, sin = np.cos(-angle), np.sin(-angle)
-            upright = upright @ np.array([[cos, sin], [-sin, cos]], np.float32)
+    upright = level_lines(recognised.corners, recognised.texts)
     pieces = np.concatenate([upright.min(axis=1), upright.max(axis=1)], axis=1)
     texts: list[str] = []
     owners: list[int] = []
@@ -113,17 +103,28 @@ class PictureReading(NamedTuple):
 def recognise_page(
     engine: Engine, picture: Picture, options: ReadingOptions, *, number: int = 1
 ) -> PictureReading:
-    """Recognise a page; below `options.quality_threshold` the better of two readings.
+    """Recognise a page, and find the edges of its picture that cut through its text.
 
-    The second is of the picture preprocessed and, for an engine that does not turn pages upright, turned.
+    Below `options.quality_threshold` it is the better of two readings. The second is of the picture
+    preprocessed and, for an engine that does not turn pages upright, turned.
     Boxes are those of the page as displayed. number: of the page in its document.
     """
-    height_px, width_px = picture.pixels.shape[:2]
-    size = PictureSize(width_px, height_px, picture.width_pt, picture.height_pt, picture.rotation)
     first = engine.recognise(picture.pixels)
-    page = build_page(first, size, number)
-    if page.quality >= options.quality_threshold:
-        return PictureReading(page)
+    page = build_page(first, _picture_size(picture), number)
+    reading = PictureReading(page)
+    if page.quality < options.quality_threshold:
+        reading = _read_again(engine, picture, first, reading)
+    upright = text_lines.turn_picture(picture.pixels, reading.page.rotation - picture.rotation)
+    cut_edges = find_cut_edges(upright, reading.page.words.boxes)
+    return reading._replace(page=replace(reading.page, cut_edges=cut_edges))
+
+
+def _read_again(
+    engine: Engine, picture: Picture, first: RecognisedLines, reading: PictureReading
+) -> PictureReading:
+    """The better of this reading and others. first: the lines from which its page was built."""
+    height_px, width_px = picture.pixels.shape[:2]
+    size, number = _picture_size(picture), reading.page.number
     better = preprocess_picture(picture.pixels)
     read = engine.recognise(better.pixels)
     turn = read.turn or 0
@@ -134,7 +135,7 @@ def recognise_page(
     corners = map_back(lying, better.matrix)
     corners = text_lines.turn_corners(corners, turn, width_px=width_px, height_px=height_px)
     readings = [
-        PictureReading(page),
+        reading,
         PictureReading(build_page(replace(read, corners=corners), size, number), upright),
     ]
     if first.turn is None:
@@ -142,6 +143,12 @@ def recognise_page(
             read = engine.recognise(text_lines.turn_picture(picture.pixels, turn))
             readings.append(PictureReading(build_page(replace(read, turn=turn), size, number)))
     return max(readings, key=lambda reading: characters_right(reading.page))
+
+
+def _picture_size(picture: Picture) -> PictureSize:
+    return PictureSize(
+        picture.width_px, picture.height_px, picture.width_pt, picture.height_pt, picture.rotation
+    )
 
 
 def characters_right(page: Page) -> float:

@@ -21,7 +21,7 @@ SHORT_SIDE = 736
 """RapidOCR's own: pictures without letters whose short side is shorter are enlarged."""
 MULTIPLE = 32
 """The detector takes pictures whose sides are multiples of it."""
-LETTERS = (10, 15)
+LETTER = 15
 """Median height in pixels that a page's letters should have so that its lines are found."""
 SIGNS = 30
 """Letters that a picture must show so that their height is believed."""
@@ -109,9 +109,9 @@ def detection_size(height: int, width: int, letter: float | None = None) -> tupl
         smallest = SHORT_SIDE / min(height, width)
         scale = max(min(1.0, math.sqrt(LARGEST / area)), smallest)
     else:
-        small, large = LETTERS
-        wished = min(1.0, large / letter) if letter > small else small / letter
-        scale = min(max(wished, min(1.0, math.sqrt(SMALLEST_PICTURE / area))), math.sqrt(LARGEST / area))
+        scale = min(
+            max(LETTER / letter, min(1.0, math.sqrt(SMALLEST_PICTURE / area))), math.sqrt(LARGEST / area)
+        )
     rows, columns = (max(MULTIPLE, round(side * scale / MULTIPLE) * MULTIPLE) for side in (height, width))
     return rows, columns
 
