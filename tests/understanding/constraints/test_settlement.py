@@ -57,6 +57,13 @@ def test_nothing_is_guessed_where_it_is_settled_or_paid_in_parts(typeset: Typese
     assert read(typeset, more).amount_due is None
 
 
+def test_nothing_is_taken_from_the_total_of_a_credit_note(typeset: Typeset) -> None:
+    credit = INVOICE.replace("100,00", "-100,00").replace(" 19,00", "-19,00").replace("119,00", "-119,00")
+    document = typeset(credit.replace("{more}", "Anzahlung                                  5,00 EUR"))
+
+    assert cast("Invoice", extract_by_rules(document, REGISTRY["invoice"]).data).amount_due is None
+
+
 def test_the_due_date_follows_from_the_terms(typeset: Typeset) -> None:
     extraction = extracted(
         typeset, "\n2 % Skonto innerhalb von 10 Tagen, zahlbar innerhalb von 30 Tagen netto"

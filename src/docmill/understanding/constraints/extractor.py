@@ -55,7 +55,10 @@ def listed_findings(
     if line_items == "till":
         return dict(till_items(candidates, items(candidates)).findings())
     if line_items == "table":
-        return dict((table if table.rows else till_items(candidates)).findings())
+        if table.rows:
+            return dict(table.findings())
+        priced = till_items(candidates)  # rows of nothing but amounts are sums, such as those of rates of tax
+        return dict(priced.findings()) if any("description" in row for row in priced.rows) else {}
     return {}
 
 

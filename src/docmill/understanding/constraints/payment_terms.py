@@ -90,7 +90,7 @@ def settlement(candidates: Candidates, findings: Findings) -> Iterator[tuple[str
             if amount.clues.get(Concept.PAID, 0) > _CLEARLY_PAID and not amount.plain and amount.value
         }
         due = gross.value - sum(paid)
-        may_be_due = not paid or (len(paid) == 1 and sum(paid) < abs(gross.value))
+        may_be_due = not paid or (len(paid) == 1 and sum(paid) < gross.value)
         if may_be_due and not any(says_settled(segment.text) for segment in candidates.layout.segments):
             yield "amount_due", Finding(due, (), gross.probability * _COMPUTED)
     issued = findings.get("issue_date")

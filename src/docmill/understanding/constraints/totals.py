@@ -6,6 +6,7 @@ from decimal import Decimal
 from itertools import combinations, product
 
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
+from docmill.understanding.constraints.tax_rates import TaxSums, tax_sums
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import MOST_RIVALS, Finding, best, finding_of, probabilities
 from docmill.understanding.fields.meaning import built_in_meaning
@@ -41,6 +42,10 @@ _UNROUNDED_TOTAL = -1.2
 _SUM_OF_TOTALS, _SUMMAND = 5.0, -2.0
 """Score added to a total that is the sum of two others, and to one that is part of such a sum."""
 _PAID_AMOUNT = 0.6
+_SUM_OF_RATES, _OF_ONE_RATE = 4.0, 2.0
+"""Score added to a total that the rows of all rates of tax make, and taken from an amount of one such row."""
+_COMPUTED = 0.95
+"""Confidence in a sum that is not printed, as a share of that in the total which proves it."""
 _SURE = 0.5
 """The clue from which on an amount counts as labelled."""
 ROUNDED_BY = tuple(Decimal(cents) / 100 for cents in range(-4, 5) if cents)
@@ -70,7 +75,13 @@ def totals(
     if is_till:
         by_till = _till_scores(amounts)
         gross = [(amount, score + by_till.get(amount.value, 0.0)) for amount, score in gross]
-    scored_by_field = (ranking.best("net_total"), ranking.best("tax_total"), gross)
+    scored_by_field = [ranking.best("net_total"), ranking.best("tax_total"), gross]
+    rates_sums = None if is_till else tax_sums(candidates)
+    if rates_sums is not None:
+        scored_by_field = [
+            _by_rates(rates_sums, value, scored, amounts)
+            for value, scored in zip(rates_sums.by_field.values(), scored_by_field, strict=True)
+        ]
     options: list[list[_Option]] = [
         [(None, 0.0), *((amount, score + worth * (amount.value == table.total)) for amount, score in scored)]
         for scored, worth in zip(scored_by_field, _SUM_OF_ITEMS, strict=True)
@@ -87,6 +98,8 @@ def totals(
         for index, (field, (amount, _)) in enumerate(zip(FIELDS, best_options, strict=True))
         if amount is not None
     }
+    if rates_sums is not None:
+        findings |= dict(_computed_sums(rates_sums, findings))
     gross_amount = best_options[-1][0]
     limit = None if gross_amount is None else abs(gross_amount.value) + CASH_ROUNDING
     payable = [
@@ -96,6 +109,35 @@ def totals(
     ]
     amount_due = best(payable, null=0)
     return findings if amount_due is None else findings | {"amount_due": amount_due}
+
+
+def _by_rates(
+    sums: TaxSums, value: Decimal, scored: Sequence[Scored], amounts: Sequence[Amount]
+) -> list[Scored]:
+    """The options of a total where the rows of all rates of tax make `value`, and single rows none."""
+    options = [
+        (
+            amount,
+            score + _SUM_OF_RATES * (amount.value == value) - _OF_ONE_RATE * (amount.value in sums.parts),
+        )
+        for amount, score in scored
+    ]
+    if not any(amount.value == value for amount, _ in scored):
+        options += [
+            (amount, _SUM_OF_RATES) for amount in amounts if amount.value == value and not amount.plain
+        ][-1:]
+    return options
+
+
+def _computed_sums(sums: TaxSums, findings: Mapping[str, Finding]) -> Iterator[tuple[str, Finding]]:
+    """The sums that are not printed, such as that of two taxes, where the printed total proves them."""
+    gross = findings.get("gross_total")
+    if gross is None or gross.value != sums.gross:
+        return
+    for field, value in sums.by_field.items():
+        finding = findings.get(field)
+        if finding is None or finding.value != value:
+            yield field, Finding(value, (), gross.probability * _COMPUTED)
 
 
 def _combined_score(options: Sequence[_Option], rates: set[Decimal], slack: Decimal) -> float:

@@ -139,6 +139,12 @@ class _ItemTable:
         """The likelihood that the items stand here."""
         has_quantity, has_amount = self._roles.quantity is not None, self._roles.amount is not None
         has_both = has_quantity and has_amount
+        if (
+            self._grid.text is None
+            and self._roles.unit_price is None
+            and self._grid.has_column(Column.TAX_AMOUNT)
+        ):
+            return 0.0  # rates of tax with their sums
         if not (has_both or (self._grid.text is not None and (has_quantity or has_amount))):
             return 0.0
         return self._roles.score + min(3.0, 0.3 * len(self._grid.rows))
