@@ -85,3 +85,13 @@ def test_a_delivery_years_from_the_invoice_is_doubted(judge: Judge) -> None:
     }
 
     assert judge("date_distance", "nothing", days)
+
+
+def test_a_short_year_may_come_first_if_the_page_says_so(judge: Judge) -> None:
+    day = {"issue_date": (date(2013, 3, 15), "15-03-13")}
+
+    (failure,) = judge("ambiguous_date", "Date 15-03-13\nValid until end of 2015", day)
+
+    assert failure.message == "Date may be 15 March 2013 or 13 March 2015: please say which."
+    assert not judge("ambiguous_date", "Date 15-03-13\n(c) 2013 Acme, until 2015", day)
+    assert not judge("ambiguous_date", "Date 15-03-13", day)

@@ -3,6 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from docmill.model.result import Failure
+from docmill.schemas.user_schemas import schema_of
 
 Judge = Callable[..., list[Failure]]
 
@@ -52,3 +53,15 @@ def test_a_vat_identifier_without_its_country_is_no_number(judge: Judge) -> None
     (failure,) = judge("number_form", "nothing", values)
 
     assert failure.message == "Number '136695976' seems to be the seller's VAT number."
+
+
+def test_an_amount_is_no_number_of_a_users_schema(judge: Judge) -> None:
+    schema = schema_of(
+        {"title": "spot", "type": "object", "properties": {"contract_num": {"type": "string"}}}
+    )
+
+    (failure,) = judge(
+        "number_form", "Contract 100.00", {"contract_num": ("100.00", "100.00")}, schema=schema
+    )
+
+    assert failure.message == "Contract num '100.00' seems to be an amount."

@@ -13,6 +13,7 @@ from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.page.terms import is_discount_until, is_payable_by
 from docmill.understanding.text.dates import MISREAD_TIME, clock_time
 from docmill.understanding.text.folding import alternatives, fold
+from docmill.understanding.text.number_forms import is_after_post_box, is_measure
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 _REFERENCES = ("order_number", "contract_number", "customer_number", "delivery_note_number")
@@ -53,7 +54,8 @@ def numbers(
     meanings = [number, *(built_in_meaning(path) for path in _REFERENCES if path != number.same_as)]
     scores: list[tuple[Candidate[str], dict[str, float]]] = []
     for candidate in candidates.identifiers:
-        if candidate.spans in taken:
+        before = candidate.segment.text[: candidate.start]
+        if candidate.spans in taken or is_measure(candidate.value) or is_after_post_box(before):
             continue
         clues = candidate.clues
         is_account = clues.get(Concept.ACCOUNT) and clues.get(Concept.CUSTOMER_NUMBER)

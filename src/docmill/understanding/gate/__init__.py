@@ -4,8 +4,19 @@ from docmill.model.document import Document
 from docmill.model.result import Extraction, Schema, Verdict
 from docmill.ports import Gate
 from docmill.resilience.concurrency import VALUE, off_loop
-from docmill.understanding.gate.dates import check_ambiguous_dates, check_date_label, check_dates
-from docmill.understanding.gate.fields import check_codes, check_confidence, check_ranges, check_schema
+from docmill.understanding.gate.currencies import check_currency
+from docmill.understanding.gate.dates import (
+    check_ambiguous_dates,
+    check_date_label,
+    check_dates,
+    check_short_years,
+)
+from docmill.understanding.gate.fields import (
+    check_codes,
+    check_confidence,
+    check_ranges,
+    check_schema,
+)
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.gate.lists import check_lists
 from docmill.understanding.gate.numbers import check_numbers
@@ -32,11 +43,13 @@ _CHECKS = (
     check_dates,
     check_date_label,
     check_ambiguous_dates,
+    check_short_years,
     check_numbers,
     check_parties,
     check_edges,
     check_subtotal,
     check_credit,
+    check_currency,
     check_ranges,
     check_codes,
     check_confidence,

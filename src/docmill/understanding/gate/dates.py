@@ -17,6 +17,8 @@ LONGEST_PERIOD = timedelta(days=5 * 366)
 LONGEST_DELIVERY = timedelta(days=366)
 _IN_NUMBERS = re.compile(r"(?<!\d)\d{1,2}\s?[/.\-]\s?\d{1,2}\s?[/.\-]\s?(?:\d{4}|\d\d)(?!\d)")
 _LONGEST_SEARCHED = 50_000
+_SHORT = re.compile(r"(\d\d)[-/.](\d\d)[-/.](\d\d)")
+_YEAR = re.compile(r"(?<!\d)20[0-7]\d(?!\d)")
 _LONGEST_LABEL = 40
 _OTHER_DATES = DATE_CONCEPTS - {Concept.DATE, Concept.INVOICE_DATE, Concept.ORDER_DATE}
 
@@ -81,6 +83,23 @@ def check_ambiguous_dates(judged: GateInput) -> Iterator[Failure]:
     order = _date_order(judged)
     for path, day, other, written in doubtful:
         if order is None or written.value(day_first=order == "day first") != day:
+            message = f"{judged.name(path)} may be {day:%-d %B %Y} or {other:%-d %B %Y}: please say which."
+            yield Failure(check="ambiguous_date", message=message, fields=(path,))
+
+
+def check_short_years(judged: GateInput) -> Iterator[Failure]:
+    """Failures of dates whose first number may be the year: `15-03-13` on a page that says 2015, not 2013."""
+    for path, day in judged.days.items():
+        evidence = judged.evidence(path)
+        match = _SHORT.fullmatch(evidence.text or "") if evidence is not None else None
+        if match is None:
+            continue
+        try:
+            other = date(2000 + int(match[1]), int(match[2]), int(match[3]))
+        except ValueError:
+            continue
+        years = set(_YEAR.findall(judged.document.text[:_LONGEST_SEARCHED]))
+        if str(day.year) not in years and str(other.year) in years:
             message = f"{judged.name(path)} may be {day:%-d %B %Y} or {other:%-d %B %Y}: please say which."
             yield Failure(check="ambiguous_date", message=message, fields=(path,))
 

@@ -23,7 +23,7 @@ from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, words
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.vocabulary import Concept
 
-GATE_WORDS: Mapping[str, Any] = tomllib.loads(
+_WORDS: Mapping[str, Any] = tomllib.loads(
     resources.files(__package__ or "").joinpath("words.toml").read_text(encoding="utf-8")
 )
 Values = Mapping[str, Any]
@@ -147,7 +147,7 @@ _ROLES: Mapping[str, tuple[frozenset[Concept], frozenset[Concept]]] = {
 }
 """Meanings that a field of a user's schema must have one of, and those that it must not have."""
 _AMOUNTS = frozenset({"net_total", "tax_total", "gross_total"})
-_SHARES = frozenset(GATE_WORDS["shares"])
+_SHARES = frozenset(_WORDS["shares"])
 
 
 @lru_cache(maxsize=64)

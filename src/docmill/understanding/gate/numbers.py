@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from docmill.model.document import letters_and_digits
 from docmill.model.result import Failure
-from docmill.understanding.gate.inputs import GATE_WORDS, GateInput, ValueLine, meanings_before, own_meanings
+from docmill.understanding.gate.inputs import GateInput, ValueLine, meanings_before, own_meanings
 from docmill.understanding.text.dates import find_dates
-from docmill.understanding.text.folding import alternatives, fold
+from docmill.understanding.text.number_forms import is_after_post_box, is_amount, is_measure
 from docmill.understanding.vocabulary import Concept
 
 _NUMBERS = (
@@ -18,10 +18,6 @@ _NUMBERS = (
     "customer_number",
     "preceding_invoice_number",
 )
-_UNITS = alternatives(GATE_WORDS["units"])
-_BOXES = alternatives(word for words in GATE_WORDS["post_boxes"].values() for word in words)
-_MEASURE = re.compile(rf"(?:\d+\s?x\s?)?\d{{1,5}}(?:[.,]\d+)?\s?(?:{_UNITS})|x\s?\d{{1,3}}|\d{{1,3}}\s?x")
-_POST_BOX = re.compile(rf"(?<![^\W_])(?:{_BOXES})\W*$")
 _OTHER_NUMBERS = {
     Concept.PHONE: "a phone number",
     Concept.TAX_NUMBER: "a tax number",
@@ -60,9 +56,10 @@ def number_paths(judged: GateInput) -> Sequence[str]:
 
 def _other_meaning(judged: GateInput, value: str) -> str:
     """What a value is by its own form, if it is no number of a document."""
-    folded = fold(value)
-    if _MEASURE.fullmatch(folded):
+    if is_measure(value):
         return "a measure or quantity"
+    if is_amount(value):
+        return "an amount"
     dates = find_dates(value) if _DATE_MARKS.search(value) else ()
     if dates and dates[0].stop - dates[0].start == len(value):
         return "a date"
@@ -76,7 +73,7 @@ def _other_meaning(judged: GateInput, value: str) -> str:
 
 def _meaning_of_place(line: ValueLine) -> str:
     """What a value is by what stands before it on its line, if it is no number of a document."""
-    if _POST_BOX.search(fold(line.before)):
+    if is_after_post_box(line.before):
         return "a post box"
     meanings = meanings_before(line)
     if meanings and meanings <= _OTHER_NUMBERS.keys():

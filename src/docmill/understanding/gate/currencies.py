@@ -1,0 +1,30 @@
+"""Checks of the currency: a sign or code beside an amount, and no letters of an address or a name."""
+
+import re
+from collections.abc import Iterator
+
+from docmill.model.result import Failure
+from docmill.understanding.gate.inputs import GateInput
+from docmill.understanding.page.labels import LABELS
+
+_LONGEST_SEARCHED = 100_000
+_LETTERS = re.compile(r"[A-Z]{3}")
+
+
+def check_currency(judged: GateInput) -> Iterator[Failure]:
+    """A failure of a currency whose code stands on the page among other words, and never beside an amount."""
+    evidence, line = judged.evidence("currency"), judged.line_of("currency")
+    if line is None or evidence is None or "currency" not in judged.values:
+        return
+    code = (evidence.text or "").strip()
+    if not _LETTERS.fullmatch(code):
+        return
+    before, after = line.before.strip(), line.after.strip()
+    is_among_words = after[:1].isalpha() and (not before or before[-1].isalpha())
+    if not is_among_words or LABELS.find(before) or LABELS.find(after):
+        return
+    text = judged.document.text[:_LONGEST_SEARCHED]
+    if re.search(rf"\d\s?{code}(?![^\W_])|(?<![^\W_]){code}\s{{0,3}}[-\u2212]?[.,]?\d", text):
+        return
+    message = f"The currency {code!r} stands among other words: {line.before[-20:]} {code} {line.after[:20]}."
+    yield Failure(check="currency_place", message=message, fields=("currency",))

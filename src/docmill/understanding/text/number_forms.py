@@ -1,0 +1,32 @@
+"""Forms by which a number is known not to be that of a document: measures of goods, post boxes, amounts."""
+
+import re
+import tomllib
+from importlib import resources
+from typing import Any
+
+from docmill.understanding.text.folding import alternatives, fold
+
+_WORDS: dict[str, Any] = tomllib.loads(
+    resources.files(__package__ or "").joinpath("number_forms.toml").read_text(encoding="utf-8")
+)
+_UNITS = alternatives(_WORDS["units"])
+_BOXES = alternatives(word for words in _WORDS["post_boxes"].values() for word in words)
+_MEASURE = re.compile(rf"(?:\d+\s?x\s?)?\d{{1,4}}(?:[.,]\d+)?\s?(?:{_UNITS})|x\s?\d{{1,3}}|\d{{1,3}}\s?x")
+_POST_BOX = re.compile(rf"(?<![^\W_])(?:{_BOXES})\W*$")
+_AMOUNT = re.compile(r"[$€£]?\s?(?:\d{1,3}(?:,\d{3})+|\d{1,6})\.\d\d")
+
+
+def is_measure(text: str) -> bool:
+    """True for a measure or quantity of goods: `500ML`, `6x1.5L`, `2X`."""
+    return _MEASURE.fullmatch(fold(text)) is not None
+
+
+def is_after_post_box(before: str) -> bool:
+    """True if the text before a number ends with words for a post box."""
+    return _POST_BOX.search(fold(before)) is not None
+
+
+def is_amount(text: str) -> bool:
+    """True for an amount with cents: `100.00`."""
+    return _AMOUNT.fullmatch(text) is not None

@@ -1,0 +1,28 @@
+from collections.abc import Callable
+
+import pytest
+
+from docmill.model.result import Failure
+
+Judge = Callable[..., list[Failure]]
+
+
+def test_letters_among_other_words_are_no_currency(judge: Judge) -> None:
+    (failure,) = judge("currency_place", "Do not TRY this at home\nTotal 12.00", {"currency": ("TRY", "TRY")})
+
+    assert failure.message == "The currency 'TRY' stands among other words: Do not TRY this at home."
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "Total TRY 12.00",
+        "Total 12.00 TRY",
+        "Currency: TRY",
+        "Total in TRY net",
+        "TRY",
+        "Turkish lira (TRY) only",
+    ],
+)
+def test_a_code_beside_an_amount_or_a_label_is_a_currency(judge: Judge, page: str) -> None:
+    assert judge("currency_place", page, {"currency": ("TRY", "TRY")}) == []
