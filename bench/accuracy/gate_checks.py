@@ -238,21 +238,11 @@ def of_receipts(readings: Path, score: Any) -> Iterator[Case]:
     groups = {f"{name}.jpg": first[vendor[name]] for name in keys}
     collection = Collection(list(receipts.PATHS.values()), truth, is_right, groups)
     documents = (
-        (f"{Path(source).stem}.jpg", with_margins(document))
-        for source, document in load(readings, "receipts-kept")
+        (f"{Path(source).stem}.jpg", document) for source, document in load(readings, "receipts-kept")
     )
     yield from of_collection("receipts", documents, collection, read_built_in, score)
     own = ((Path(source).name, document) for source, document in load(readings, "receipts"))
     yield from of_collection("receipts, own OCR", own, collection, read_built_in, score)
-
-
-def with_margins(document: Document) -> Document:
-    """A document whose words do not reach the edges: the size of these pictures is not known."""
-    pages = [
-        replace(page, words=replace(page.words, boxes=page.words.boxes * np.float32(0.96) + np.float32(0.02)))
-        for page in document.pages
-    ]
-    return replace(document, pages=pages)
 
 
 def of_photos(photos: Path, score: Any) -> Iterator[Case]:

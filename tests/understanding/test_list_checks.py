@@ -4,11 +4,11 @@ from decimal import Decimal
 import pytest
 
 from docmill.model.document import Document, Embedded
-from docmill.model.result import Extraction
+from docmill.model.result import Extraction, Failure
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, Line
 from docmill.understanding.gate.inputs import GateInput
-from docmill.understanding.gate.lists import check_lists
+from docmill.understanding.gate.lists import check_lists, check_rows
 
 Typeset = Callable[..., Document]
 
@@ -16,6 +16,11 @@ Typeset = Callable[..., Document]
 def checks(document: Document, invoice: Invoice) -> list[str]:
     extraction = Extraction(document_type="invoice", data=invoice, evidence={})
     return [failure.check for failure in check_lists(GateInput(document, extraction, REGISTRY["invoice"]))]
+
+
+def row_failures(document: Document, invoice: Invoice) -> list[Failure]:
+    extraction = Extraction(document_type="invoice", data=invoice, evidence={})
+    return list(check_rows(GateInput(document, extraction, REGISTRY["invoice"])))
 
 
 def line(quantity: str, price: str, amount: str) -> Line:
@@ -59,3 +64,36 @@ def test_e_invoices_have_rules_of_their_own(typeset: Typeset) -> None:
 def test_without_totals_or_with_a_gap_nothing_is_said(typeset: Typeset) -> None:
     assert checks(typeset("x"), Invoice(lines=(line("1", "2.00", "2.00"),))) == []
     assert checks(typeset("x"), Invoice(lines=(Line(description="gift"),), net_total=Decimal(3))) == []
+
+
+def numbered(*positions: str) -> Invoice:
+    return Invoice(lines=tuple(Line(position=position, description="Tea") for position in positions))
+
+
+@pytest.mark.parametrize(
+    ("positions", "missing"),
+    [(("1", "2", "4"), "3"), (("10", "20", "40", "50"), "30")],
+)
+def test_a_numbered_line_that_is_left_out_is_missed(
+    typeset: Typeset, positions: tuple[str, ...], missing: str
+) -> None:
+    (failure,) = row_failures(typeset("nothing"), numbered(*positions))
+
+    assert failure.check == "lines_missing"
+    assert failure.message.startswith(f"Line {missing} was not found")
+
+
+@pytest.mark.parametrize("positions", [("1", "2", "3"), ("5", "6", "7"), ("1", "A", "4"), ("1", "7", "9")])
+def test_lines_that_are_numbered_otherwise_are_not_missed(
+    typeset: Typeset, positions: tuple[str, ...]
+) -> None:
+    assert row_failures(typeset("nothing"), numbered(*positions)) == []
+
+
+def test_a_lost_quantity_is_known_by_price_and_amount(typeset: Typeset) -> None:
+    lost = Line(unit_price=Decimal("4.80"), net_amount=Decimal("14.40"))
+    one = Line(unit_price=Decimal("4.80"), net_amount=Decimal("4.80"))
+
+    (failure,) = row_failures(typeset("nothing"), Invoice(lines=(lost, one)))
+
+    assert failure.message == "Line 1 has no quantity: its amount 14.40 is 3 times its price 4.80."

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,9 +24,10 @@ def judge(typeset: Callable[..., Document]) -> Judge:
         values: Mapping[str, tuple[object, str]],
         *,
         schema: Schema = REGISTRY["invoice"],
-        source: str = "text",
+        engine: str | None = None,
     ) -> list[Failure]:
-        document = typeset(text, source=source)
+        document = typeset(text, source="ocr" if engine else "text")
+        document = replace(document, pages=[replace(page, engine=engine) for page in document.pages])
         data: dict[str, Any] = {}
         evidence: dict[str, Evidence] = {}
         for path, (value, printed) in values.items():

@@ -1,10 +1,14 @@
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from docmill.model.result import Failure
+from docmill.model.document import Document
+from docmill.model.result import Evidence, Extraction, Failure
 from docmill.schemas.registry import REGISTRY
+from docmill.schemas.types import Receipt
+from docmill.understanding.gate import RuleGate
 
 Judge = Callable[..., list[Failure]]
 
@@ -22,9 +26,28 @@ def test_an_amount_at_the_edge_of_a_picture_may_be_cut(judge: Judge) -> None:
     total = {"gross_total": (Decimal("112.00"), "112.00")}
     cut, whole = f"{'Total':<34}112.00", f"{'Total':<30}112.00"
 
-    assert judge("cut_off", cut, total, source="ocr")
-    assert not judge("cut_off", whole, total, source="ocr")
-    assert not judge("cut_off", cut, total, source="text")
+    assert judge("cut_off", cut, total, engine="rapidocr")
+    assert not judge("cut_off", whole, total, engine="rapidocr")
+    assert not judge("cut_off", cut, total)
+
+
+def test_a_total_on_the_last_line_of_a_picture_that_cuts_the_paper_is_doubted(
+    typeset: Callable[..., Document],
+) -> None:
+    whole = typeset("Tea   12.00\nCake   100.00\nAmount   112.00", source="ocr")
+    whole = replace(whole, pages=[replace(whole.pages[0], engine="rapidocr")])
+    page = replace(whole.pages[0], cut_edges=("bottom",))
+    place = whole.find("112.00")[0]
+    data = Receipt(gross_total=Decimal("112.00"))
+    proof = Evidence(page=1, box=place.box, text="112.00", match="exact", confidence=1)
+    read = Extraction(document_type="receipt", data=data, evidence={"gross_total": proof})
+
+    def checks(document: Document) -> set[str]:
+        verdict = RuleGate().judge(document, read, REGISTRY["receipt"])
+        return {failure.check for failure in verdict.failures}
+
+    assert "cut_off" in checks(replace(whole, pages=[page]))
+    assert "cut_off" not in checks(whole)
 
 
 def test_a_subtotal_that_is_the_last_amount_is_no_total(judge: Judge) -> None:

@@ -35,6 +35,18 @@ def test_usual_totals_pass(judge: Judge, check: str) -> None:
     assert judge(check, "nothing", _values(net_total="0", gross_total="0")) == []
 
 
+def test_an_amount_due_below_the_total_needs_a_printed_payment(judge: Judge) -> None:
+    amounts = _values(gross_total="112.00", amount_due="62.00")
+
+    (failure,) = judge("payments", "Total 112.00\nAmount due 62.00", amounts)
+
+    assert failure.message == (
+        "The amount due 62.00 is less than the total 112.00, and no payment of 50.00 is printed."
+    )
+    assert not judge("payments", "Total 112.00\nDeposit 50.00\nAmount due 62.00", amounts)
+    assert not judge("payments", "Total 112.00\nPaid 30.00\nPaid 20.00\nDue 62.00", amounts)
+
+
 @pytest.fixture
 def own() -> Schema:
     properties = {

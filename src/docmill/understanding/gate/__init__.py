@@ -18,7 +18,7 @@ from docmill.understanding.gate.fields import (
     check_schema,
 )
 from docmill.understanding.gate.inputs import GateInput
-from docmill.understanding.gate.lists import check_lists
+from docmill.understanding.gate.lists import check_lists, check_rows
 from docmill.understanding.gate.numbers import check_numbers
 from docmill.understanding.gate.page_edges import check_edges, check_subtotal
 from docmill.understanding.gate.parties import check_parties
@@ -40,6 +40,7 @@ _CHECKS = (
     check_type_rules,
     check_amount_due,
     check_lists,
+    check_rows,
     check_dates,
     check_date_label,
     check_ambiguous_dates,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 
 from docmill.model.document import Document
@@ -15,6 +15,9 @@ from docmill.understanding.vocabulary import Concept
 
 LONGEST_SEARCHED = 200_000
 """Characters that are searched for the explanation of a difference."""
+_MOST_PIECES = 1000
+_LEAST_NUMBERED = 3
+"""Rows with numbers that show how they are counted."""
 
 
 def check_lists(judged: GateInput) -> Iterator[Failure]:
@@ -57,6 +60,43 @@ def _check_lines(document: Document, values: Values) -> Iterator[Failure]:
         message=f"The lines add up to {lines_total}, not to the {field_name(name).lower()} {total}.",
         fields=(name, *(f"lines[{index}].net_amount" for index in range(len(rows)))),
     )
+
+
+def check_rows(judged: GateInput) -> Iterator[Failure]:
+    """Failures of lists of items with a row missing between two others, or a row without its quantity."""
+    if judged.document.embedded:
+        return
+    rows = list(_rows(judged.values, "lines", ("position", "quantity", "unit_price", "net_amount")))
+    yield from _check_positions(rows)
+    for index, row in enumerate(rows):
+        price, amount = row["unit_price"], row["net_amount"]
+        if row["quantity"] is not None or not price or not amount:
+            continue
+        count = amount / price
+        if count == count.to_integral_value() and 1 < count < _MOST_PIECES:
+            message = (
+                f"Line {index + 1} has no quantity: its amount {amount} is {count:f} times its price {price}."
+            )
+            yield Failure(check="line_quantity", message=message, fields=(f"lines[{index}].quantity",))
+
+
+def _check_positions(rows: Sequence[dict[str, Any]]) -> Iterator[Failure]:
+    """A failure of rows that are numbered in equal steps with one step left out."""
+    written = [str(row["position"] or "") for row in rows]
+    if len(rows) < _LEAST_NUMBERED or not all(map(str.isdecimal, written)):
+        return
+    numbers = [int(text) for text in written]
+    steps = [later - earlier for earlier, later in pairwise(numbers)]
+    step = min(steps)
+    if step < 1 or any(each % step for each in steps) or numbers[0] % step:
+        return
+    missing = [str(number) for number in range(numbers[0], numbers[-1], step) if number not in numbers]
+    if 0 < len(missing) <= len(rows):
+        fields = tuple(f"lines[{index}].position" for index in range(len(rows)))
+        message = (
+            f"Line {', '.join(missing)} was not found: the lines are numbered {written[0]} to {written[-1]}."
+        )
+        yield Failure(check="lines_missing", message=message, fields=fields)
 
 
 def _check_products(document: Document, rows: Sequence[dict[str, Any]]) -> Iterator[Failure]:

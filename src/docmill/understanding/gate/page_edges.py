@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 
-from docmill.model.document import Box
+from docmill.model.document import Box, Page
 from docmill.model.result import Failure
 from docmill.understanding.gate.inputs import GateInput, meanings_before
 from docmill.understanding.vocabulary import Concept
 
 _EDGE = 0.006
 """Fraction of the page within which a word touches its edge."""
+_NEAR = 0.015
+"""The same at an edge through which the page's print runs."""
 _AMOUNTS = ("net_total", "tax_total", "gross_total", "amount_due")
 _OF_TOTALS = frozenset(
     {Concept.TOTAL, Concept.GRAND, Concept.GROSS, Concept.DUE, Concept.INCLUDING, Concept.AMOUNT}
@@ -16,22 +18,33 @@ _OF_TOTALS = frozenset(
 
 
 def check_edges(judged: GateInput) -> Iterator[Failure]:
-    """Failures of amounts that the left or right edge of a recognised page may have cut."""
-    recognised = {page.number for page in judged.document.pages if page.source == "ocr"}
+    """Failures of amounts that an edge of a recognised page may have cut."""
+    pages = {page.number: page for page in judged.document.pages if page.engine is not None}
     for role in _AMOUNTS:
         path = judged.path(role)
         evidence = judged.evidence(path)
-        if path not in judged.values or evidence is None or evidence.page not in recognised:
+        page = pages.get(evidence.page or 0) if evidence is not None else None
+        if path not in judged.values or evidence is None or page is None or not evidence.box:
             continue
-        if evidence.box and evidence.text and _is_cut(evidence.box, evidence.text):
-            value = f"{judged.name(path)} {judged.values[path]}"
+        value = f"{judged.name(path)} {judged.values[path]}"
+        if _is_cut(evidence.box, evidence.text or "", page):
             message = f"{value} touches the edge of the picture, which may cut it off."
+            yield Failure(check="cut_off", message=message, fields=(path,))
+        elif role == "gross_total" and "bottom" in page.cut_edges and _is_on_last_line(evidence.box, page):
+            message = f"{value} stands on the last line before the picture ends, which may cut off the total."
             yield Failure(check="cut_off", message=message, fields=(path,))
 
 
-def _is_cut(box: Box, text: str) -> bool:
+def _is_cut(box: Box, text: str, page: Page) -> bool:
     """Return whether digits may be missing: an amount ends at the right edge, or begins at the left one."""
-    return box.x1 > 1 - _EDGE or (box.x0 < _EDGE and text[0].isdecimal())
+    right, left = (_NEAR if edge in page.cut_edges else _EDGE for edge in ("right", "left"))
+    return box.x1 > 1 - right or (box.x0 < left and text[:1].isdecimal())
+
+
+def _is_on_last_line(box: Box, page: Page) -> bool:
+    """Return whether no line of the page lies below a value."""
+    middles = (page.words.boxes[:, 1] + page.words.boxes[:, 3]) / 2
+    return bool((middles <= box.y1).all())
 
 
 def check_subtotal(judged: GateInput) -> Iterator[Failure]:

@@ -6,12 +6,13 @@ from decimal import Decimal
 from docmill.model.result import Failure
 from docmill.schemas.document_types import PATH_IN_BRACES
 from docmill.understanding.gate.inputs import GateInput, meanings_before
-from docmill.understanding.text.money import CASH_ROUNDING, CENT
+from docmill.understanding.text.money import CASH_ROUNDING, CENT, find_amounts, number
 from docmill.understanding.vocabulary import Concept
 
 _HIGHEST_TAX = Decimal("0.3")
 """Share of the net total that taxes are at most, of countries that are not known."""
 _LONGEST_LABEL = 40
+_LONGEST_SEARCHED = 200_000
 _NOT_TAX = frozenset({Concept.COMMISSION, Concept.DISCOUNT, Concept.TIP, Concept.CHANGE, Concept.PAID})
 
 
@@ -68,6 +69,17 @@ def check_amount_due(judged: GateInput) -> Iterator[Failure]:
     if abs(due) > abs(gross) + _tolerance(judged) or due * gross < 0:
         message = f"The amount due {due} is more than the total {gross}."
         yield Failure(check="amount_due", message=message, fields=("amount_due", "gross_total"))
+    elif abs(gross - due) > _tolerance(judged) and not _is_paid(judged, abs(gross - due)):
+        payment = f"no payment of {gross - due} is printed"
+        message = f"The amount due {due} is less than the total {gross}, and {payment}."
+        yield Failure(check="payments", message=message, fields=("amount_due", "gross_total"))
+
+
+def _is_paid(judged: GateInput, paid: Decimal) -> bool:
+    """Return whether the page prints what was paid, in one amount or in two."""
+    amounts = find_amounts(judged.document.text[:_LONGEST_SEARCHED], misread=False)
+    printed = {abs(number(amount.digits, mark)) for amount in amounts for mark in (".", ",")}
+    return any(abs(paid - amount) <= CENT or paid - amount in printed for amount in printed)
 
 
 def check_type_rules(judged: GateInput) -> Iterator[Failure]:
