@@ -96,6 +96,7 @@ BENCHMARKS = (
     Benchmark("einvoice_files", "bench.accuracy.einvoice_files", 3, data=True),
     Benchmark("classification", "bench.accuracy.classification", 20, data=True, arguments="--cache FOLDER"),
     Benchmark("evidence_places", "bench.accuracy.evidence_places", 5, data=True),
+    Benchmark("near_duplicates", "bench.accuracy.near_duplicates", 10, arguments="FOLDER"),
     Benchmark("born_digital_samples", "bench.accuracy.born_digital_samples", 1, arguments="FOLDER"),
     Benchmark("document_boundaries", "bench.accuracy.document_boundaries", 3, data=True),
     Benchmark("line_items", "bench.accuracy.line_items", 1, data=True),

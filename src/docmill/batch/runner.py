@@ -7,8 +7,8 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -33,11 +33,13 @@ from docmill.errors import (
 )
 from docmill.files import digest
 from docmill.model.document import Part
-from docmill.model.result import Result
+from docmill.model.result import Result, Verdict
 from docmill.pipeline import DocumentIO, PartLimits, Steps, process
 from docmill.ports import Exporter, Original, PartFile, Reader, Ref
 from docmill.resilience.attempts import AfterFailure, GiveUp, Retry, after_failure, internal_error
+from docmill.resilience.concurrency import off_loop
 from docmill.resilience.spending import Spending
+from docmill.understanding.duplicates import DuplicateIndex, duplicate_failure, signature_of
 from docmill.workers.fair_semaphore import scheduled_for
 
 log = logging.getLogger(__name__)
@@ -179,6 +181,7 @@ class Runner:
         self._steps = steps
         self._reader = reader
         self._exporter = RecordExporter(records)
+        self._duplicates = DuplicateIndex[str]()
         self._records = records
         self._policy = policy
         self._on_done = on_done
@@ -250,7 +253,7 @@ class Runner:
     async def _process_alone(self, ref: Ref, source: Reader, parts: StoredParts) -> None:
         """Process a document without its parts. It gives its slot back while it waits for an attempt."""
         reader = _RememberingReader(source)
-        exporter = _RetainingExporter(self._exporter)
+        exporter = _RetainingExporter(self._exporter, self._name_duplicates)
         io = DocumentIO(
             reader, exporter, MemoryJournal(), receiver=parts, document_type=self._policy.document_type
         )
@@ -278,6 +281,23 @@ class Runner:
                 attempt += next_step.counts
         finally:
             self._slots.release()
+
+    async def _name_duplicates(self, ref: Ref, result: Result) -> Result:
+        """The result with a failed check for each document of this run that seems to be the same."""
+        document, extraction, verdict = result.document, result.extraction, result.verdict
+        if document is None or extraction is None or verdict is None:
+            return result
+        data = extraction.data.model_dump(mode="json")
+        document_type = result.classification.document_type
+        signature = await off_loop(signature_of, document, document_type, data, size=document.word_count)
+        others = [] if signature is None else self._duplicates.add(ref.key, signature)
+        failures = [
+            duplicate_failure(other, why)
+            for other, why in others
+            # A document in another is no duplicate of that.
+            if not (ref.key.startswith(f"{other}/") or other.startswith(f"{ref.key}/"))
+        ]
+        return replace(result, verdict=Verdict(failures=(*verdict.failures, *failures)))
 
     def _after_failure(self, error: DocmillError, *, attempt: int) -> AfterFailure:
         return after_failure(
@@ -396,18 +416,21 @@ def _unwritable(error: TransientError) -> MisconfiguredError:
 class _RetainingExporter:
     """`Exporter` that keeps the result, so that only the export is repeated if it fails.
 
-    tries: the number of exports so far, also of failed ones.
+    prepare: changes the result once, before its first export. tries: the number of exports so far, also of
+    failed ones.
     """
 
-    def __init__(self, exporter: Exporter) -> None:
+    def __init__(self, exporter: Exporter, prepare: Callable[[Ref, Result], Awaitable[Result]]) -> None:
         self._exporter = exporter
+        self._prepare = prepare
         self.result: Result | None = None
         self.tries = 0
 
     async def export(self, ref: Ref, result: Result) -> None:
-        self.result = result
+        if self.result is None:
+            self.result = await self._prepare(ref, result)
         self.tries += 1
-        await self._exporter.export(ref, result)
+        await self._exporter.export(ref, self.result)
 
 
 class _RememberingReader:

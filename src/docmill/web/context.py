@@ -137,6 +137,13 @@ class Vault:
             raise not_found()
         return ingestion_id
 
+    async def decide_duplicate(self, document_id: UUID, other_id: UUID, *, is_duplicate: bool | None) -> None:
+        """Keep whether two documents are the same. Answers 404 if they do not seem to be."""
+        if not await self.service.reviews.decide_duplicate(
+            document_id, other_id, is_duplicate=is_duplicate, tenant_id=self.tenant_id
+        ):
+            raise not_found()
+
     async def asks_password(self, row: DocumentRow) -> bool:
         """Return whether a document failed because a password is missing that can be given here."""
         is_locked = row.state == "failed" and row.error_code == EncryptedError.code

@@ -279,3 +279,28 @@ def test_every_document_of_a_run_is_of_the_type_that_is_given(folder: Path, tmp_
     assert (refused.returncode, done.returncode) == (2, 1)
     assert "do you mean 'invoice'" in refused.stderr
     assert _records(out)["2026/invoice.pdf"]["document_type"] == "credit_note"
+
+
+def test_a_file_that_is_the_same_document_as_another_of_the_run_names_it(
+    tmp_path: Path, write_pdf: WritePdf
+) -> None:
+    folder = tmp_path / "inbox"
+    folder.mkdir()
+    with pikepdf.open(write_pdf(tmp_path / "invoice.pdf")) as content:
+        content.save(folder / "first.pdf")
+        content.docinfo["/Producer"] = "Another program"
+        content.save(folder / "second.pdf")
+    out = tmp_path / "out.jsonl"
+
+    done = docmill("run", folder, "--out", out, "--jobs", "1")
+
+    assert done.returncode == 0, done.stderr
+    told = {
+        source: [
+            failure["message"] for failure in record["verdict"]["failures"] if failure["check"] == "duplicate"
+        ]
+        for source, record in _records(out).items()
+    }
+    assert sorted(map(len, told.values())) == [0, 1]
+    ((message,),) = [messages for messages in told.values() if messages]
+    assert "“first.pdf”" in message or "“second.pdf”" in message

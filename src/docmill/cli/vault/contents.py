@@ -25,7 +25,7 @@ from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import already_readable, unlocking
 from docmill.service.review.review import failures_in
-from docmill.service.store import documents, ingestions, parts, pauses, reviews
+from docmill.service.store import documents, ingestions, near_duplicates, parts, pauses, reviews
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
@@ -123,16 +123,25 @@ async def show(settings: Settings, name: str, *, as_json: bool) -> int:
         row = await _document_called(conn, name)
         history, links = await ingestions.of_document(conn, row.id), await parts.links(conn, row.id)
         current_reviews = await reviews.current(conn, row.id)
+        pairs = await near_duplicates.of_document(conn, row.id)
     if as_json:
         content = {
             **asdict(row),
             "ingestions": [asdict(ingestion) for ingestion in history],
             "parts": [asdict(part) for part in links.parts],
             "part_of": [asdict(whole) for whole in links.wholes],
+            "near_duplicates": [asdict(pair) for pair in pairs],
         }
         stdout.print_json(json.dumps(content, default=str, ensure_ascii=False))
         return 0
     _print_document(row, history, current_reviews)
+    for pair in pairs:
+        if pair.is_duplicate is not False:
+            perhaps = "duplicate" if pair.is_duplicate else "perhaps a duplicate"
+            of = "of" if pair.is_earlier else "here later:"
+            stdout.print(
+                f"! {perhaps} {of} {pair.document_id}  {pair.title}: {pair.why}", style="yellow", markup=False
+            )
     for whole in links.wholes:
         stdout.print(f"part of {whole.parent_id}  {escape(whole.parent_title)}", style="dim")
     if links.parts:

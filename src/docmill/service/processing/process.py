@@ -31,6 +31,7 @@ from docmill.service.store import documents
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Database
 from docmill.service.store.result_columns import StoredFindings, StoredResult, cost_values, result_values
+from docmill.understanding.duplicates import signature_of
 from docmill.workers.fair_semaphore import scheduled_for, with_turn_callback
 
 if TYPE_CHECKING:
@@ -335,6 +336,8 @@ def _result_to_store(result: Result, key: Callable[[str], str], fingerprint: str
     document, classification = result.document, result.classification
     if classification.language is None and document is not None:
         classification = classification.model_copy(update={"language": document.language})
+    data = result.extraction and result.extraction.data.model_dump(mode="json")
+    is_one = document is not None and not document.is_collection
     return StoredResult(
         **result_values(
             key,
@@ -350,6 +353,7 @@ def _result_to_store(result: Result, key: Callable[[str], str], fingerprint: str
         pipeline_fingerprint=fingerprint,
         error_code=UnsupportedFileTypeError.code if result.refusal else None,
         error_message=result.refusal,
+        signature=signature_of(document, classification.document_type, data) if document and is_one else None,
     )
 
 

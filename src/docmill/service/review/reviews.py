@@ -15,9 +15,11 @@ from docmill.schemas.registry import REGISTRY
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.review.review import FieldReview, ReviewSession, evidence_of, failures_in
 from docmill.service.storage.blobs import Blobs, load_transcription
-from docmill.service.store import documents, reviewed_documents, reviews
+from docmill.service.store import documents, near_duplicates, reviewed_documents, reviews
 from docmill.service.store.database import DEFAULT_USER_ID, Conn, Database
+from docmill.service.store.near_duplicates import NearDuplicate, failures_of_pairs
 from docmill.service.store.reviews import TYPE, CurrentReview, ReviewableResult, ReviewRow, ReviewToStore
+from docmill.understanding.duplicates import facts_of
 
 log = logging.getLogger(__name__)
 
@@ -27,12 +29,17 @@ ReviewMaker = Callable[[ReviewSession], list[ReviewToStore]]
 
 @dataclass(frozen=True, slots=True)
 class DocumentReviews:
-    """All reviews of a document. current: by path. history: newest first. schema: of its type."""
+    """All reviews of a document.
+
+    current: by path. history: newest first. schema: of its type. near_duplicates: documents that seem to be
+    the same.
+    """
 
     result: ReviewableResult
     current: dict[str, CurrentReview]
     history: list[ReviewRow]
     schema: Schema | None = None
+    near_duplicates: Sequence[NearDuplicate] = ()
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -53,7 +60,7 @@ class DocumentReviews:
     @property
     def failures(self) -> list[Failure]:
         """The failed checks that nobody has let pass."""
-        return failures_in(self.result.verdict)
+        return [*failures_of_pairs(self.near_duplicates), *failures_in(self.result.verdict)]
 
     @property
     def accepted(self) -> list[Failure]:
@@ -89,6 +96,7 @@ class Reviews:
                 await reviews.current(conn, document_id),
                 await reviews.history(conn, document_id),
                 self._schemas.get(result.document_type or ""),
+                await near_duplicates.of_document(conn, document_id),
             )
 
     async def add(
@@ -125,6 +133,26 @@ class Reviews:
     ) -> bool:
         """Take back the latest review, or all that were given at once. Returns and raises as `add`."""
         return await self._change(document_id, ReviewSession.undo_last, tenant_id, ingestion_id, reviewed_by)
+
+    async def decide_duplicate(
+        self,
+        document_id: UUID,
+        other_id: UUID,
+        *,
+        is_duplicate: bool | None,
+        tenant_id: UUID,
+        decided_by: UUID = DEFAULT_USER_ID,
+    ) -> bool:
+        """Keep whether two documents are the same, as a person says; None takes that back.
+
+        False if they do not seem to be.
+        """
+        async with self._database.tenant(tenant_id) as conn:
+            is_pair = await near_duplicates.decide(
+                conn, document_id, other_id, is_duplicate=is_duplicate, decided_by=decided_by
+            )
+        self._feed.announce()
+        return is_pair
 
     async def settle(self, document_id: UUID, *, tenant_id: UUID) -> None:
         """Judge a new result with the earlier reviews, if there are any."""
@@ -178,6 +206,13 @@ class Reviews:
                 document_id,
                 failures=[failure.model_dump(mode="json") for failure in failures],
                 accepted=[failure.model_dump(mode="json") for failure in accepted],
+            )
+            await near_duplicates.refresh(
+                conn,
+                document_id,
+                facts_of(session.result.document_type, session.result.data),
+                tenant_id=tenant_id,
+                ingestion_id=ingestion_id,
             )
         self._feed.announce()
         return True

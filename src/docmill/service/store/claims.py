@@ -12,7 +12,7 @@ from docmill.errors import DocmillError
 from docmill.model.document import Usage
 from docmill.resilience.spending import NOTHING
 from docmill.service.protocol.claim_rules import Obstacle
-from docmill.service.store import dead_letters, result_columns
+from docmill.service.store import dead_letters, near_duplicates, result_columns
 from docmill.service.store.database import Conn, storable, to_jsonb
 from docmill.service.store.result_columns import StoredResult
 
@@ -332,6 +332,17 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, StoredResult]]) -> 
         """,
         {"texts": texts},
     )
+    compared = [(claim, result.signature) for claim, result in finished if claim.ingestion_id in held]
+    await near_duplicates.forget(conn, [claim.document_id for claim, signature in compared if not signature])
+    for claim, signature in compared:
+        if signature is not None:
+            await near_duplicates.register(
+                conn,
+                claim.document_id,
+                signature,
+                tenant_id=claim.tenant_id,
+                ingestion_id=claim.ingestion_id,
+            )
     return held
 
 

@@ -14,7 +14,12 @@ STATES = ("processing", "stale", "needs_classification", "needs_review", "failed
 _ROWS = """
             SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
                    readable_file_path, page_count, document_type, title, summary, document_date, language,
-                   structured_data, verdict, needs_human_review, state, step, error_code, error_message,
+                   structured_data, verdict,
+                   needs_human_review OR EXISTS (
+                       SELECT FROM near_duplicate
+                        WHERE near_duplicate.document_id = document.id AND is_duplicate IS NULL
+                   ) AS needs_human_review,
+                   state, step, error_code, error_message,
                    progress_at, is_waiting, next_attempt_at, ingestion_id, created_at, updated_at, version,
                    (SELECT CASE WHEN jsonb_typeof(classification -> 'tags') = 'array'
                                 THEN classification -> 'tags' ELSE '[]' END

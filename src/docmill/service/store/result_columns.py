@@ -11,6 +11,7 @@ from typing import Any, LiteralString, cast
 
 from docmill.model.document import Document, Usage
 from docmill.model.result import Classification, Extraction, Verdict
+from docmill.understanding.duplicates import Signature
 
 _INTERNAL = {"internal": True}
 _SQL_TYPES: Mapping[object, LiteralString] = {
@@ -116,7 +117,10 @@ class StoredFindings(ResultColumns):
 
 @dataclass(frozen=True, kw_only=True)
 class StoredResult(ResultColumns):
-    """The result of a completed ingestion. media_type to text: for its document."""
+    """The result of a completed ingestion. media_type to text: for its document.
+
+    signature: by which the document is compared with others; None where nothing tells it from them.
+    """
 
     media_type: str
     page_count: int | None = None
@@ -124,6 +128,7 @@ class StoredResult(ResultColumns):
     pipeline_fingerprint: str
     error_code: str | None = None
     error_message: str | None = None
+    signature: Signature | None = None
 
 
 # The names are those of the fields above, and nothing from outside.

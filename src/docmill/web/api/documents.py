@@ -14,9 +14,11 @@ from docmill.web.api.shapes import (
     DocumentDetail,
     DocumentList,
     DocumentSummary,
+    DuplicateDecision,
     Fault,
     Ingestion,
     IngestionList,
+    NearDuplicateList,
     PageReading,
     PageReadings,
     Password,
@@ -123,10 +125,9 @@ async def get_document(document_id: UUID, vault: TheVault) -> DocumentDetail:
     result, reviewed = result_of(history), await vault.reviewed(document_id)
     return DocumentDetail.of_result(
         row,
-        failures_of(row, result),
+        failures_of(row, result, reviewed.near_duplicates if reviewed else ()),
         links,
-        chosen_type=reviewed.chosen_type if reviewed else None,
-        evidence=reviewed.evidence if reviewed else {},
+        reviewed,
         is_judged=result is not None and result.verdict is not None,
         is_preprocessed=preprocessed_path(history) is not None,
         page_count=page_count_of(row, None),
@@ -140,6 +141,16 @@ async def change_document(document_id: UUID, change: DocumentChange, vault: TheV
     Null takes the latest choice back. A document that has the type by choice already is not read again.
     """
     return Reprocessing(ingestion_id=await vault.choose_type(document_id, change.document_type))
+
+
+@router.put("/{document_id}/near-duplicates/{other_id}")
+async def decide_duplicate(
+    document_id: UUID, other_id: UUID, decision: DuplicateDecision, vault: TheVault
+) -> NearDuplicateList:
+    """Say whether two documents are the same; null takes the decision back. It holds for both of them."""
+    await vault.decide_duplicate(document_id, other_id, is_duplicate=decision.is_duplicate)
+    reviewed = await vault.reviewed(document_id)
+    return NearDuplicateList.of(reviewed.near_duplicates if reviewed else ())
 
 
 @router.get("/{document_id}/pages")

@@ -1,5 +1,6 @@
 """Requests and responses of the API. Names and meanings are those of the specification."""
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
@@ -7,9 +8,11 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, create_model, model_validator
 
 from docmill.model.result import Evidence, Failure, Verdict
+from docmill.service.review.reviews import DocumentReviews
 from docmill.service.store.dead_letters import DeadLetterRow
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
+from docmill.service.store.near_duplicates import NearDuplicate as NearDuplicateRow
 from docmill.service.store.parts import Links, PartRow, WholeRow
 from docmill.service.store.result_columns import PUBLIC_COLUMNS
 
@@ -88,6 +91,46 @@ class Part(_Shape):
         return cls.model_validate({**vars(row), "document_id": row.child_id})
 
 
+class NearDuplicate(_Shape):
+    """A document that seems to be the same as another file.
+
+    why: in words. is_earlier: it was here before. is_duplicate: as a person decided; null before. link: its
+    address.
+    """
+
+    document_id: UUID
+    title: str
+    why: str
+    is_earlier: bool
+    is_duplicate: bool | None
+    link: str
+
+    @classmethod
+    def of(cls, row: NearDuplicateRow) -> "NearDuplicate":
+        """The row as the API shows it."""
+        values = {name: getattr(row, name) for name in cls.model_fields if name != "link"}
+        return cls.model_validate({**values, "link": f"/api/v1/documents/{row.document_id}"})
+
+
+class NearDuplicateList(_Shape):
+    """The documents that seem to be the same."""
+
+    near_duplicates: list[NearDuplicate]
+
+    @classmethod
+    def of(cls, rows: Sequence[NearDuplicateRow]) -> "NearDuplicateList":
+        """The rows as the API shows them."""
+        return cls(near_duplicates=[NearDuplicate.of(row) for row in rows])
+
+
+class DuplicateDecision(BaseModel):
+    """A person's decision whether two documents are the same; null takes it back."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    is_duplicate: bool | None
+
+
 class Whole(_Shape):
     """A document that holds this one as a part."""
 
@@ -110,7 +153,7 @@ class DocumentDetail(DocumentSummary):
     chosen_type: the type that a person gave it; null while it is recognised. evidence: the place of each
     value, by field path. pages: addresses of their pictures. preprocessed:
     address of the enhanced pictures in which hardly readable pages were read. parts: the documents in it;
-    part_of: the documents that hold it.
+    part_of: the documents that hold it. near_duplicates: those that seem to be the same.
     """
 
     chosen_type: str | None
@@ -122,6 +165,7 @@ class DocumentDetail(DocumentSummary):
     preprocessed: str | None
     parts: list[Part]
     part_of: list[Whole]
+    near_duplicates: list[NearDuplicate]
 
     @classmethod
     def of_result(
@@ -129,29 +173,30 @@ class DocumentDetail(DocumentSummary):
         row: DocumentRow,
         failures: list[Failure],
         links: Links,
+        reviewed: DocumentReviews | None,
         *,
-        chosen_type: str | None,
-        evidence: dict[str, Any],
         is_judged: bool,
         is_preprocessed: bool,
         page_count: int,
     ) -> "DocumentDetail":
         """Build it from the row, its result with the reviews, and its parts."""
+        pairs = reviewed.near_duplicates if reviewed else ()
         address = f"/api/v1/documents/{row.id}"
         return cls.model_validate(
             {
                 **vars(row),
                 "tags": row.tags or [],
                 "error": _fault(row),
-                "chosen_type": chosen_type,
+                "chosen_type": reviewed and reviewed.chosen_type,
                 "data": row.structured_data,
-                "evidence": evidence,
+                "evidence": reviewed.evidence if reviewed else {},
                 "verdict": Verdict(failures=tuple(failures)) if is_judged else None,
                 "original": f"{address}/file",
                 "pages": [f"{address}/pages/{number}.webp" for number in range(1, page_count + 1)],
                 "preprocessed": f"{address}/preprocessed.pdf" if is_preprocessed else None,
                 "parts": [Part.of(part) for part in links.parts],
                 "part_of": [Whole.of(whole) for whole in links.wholes],
+                "near_duplicates": [NearDuplicate.of(pair) for pair in pairs],
             }
         )
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from docmill.errors import EncryptedError
-from docmill.service.store import documents, events, ingestions, parts, pauses
+from docmill.service.store import documents, events, ingestions, near_duplicates, parts, pauses
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
 from docmill.web.context import TheVault, Vault, parse_document_id, parse_id
@@ -248,7 +248,8 @@ async def _cards(conn: Conn, rows: Sequence[DocumentRow]) -> list[Card]:
         failures: list[str] = []
         if row.state == "needs_review":
             result = result_of(await ingestions.of_document(conn, row.id))
-            failures = [failure.message for failure in failures_of(row, result)]
+            pairs = await near_duplicates.of_document(conn, row.id)
+            failures = [failure.message for failure in failures_of(row, result, pairs)]
         picture = picture_version(row) if is_viewable(row) else None
         cards.append(card(row, failures, picture=picture, whole=wholes.get(row.id), now=now))
     return cards

@@ -106,6 +106,22 @@ async def choose_type(
     return RedirectResponse(f"/docs/{key}#type", 303)
 
 
+@router.post("/docs/{document_id}/duplicates")
+async def decide_duplicate(
+    document_id: str,
+    vault: TheVault,
+    *,
+    other_id: _Id,
+    decision: Annotated[Literal["same", "different", "undo"], Form()],
+) -> Response:
+    """Keep whether two documents are the same, and go back to the page."""
+    key = parse_document_id(document_id)
+    is_duplicate = {"same": True, "different": False, "undo": None}[decision]
+    await vault.decide_duplicate(key, other_id, is_duplicate=is_duplicate)
+    return RedirectResponse(f"/docs/{key}", 303)
+
+
+@router.get("/docs/{document_id}/duplicates")
 @router.get("/docs/{document_id}/type")
 @router.get("/docs/{document_id}/reviews")
 @router.get("/docs/{document_id}/reviews/confirm")

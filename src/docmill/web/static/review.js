@@ -3,7 +3,7 @@
 import { announce } from "./announce.js";
 import { show } from "./fragments.js";
 
-const REVIEW = "#panel form[action*='/reviews'], #type-form";
+const REVIEW = "#panel form[action*='/reviews'], #type-form, .duplicate";
 
 let sending = false;
 
@@ -46,7 +46,7 @@ async function send(form, button) {
   }
   const open = path === undefined || isUndone ? null : nextOpen(path);
   open?.querySelector("[name=value]").focus();
-  announce(document.querySelector(form.id === "type-form" ? ".pill" : ".to-check p")?.textContent ?? "");
+  announce(document.querySelector(form.closest("#panel") ? ".to-check p" : ".pill")?.textContent ?? "");
   return true;
 }
 
@@ -81,7 +81,7 @@ function onKeyDown(event) {
   }
 }
 
-/** Take over the forms of the panel, and that of the type. */
+/** Take over the forms of the panel, and those above it. */
 export function start() {
   document.addEventListener("submit", onSubmit);
   document.addEventListener("keydown", onKeyDown);

@@ -11,6 +11,8 @@ from docmill.service.review.review import failures_in
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
+from docmill.service.store.near_duplicates import NearDuplicate, failures_of_pairs
+from docmill.understanding.duplicates import CHECK as DUPLICATE
 from docmill.web.view.fields import (
     Field,
     ReviewEntry,
@@ -95,7 +97,7 @@ class DocumentView:
         return [
             (failure, field)
             for failure, field in checks
-            if field is None or failure.check not in _UNCERTAINTY_CHECKS
+            if (field is None or failure.check not in _UNCERTAINTY_CHECKS) and failure.check != DUPLICATE
         ]
 
     def link_to(self, field: Field) -> str:
@@ -114,6 +116,18 @@ class DocumentView:
     def review_entries(self) -> list[tuple[str, ReviewEntry]]:
         """The history of the document's reviews, newest first."""
         return review_entries(self.reviewed)
+
+    @property
+    def near_duplicates(self) -> Sequence[NearDuplicate]:
+        """The documents that seem to be the same, without those that a person has dismissed."""
+        pairs = self.reviewed.near_duplicates if self.reviewed else ()
+        return [pair for pair in pairs if pair.is_duplicate is not False]
+
+    @property
+    def dismissed_duplicates(self) -> Sequence[NearDuplicate]:
+        """Those that a person has dismissed."""
+        pairs = self.reviewed.near_duplicates if self.reviewed else ()
+        return [pair for pair in pairs if pair.is_duplicate is False]
 
     @property
     def can_review(self) -> bool:
@@ -139,13 +153,16 @@ def result_of(history: Sequence[IngestionRow]) -> IngestionRow | None:
     return next((ingestion for ingestion in history if ingestion.status == "completed"), None)
 
 
-def failures_of(row: DocumentRow, result: IngestionRow | None) -> list[Failure]:
-    """The failed checks of the document's values that nobody has accepted, those on fraud first.
+def failures_of(
+    row: DocumentRow, result: IngestionRow | None, pairs: Sequence[NearDuplicate] = ()
+) -> list[Failure]:
+    """The failed checks that nobody has accepted, those on fraud first.
 
-    result: see `result_of`.
+    result: see `result_of`. pairs: documents that seem to be the same.
     """
     verdict = row.verdict or (result.verdict if result else None)
-    return sorted(failures_in(verdict), key=lambda failure: failure.check not in _FRAUD_CHECKS)
+    failures = [*failures_of_pairs(pairs), *failures_in(verdict)]
+    return sorted(failures, key=lambda failure: failure.check not in _FRAUD_CHECKS)
 
 
 def page_count_of(row: DocumentRow, transcription: Document | None) -> int:
@@ -162,7 +179,7 @@ def document_view(
 ) -> DocumentView:
     """Build the view of one page. reviewed: the result with the reviews by people."""
     result = result_of(history)
-    failures = failures_of(row, result)
+    failures = failures_of(row, result, reviewed.near_duplicates if reviewed else ())
     pages = transcription.pages if transcription else ()
     transcript = next((page for page in pages if page.number == choice.page), None)
     ratio = _A4_RATIO

@@ -1,0 +1,104 @@
+"""Near duplicates through the API and on the page: named with a link, dismissed, and remembered."""
+
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+import httpx
+import pytest
+
+from docmill.service.app import Service
+from docmill.service.store.database import new_id
+
+Read = Callable[..., Awaitable[UUID]]
+
+
+@pytest.fixture
+def pair(service: Service, read: Read) -> Callable[[], Awaitable[tuple[UUID, UUID]]]:
+    """Adds two receipts of which the later one seems to be the earlier one."""
+
+    async def add_pair() -> tuple[UUID, UUID]:
+        earlier, later = await read("earlier.png"), await read("later.png")
+        async with service.database.tenant(service.default_tenant_id) as conn:
+            await conn.execute(
+                """
+                INSERT INTO near_duplicate (tenant_id, document_id, other_id, why)
+                VALUES (%s, %s, %s, 'almost the same text')
+                """,
+                [service.default_tenant_id, later, earlier],
+            )
+        return earlier, later
+
+    return add_pair
+
+
+Pair = Callable[[], Awaitable[tuple[UUID, UUID]]]
+
+
+async def test_a_near_duplicate_is_named_in_the_api_with_its_link_and_in_the_verdict(
+    client: httpx.AsyncClient, pair: Pair
+) -> None:
+    earlier, later = await pair()
+
+    of_later = (await client.get(f"/api/v1/documents/{later}")).json()
+    of_earlier = (await client.get(f"/api/v1/documents/{earlier}")).json()
+    reviews = (await client.get(f"/api/v1/documents/{later}/reviews")).json()
+
+    (named,) = of_later["near_duplicates"]
+    assert named == {
+        "document_id": str(earlier),
+        "title": "Corner Bakery",
+        "why": "almost the same text",
+        "is_earlier": True,
+        "is_duplicate": None,
+        "link": f"/api/v1/documents/{earlier}",
+    }
+    assert (await client.get(named["link"])).status_code == 200
+    assert [failure["check"] for failure in reviews["failures"]] == ["duplicate"]
+    assert (of_later["state"], of_later["needs_human_review"]) == ("needs_review", True)
+    assert [named["is_earlier"] for named in of_earlier["near_duplicates"]] == [False]
+    assert of_earlier["state"] == "ready"
+
+
+async def test_a_decision_through_the_api_holds_for_both(client: httpx.AsyncClient, pair: Pair) -> None:
+    earlier, later = await pair()
+    address = f"/api/v1/documents/{earlier}/near-duplicates/{later}"
+
+    dismissed = await client.put(address, json={"is_duplicate": False})
+    after = (await client.get(f"/api/v1/documents/{later}")).json()
+    back = await client.put(address, json={"is_duplicate": None})
+    again = (await client.get(f"/api/v1/documents/{later}")).json()
+    unknown = await client.put(
+        f"/api/v1/documents/{earlier}/near-duplicates/{new_id()}", json={"is_duplicate": False}
+    )
+    without = await client.put(address, json={})
+
+    assert dismissed.json()["near_duplicates"][0]["is_duplicate"] is False
+    assert (after["state"], after["near_duplicates"][0]["is_duplicate"]) == ("ready", False)
+    assert back.json()["near_duplicates"][0]["is_duplicate"] is None
+    assert again["state"] == "needs_review"
+    assert (unknown.status_code, without.status_code) == (404, 422)
+
+
+async def test_the_page_names_a_near_duplicate_and_dismisses_it(
+    client: httpx.AsyncClient, pair: Pair
+) -> None:
+    earlier, later = await pair()
+
+    page = (await client.get(f"/docs/{later}")).text
+    of_earlier = (await client.get(f"/docs/{earlier}")).text
+    cards = (await client.get("/")).text
+    sent = await client.post(
+        f"/docs/{later}/duplicates", data={"other_id": str(earlier), "decision": "different"}
+    )
+    after = (await client.get(f"/docs/{later}")).text
+    await client.post(f"/docs/{later}/duplicates", data={"other_id": str(earlier), "decision": "same"})
+    confirmed = (await client.get(f"/docs/{later}")).text
+
+    assert "Perhaps a duplicate" in page
+    assert f'of <a href="/docs/{earlier}">Corner Bakery</a>: almost the same text.' in page
+    assert f'of <a href="/docs/{later}">Corner Bakery</a>, which came later:' in of_earlier
+    assert "This seems to be the same document as “Corner Bakery”: almost the same text." in cards
+    assert (sent.status_code, sent.headers["location"]) == (303, f"/docs/{later}")
+    assert "Perhaps a duplicate" not in after
+    assert "Not a duplicate of" in after
+    assert "<strong>Duplicate</strong>" in confirmed
