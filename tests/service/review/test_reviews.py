@@ -349,7 +349,7 @@ class Ticket(BaseModel):
 
 def _case(data: dict[str, Any]) -> ReviewSession:
     result = ReviewableResult(
-        "ticket", new_id(), None, data, data, {}, {}, {"failures": []}, {"failures": []}
+        "ticket", "t.pdf", new_id(), None, {}, data, data, {}, {}, {"failures": []}, {"failures": []}
     )
     return ReviewSession(result, {}, Schema("ticket", Ticket), None, RuleGate())
 
@@ -385,3 +385,96 @@ async def test_other_schemas_can_be_given(service: Service, upload: Upload, fini
     reviewed = await mine.of(document_id, tenant_id=service.default_tenant_id)
     assert reviewed is not None
     assert reviewed.result.data == {**DATA, "seat": 12}
+
+
+async def test_title_summary_and_tags_follow_a_correction_and_its_undoing_at_once(
+    service: Service, upload: Upload, make_document: Callable[..., Document]
+) -> None:
+    tenant_id = service.default_tenant_id
+    accepted = await upload()
+    path = f"transcriptions/{new_id()}"
+    await service.blobs.put_once(path, codec.dumps(make_document(RECEIPT)))
+    read = {
+        "document_type": "receipt",
+        "title": "Receipt, Comer Bakery",
+        "summary": "Receipt from Comer Bakery of 2026-11-03 for 12.90.",
+        "document_date": "2026-11-03",
+        "tags": ["Comer Bakery", "Receipt", "2026"],
+    }
+    data = {**DATA, "seller": {"name": "Comer Bakery"}}
+    async with service.database.tenant(tenant_id) as conn:
+        await conn.execute(
+            """
+            UPDATE ingestion
+               SET status = 'completed', completed_at = clock_timestamp(), structured_data = %(data)s,
+                   classification = %(read)s, evidence = %(evidence)s, verdict = '{"failures": []}',
+                   valid_structured_data = true, transcription_file_path = %(path)s
+             WHERE id = %(id)s
+            """,
+            {
+                "id": accepted.ingestion_id,
+                "data": Jsonb(data),
+                "read": Jsonb(read),
+                "evidence": Jsonb(
+                    {
+                        field: {**COMPUTED, "confidence": 1.0}
+                        for field in ("issue_date", "gross_total", "seller.name")
+                    }
+                ),
+                "path": path,
+            },
+        )
+    shown = accepted.ingestion_id
+    assert shown is not None
+    observer = Observer(service)
+
+    corrections = [
+        FieldReview("seller.name", "correct", "Corner Bakery"),
+        FieldReview("gross_total", "correct", "13.00"),
+        FieldReview("issue_date", "correct", "2027-11-03"),
+    ]
+    await service.reviews.add(accepted.document_id, corrections, tenant_id=tenant_id, ingestion_id=shown)
+    corrected = await observer.document(accepted)
+    await service.reviews.undo_last(accepted.document_id, tenant_id=tenant_id, ingestion_id=shown)
+    undone = await observer.document(accepted)
+
+    assert corrected.title == "Receipt, Corner Bakery"
+    assert corrected.summary == "Receipt from Corner Bakery of 2027-11-03 for 13.00."
+    assert corrected.tags == ["Corner Bakery", "Receipt", "2027"]
+    assert corrected.document_date == date(2027, 11, 3)
+    assert (undone.title, undone.summary, undone.tags) == (read["title"], read["summary"], read["tags"])
+    assert undone.document_date == date(2026, 11, 3)
+
+
+async def test_in_words_that_are_not_made_of_the_values_a_corrected_value_is_replaced(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    tenant_id = service.default_tenant_id
+    accepted = await upload()
+    shown = await finish(accepted.document_id, 0.9, seller={"name": "Comer Bakery"})
+    async with service.database.tenant(tenant_id) as conn:
+        await conn.execute(
+            "UPDATE ingestion SET classification = %s WHERE id = %s",
+            [
+                Jsonb(
+                    {
+                        "document_type": "receipt",
+                        "title": "Bread bought at Comer Bakery",
+                        "summary": "Comer Bakery sold bread for 12.90; Comer Bakerys are elsewhere.",
+                        "tags": ["bread", "Comer Bakery"],
+                    }
+                ),
+                shown,
+            ],
+        )
+
+    corrections = [
+        FieldReview("seller.name", "correct", "Corner Bakery"),
+        FieldReview("gross_total", "clear"),
+    ]
+    await service.reviews.add(accepted.document_id, corrections, tenant_id=tenant_id, ingestion_id=shown)
+
+    document = await Observer(service).document(accepted)
+    assert document.title == "Bread bought at Corner Bakery"
+    assert document.summary == "Corner Bakery sold bread for; Comer Bakerys are elsewhere."
+    assert document.tags == ["bread", "Corner Bakery"]

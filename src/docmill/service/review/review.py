@@ -64,6 +64,11 @@ class ReviewSession:
     document: Document | None
     gate: Gate
 
+    @property
+    def has_reviewed_values(self) -> bool:
+        """True if a person has reviewed a value."""
+        return any(path not in (WHOLE, TYPE) for path in self.current)
+
     def accept(self, reviews: Sequence[FieldReview]) -> list[ReviewToStore]:
         """The reviews to be kept. Raises InvalidValuesError, ChangedError."""
         faults: dict[str, str] = {}
@@ -142,6 +147,20 @@ class ReviewSession:
         return tuple(
             failure for failure in self._stored_failures if (failure.check, failure.fields) not in of_gate
         )
+
+    @property
+    def machine_extraction(self) -> Extraction:
+        """The values as they were read."""
+        data = filled(self.schema.fields, self.result.machine or {})
+        return Extraction(
+            document_type=self.schema.name, data=data, evidence=_evidences(self.result.evidence)
+        )
+
+    @property
+    def reviewed_extraction(self) -> Extraction:
+        """The values as reviewed; those that a person reviewed have no evidence, since they need none."""
+        evidence = {path: proof for path, proof in self._evidence.items() if path not in self.current}
+        return Extraction(document_type=self.schema.name, data=self._model, evidence=evidence)
 
     @cached_property
     def _stored_failures(self) -> tuple[Failure, ...]:

@@ -1,5 +1,6 @@
 """Stores people's reviews of a document's values, and judges the values with them."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from docmill.ports import Gate
 from docmill.resilience.concurrency import off_loop
 from docmill.schemas.registry import REGISTRY
 from docmill.service.events.wakeups import EventFeed
+from docmill.service.review.description import describe_reviewed
 from docmill.service.review.review import FieldReview, ReviewSession, evidence_of, failures_in
 from docmill.service.storage.blobs import Blobs, load_transcription
 from docmill.service.store import documents, near_duplicates, reviewed_documents, reviews
@@ -201,11 +203,14 @@ class Reviews:
                 )
                 session = await self._open_session(conn, document_id, document)
             failures, accepted = await off_loop(ReviewSession.judge, session, size=size)
+            description = await asyncio.to_thread(describe_reviewed, session)
             await reviews.settle(
                 conn,
                 document_id,
                 failures=[failure.model_dump(mode="json") for failure in failures],
                 accepted=[failure.model_dump(mode="json") for failure in accepted],
+                description=description,
+                has_reviewed_values=session.has_reviewed_values,
             )
             await near_duplicates.refresh(
                 conn,

@@ -21,9 +21,10 @@ _ROWS = """
                    ) AS needs_human_review,
                    state, step, error_code, error_message,
                    progress_at, is_waiting, next_attempt_at, ingestion_id, created_at, updated_at, version,
-                   (SELECT CASE WHEN jsonb_typeof(classification -> 'tags') = 'array'
-                                THEN classification -> 'tags' ELSE '[]' END
-                      FROM ingestion WHERE ingestion.id = result_ingestion_id) AS tags
+                   coalesce(document.tags,
+                            (SELECT CASE WHEN jsonb_typeof(classification -> 'tags') = 'array'
+                                         THEN classification -> 'tags' ELSE '[]' END
+                               FROM ingestion WHERE ingestion.id = result_ingestion_id)) AS tags
               FROM document
               JOIN document_state ON document_state.id = document.id
 """
@@ -36,7 +37,8 @@ class DocumentRow:
 
     readable_file_path: of the copy that is read where the original is protected by a password.
     verdict: of its values with what people said, once somebody has; else that of the ingestion counts.
-    tags: of the ingestion that counts, None before. version: grows with every change that a person can see.
+    tags: as they follow from reviewed values, else of the ingestion that counts; None before. version: grows
+    with every change that a person can see.
     step, error_code, error_message, progress_at, next_attempt_at: of the newest ingestion. is_waiting: it is
     under way, and nobody works on it now.
     """
@@ -204,7 +206,7 @@ async def tags_in_use(conn: Conn, *, documents: int, limit: int) -> list[str]:
     cur = await conn.execute(
         """
         SELECT tag
-          FROM (SELECT ingestion.classification -> 'tags' AS tags
+          FROM (SELECT coalesce(document.tags, ingestion.classification -> 'tags') AS tags
                   FROM document JOIN ingestion ON ingestion.id = document.result_ingestion_id
                  ORDER BY document.id DESC
                  LIMIT %(documents)s) newest,

@@ -10,7 +10,8 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 from pydantic import JsonValue
 
-from docmill.service.store.database import Conn, new_id, storable_values
+from docmill.model.result import Classification
+from docmill.service.store.database import Conn, new_id, storable, storable_values
 
 Action = Literal["confirm", "correct", "clear", "undo"]
 
@@ -91,8 +92,10 @@ class ReviewableResult:
     """
 
     document_type: str | None
+    file_name: str
     ingestion_id: UUID
     transcription_file_path: str | None
+    classification: dict[str, Any] | None
     machine: dict[str, Any] | None
     data: dict[str, Any] | None
     evidence: dict[str, Any] | None
@@ -203,8 +206,8 @@ async def reviewable_result(conn: Conn, document_id: UUID) -> ReviewableResult |
     async with conn.cursor(row_factory=class_row(ReviewableResult)) as cur:
         await cur.execute(
             """
-            SELECT document_type, result.id AS ingestion_id, result.transcription_file_path,
-                   result.structured_data AS machine,
+            SELECT document_type, file_name, result.id AS ingestion_id, result.transcription_file_path,
+                   result.classification, result.structured_data AS machine,
                    with_reviews(result.structured_data, document.id) AS data,
                    result.evidence, result.suggestions, coalesce(document.verdict, result.verdict) AS verdict,
                    result.verdict AS read_verdict
@@ -223,8 +226,10 @@ async def settle(
     *,
     failures: Sequence[JsonValue],
     accepted: Sequence[JsonValue],
+    description: Classification,
+    has_reviewed_values: bool,
 ) -> None:
-    """Give the document its values as reviewed, and its date if a person gave it.
+    """Give the document its values as reviewed, with title, summary, tags and date as they follow from them.
 
     failures: what a person must still look at.
     """
@@ -235,9 +240,10 @@ async def settle(
                verdict = %(verdict)s,
                needs_human_review = %(is_open)s,
                review_due = false,
-               document_date = coalesce(
-                   reviewed_date(document.id), (result.classification ->> 'document_date')::date
-               ),
+               title = coalesce(%(title)s, document.title),
+               summary = %(summary)s,
+               tags = %(tags)s,
+               document_date = coalesce(reviewed_date(document.id), %(date)s),
                updated_at = clock_timestamp()
           FROM ingestion result
          WHERE document.id = %(document_id)s AND result.id = document.result_ingestion_id
@@ -246,6 +252,10 @@ async def settle(
             "document_id": document_id,
             "verdict": Jsonb({"failures": list(failures), "accepted": list(accepted)}),
             "is_open": bool(failures),
+            "title": storable(description.title),
+            "summary": storable(description.summary),
+            "tags": Jsonb(storable_values(list(description.tags))) if has_reviewed_values else None,
+            "date": description.document_date,
         },
     )
 

@@ -100,11 +100,14 @@ def describe(
     party_before = one_line((classification.title or "").partition(", ")[2], LONGEST)
     if party_before in tags:
         tags = choose_tags([party if tag == party_before else tag for tag in tags], tags_in_use)
+    day, day_before = _date_of(findings) or classification.document_date, classification.document_date
+    if day is not None and day_before is not None:
+        tags = tuple(str(day.year) if tag == str(day_before.year) else tag for tag in tags)
     return classification.model_copy(
         update={
             "title": _title(document_type, findings),
             "summary": _summary(document_type, findings),
-            "document_date": _date_of(findings) or classification.document_date,
+            "document_date": day,
             "tags": tags,
         }
     )
