@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator
 
+import psycopg
 import pytest
 from playwright.async_api import BrowserContext, FilePayload, Page, expect
 
@@ -106,3 +107,68 @@ async def test_the_type_is_changed_with_the_keyboard_and_the_page_follows(
     await expect(page.locator("h1")).to_contain_text("Receipt", timeout=READING_MS)
     await expect(page.locator("#type-note")).to_have_count(0)
     await expect(type_).to_have_value("receipt")
+
+
+async def _withhold_number(database_url: str) -> None:
+    """Make the number of the only document one that is not believed, with two suggestions."""
+    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as owner:
+        await owner.execute(
+            """
+            UPDATE ingestion
+               SET suggestions = jsonb_build_object('number', jsonb_build_array(
+                       jsonb_build_object('value', '4711', 'evidence', evidence -> 'number'),
+                       jsonb_build_object('value', '4717', 'evidence',
+                                          (evidence -> 'number') || '{"confidence": 0.12}')
+                   )),
+                   structured_data = structured_data || '{"number": null}',
+                   classification = classification || '{
+                       "title": "Receipt, CORNER BAKERY",
+                       "summary": "Receipt from CORNER BAKERY of 2026-11-03 for 12.90 EUR."
+                   }',
+                   evidence = evidence - 'number'
+            """
+        )
+        await owner.execute("UPDATE document SET structured_data = structured_data || '{\"number\": null}'")
+
+
+async def test_a_suggestion_is_shown_on_the_page_and_accepted_with_one_key(
+    vault: str, page: Page, receipt: bytes, database_url: str
+) -> None:
+    till: FilePayload = {"name": "till.png", "mimeType": "image/png", "buffer": receipt}
+    uploaded = await page.request.post(f"{vault}api/v1/documents", multipart={"file": till})
+    document_id = (await uploaded.json())["results"][0]["document_id"]
+    await page.goto(f"{vault}docs/{document_id}")
+    number = page.get_by_label("Number", exact=True)
+    await expect(number).to_have_value("4711", timeout=READING_MS)
+    await _withhold_number(database_url)
+    await page.reload()
+    chips = page.locator("#field-number .chip")
+    await expect(chips).to_have_count(2)
+    await expect(number).to_have_value("")
+
+    # The arrows lead to the suggestions, each of which shows its place.
+    await number.focus()
+    await expect(page.locator(".suggested[data-shown]")).to_have_count(0)
+    await page.keyboard.press("ArrowDown")
+    await expect(chips.first).to_be_focused()
+    await expect(page.locator('.suggested[data-suggestion="number:0"]')).to_be_visible()
+    await page.keyboard.press("ArrowRight")
+    await expect(page.locator('.suggested[data-suggestion="number:1"]')).to_be_visible()
+    await page.keyboard.press("ArrowUp")
+    await expect(number).to_be_focused()
+    await page.keyboard.type("1")  # what is typed is no shortcut
+    await expect(number).to_have_value("1")
+    await number.fill("")
+
+    # One key accepts one, and it can be undone as any review.
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("2")
+    await expect(number).to_have_value("4717")
+    await expect(page.locator("h1")).to_contain_text("4717")
+    await expect(chips).to_have_count(0)
+    await page.get_by_role("button", name="Undo Number").click()
+    await expect(chips).to_have_count(2)
+    await chips.first.hover()
+    await expect(page.locator('.suggested[data-suggestion="number:0"]')).to_be_visible()
+    await chips.first.click()
+    await expect(number).to_have_value("4711")

@@ -403,3 +403,56 @@ async def test_the_type_of_anothers_document_is_not_changed(
     reviewed = await service.reviews.of(document_id, tenant_id=service.default_tenant_id)
     assert reviewed is not None
     assert reviewed.history == []
+
+
+SUGGESTIONS: dict[str, Any] = {
+    "number": [
+        {
+            "value": "R-4711",
+            "evidence": {
+                "page": 1,
+                "box": [0.05, 0.1, 0.3, 0.15],
+                "text": "R-4711",
+                "match": "exact",
+                "confidence": 0.41,
+            },
+        },
+        {
+            "value": "471",
+            "evidence": {
+                "page": 2,
+                "box": [0.1, 0.1, 0.2, 0.2],
+                "text": "471",
+                "match": "exact",
+                "confidence": 0.2,
+            },
+        },
+    ]
+}
+
+
+async def test_a_document_has_suggestions_until_a_person_has_spoken_of_the_field(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    document_id = await read(
+        structured_data={"number": None, "gross_total": "12.90"}, suggestions=SUGGESTIONS
+    )
+    address = f"/api/v1/documents/{document_id}"
+
+    before = (await client.get(address)).json()
+    (suggested, _) = before["suggestions"]["number"]
+    review = {
+        "path": "number",
+        "action": "correct",
+        "value": suggested["value"],
+        "page": suggested["evidence"]["page"],
+        "box": suggested["evidence"]["box"],
+    }
+    state = (await client.get(f"{address}/reviews")).json()
+    await client.post(f"{address}/reviews", json={"ingestion_id": state["ingestion_id"], "reviews": [review]})
+    after = (await client.get(address)).json()
+
+    assert before["data"]["number"] is None
+    assert suggested == SUGGESTIONS["number"][0]
+    assert (after["data"]["number"], after["suggestions"]) == ("R-4711", {})
+    assert after["evidence"]["number"]["box"] == pytest.approx([0.05, 0.1, 0.3, 0.15])

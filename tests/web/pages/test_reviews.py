@@ -255,3 +255,44 @@ async def test_a_document_in_which_nothing_was_read_has_no_type_to_choose(
 
     assert 'id="type"' not in await _page(client, document_id)
     assert refused.status_code == 409
+
+
+NUMBER = {
+    "number": [
+        {
+            "value": value,
+            "evidence": {
+                "page": page,
+                "box": [0.1, 0.1, 0.2, 0.2],
+                "text": value,
+                "match": "exact",
+                "confidence": confidence,
+            },
+        }
+        for value, page, confidence in (("R-4711", 1, 0.41), ("471", 2, 0.2))
+    ]
+}
+
+
+async def test_a_suggestion_is_accepted_with_its_button_and_undone(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    document_id = await read(structured_data={"number": None, "gross_total": "12.90"}, suggestions=NUMBER)
+
+    page = await _page(client, document_id)
+    form = _form(page, "number")
+    sent = await client.post(f"/docs/{document_id}/reviews", data={**form, "suggestion": "1"})
+    accepted = await _data(client, document_id)
+    shown = await _page(client, document_id)
+    again = await client.post(f"/docs/{document_id}/reviews", data={**form, "suggestion": "1"})
+    await client.post(f"/docs/{document_id}/reviews", data={**_form(shown, "number"), "action": "undo"})
+
+    assert 'aria-label="Accept R-4711, 41 %, page 1"' in page
+    assert 'class="suggested" data-suggestion="number:0"' in page
+    assert 'class="suggested" data-suggestion="number:1"' not in page  # it stands on page 2
+    assert sent.status_code == 303
+    assert accepted["number"] == "471"
+    assert "Accept R-4711" not in shown
+    assert (again.status_code, "This suggestion is gone." in again.text) == (409, True)
+    assert (await _data(client, document_id))["number"] is None
+    assert "Accept R-4711" in await _page(client, document_id)

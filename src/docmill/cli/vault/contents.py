@@ -18,7 +18,7 @@ from docmill.cli.console import FAILED, MARKS, shown, stderr, stdout
 from docmill.cli.vault.access import address_of, existing_service
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.files import chunks, is_junk
-from docmill.model.paths import leaves
+from docmill.model.paths import leaves, value_at
 from docmill.reading.convert import PooledUnlocker
 from docmill.schemas.registry import in_schema_order
 from docmill.service.app import Service, open_service
@@ -193,22 +193,43 @@ def _print_document(
     if result is None:
         return
     if row.structured_data:
-        table = Table(box=None, pad_edge=False, header_style="dim")
-        for column in ("field", "value", "read as", "page", "sure"):
-            table.add_column(column)
-        for path, value in leaves(in_schema_order(row.structured_data, row.document_type)):
-            review = current_reviews.get(path)
-            proof: dict[str, Any] = (result.evidence or {}).get(path) or {}
-            sure = f"{floor(100 * proof['confidence'])} %" if "confidence" in proof else ""
-            if review is not None:
-                sure = "corrected" if review.action == "correct" else "confirmed"
-                if review.action == "correct":  # a confirmed value stands where it was read
-                    proof = review.evidence or {}
-            page = str(proof.get("page") or "")
-            table.add_row(path, Text(str(value)), Text(proof.get("text") or "", style="dim"), page, sure)
-        stdout.print(table)
+        stdout.print(_values_table(row.structured_data, row.document_type, result, current_reviews))
     for failure in failures_in(row.verdict or result.verdict):
         stdout.print(f"! {failure.message}", style="yellow", markup=False)
+
+
+def _values_table(
+    data: dict[str, Any],
+    document_type: str | None,
+    result: IngestionRow,
+    current_reviews: Mapping[str, CurrentReview],
+) -> Table:
+    """The values of a document, and what is suggested where there is none."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("field", "value", "read as", "page", "sure"):
+        table.add_column(column)
+    for path, value in leaves(in_schema_order(data, document_type)):
+        review = current_reviews.get(path)
+        proof: dict[str, Any] = (result.evidence or {}).get(path) or {}
+        sure = f"{floor(100 * proof['confidence'])} %" if "confidence" in proof else ""
+        if review is not None:
+            sure = "corrected" if review.action == "correct" else "confirmed"
+            if review.action == "correct":  # a confirmed value stands where it was read
+                proof = review.evidence or {}
+        page = str(proof.get("page") or "")
+        table.add_row(path, Text(str(value)), Text(proof.get("text") or "", style="dim"), page, sure)
+    for path, suggestions in (result.suggestions or {}).items():
+        if suggestions and path not in current_reviews and value_at(data, path) is None:
+            table.add_row(path, Text(f"perhaps {_listed(suggestions)}", style="dim"))
+    return table
+
+
+def _listed(suggestions: Sequence[Mapping[str, Any]]) -> str:
+    """Suggested values with their confidence, the most probable first."""
+    return " or ".join(
+        f"{suggestion['value']} ({floor(100 * suggestion['evidence']['confidence'])} %)"
+        for suggestion in suggestions
+    )
 
 
 async def status(settings: Settings) -> int:

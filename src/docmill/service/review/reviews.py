@@ -9,13 +9,14 @@ from uuid import UUID
 
 from docmill.errors import ChangedError, CorruptError
 from docmill.model.document import Document
-from docmill.model.result import Failure, Schema
+from docmill.model.paths import value_at
+from docmill.model.result import Failure, Schema, Suggestion
 from docmill.ports import Gate
 from docmill.resilience.concurrency import off_loop
 from docmill.schemas.registry import REGISTRY
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.review.description import describe_reviewed
-from docmill.service.review.review import FieldReview, ReviewSession, evidence_of, failures_in
+from docmill.service.review.review import FieldReview, ReviewSession, evidence_of, failures_in, suggestions_of
 from docmill.service.storage.blobs import Blobs, load_transcription
 from docmill.service.store import documents, near_duplicates, reviewed_documents, reviews
 from docmill.service.store.database import DEFAULT_USER_ID, Conn, Database
@@ -47,6 +48,15 @@ class DocumentReviews:
     def evidence(self) -> dict[str, Any]:
         """The evidence of the values by path, as read and as people gave it."""
         return evidence_of(self.result.evidence, self.current.values())
+
+    @property
+    def suggestions(self) -> dict[str, tuple[Suggestion, ...]]:
+        """Values to accept, by the path of a field that is null and that nobody has reviewed."""
+        return {
+            path: suggestions
+            for path, suggestions in suggestions_of(self.result.suggestions).items()
+            if suggestions and path not in self.current and value_at(self.result.data, path) is None
+        }
 
     @property
     def has_reviewed_values(self) -> bool:

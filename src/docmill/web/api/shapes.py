@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, create_model, model_validator
 
-from docmill.model.result import Evidence, Failure, Verdict
+from docmill.model.result import Evidence, Failure, Suggestion, Verdict
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.store.dead_letters import DeadLetterRow
 from docmill.service.store.documents import DocumentRow
@@ -154,6 +154,7 @@ class DocumentDetail(DocumentSummary):
     value, by field path. pages: addresses of their pictures. preprocessed:
     address of the enhanced pictures in which hardly readable pages were read. parts: the documents in it;
     part_of: the documents that hold it. near_duplicates: those that seem to be the same.
+    suggestions: values to accept, by the path of a field that is null.
     """
 
     chosen_type: str | None
@@ -166,6 +167,7 @@ class DocumentDetail(DocumentSummary):
     parts: list[Part]
     part_of: list[Whole]
     near_duplicates: list[NearDuplicate]
+    suggestions: dict[str, tuple[Suggestion, ...]]
 
     @classmethod
     def of_result(
@@ -197,6 +199,7 @@ class DocumentDetail(DocumentSummary):
                 "parts": [Part.of(part) for part in links.parts],
                 "part_of": [Whole.of(whole) for whole in links.wholes],
                 "near_duplicates": [NearDuplicate.of(pair) for pair in pairs],
+                "suggestions": reviewed.suggestions if reviewed else {},
             }
         )
 

@@ -23,7 +23,10 @@ _Number = Annotated[str, Field(max_length=10)]
 
 
 class ReviewForm(BaseModel):
-    """The form with which a person reviews one value. page: the page that is shown."""
+    """The form with which a person reviews one value.
+
+    page: the page that is shown. suggestion: the index of the one that is accepted.
+    """
 
     ingestion_id: UUID
     path: Annotated[str, Field(max_length=300)]
@@ -31,6 +34,7 @@ class ReviewForm(BaseModel):
     value: _Text = ""
     page: _Number = "1"
     action: Literal["say", "undo"] = "say"
+    suggestion: Annotated[int, Field(ge=0)] | None = None
 
     @property
     def field_review(self) -> FieldReview:
@@ -51,9 +55,14 @@ async def add_review(
 ) -> Response:
     """Confirm, correct or clear a value, or undo its review."""
     key = parse_document_id(document_id)
-    storing = vault.service.reviews.add(
-        key, [form.field_review], tenant_id=vault.tenant_id, ingestion_id=form.ingestion_id
-    )
+
+    async def store() -> bool:
+        review = form.field_review if form.suggestion is None else await _accepted(form, key, vault)
+        return await vault.service.reviews.add(
+            key, [review], tenant_id=vault.tenant_id, ingestion_id=form.ingestion_id
+        )
+
+    storing = store()
     return await _answer(request, key, vault, storing, page=form.page, path=form.path, typed=form.value)
 
 
@@ -129,6 +138,19 @@ async def decide_duplicate(
 async def back(request: Request, document_id: str) -> RedirectResponse:
     """Go to the document: a refused form leaves the browser at these addresses."""
     return RedirectResponse(f"/docs/{parse_document_id(document_id)}?{request.url.query}", 303)
+
+
+async def _accepted(form: ReviewForm, document_id: UUID, vault: Vault) -> FieldReview:
+    """The review that accepts a suggestion. Raises ChangedError if it is there no more."""
+    reviewed = await vault.reviewed(document_id)
+    suggestions = reviewed.suggestions.get(form.path, ()) if reviewed else ()
+    if form.suggestion is None or form.suggestion >= len(suggestions):
+        raise ChangedError("This suggestion is gone. Look at the value as it is now.")
+    suggestion = suggestions[form.suggestion]
+    proof = suggestion.evidence
+    page = proof.page if proof.box else None
+    box = proof.box if page else None
+    return FieldReview(form.path, "correct", suggestion.value, seen=form.seen, page=page, box=box)
 
 
 async def _answer(

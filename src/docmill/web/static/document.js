@@ -88,6 +88,32 @@ async function openCell(link) {
   ofPath(".field", path)?.querySelector("[name=value]").focus();
 }
 
+/** Show the place of a suggestion, and no other; null shows none. */
+function showSuggested(chip) {
+  for (const box of document.querySelectorAll(".suggested")) {
+    box.toggleAttribute("data-shown", box.dataset.suggestion === chip?.dataset.suggestion);
+  }
+}
+
+/** A suggestion on another page turns to that page first. */
+async function openSuggestion(chip) {
+  const key = chip.dataset.suggestion;
+  const { place } = chip.dataset;
+  if (place && place !== $("#viewer").dataset.page) {
+    const query = new URLSearchParams({ page: place });
+    await visit(`${location.pathname}?${query}`, ["#viewer", "#panel"], { replace: true });
+  }
+  select(chip.closest(".field").dataset.path);
+  const still = $(`.chip[data-suggestion="${CSS.escape(key)}"]`);
+  showSuggested(still);
+  $(".suggested[data-shown]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+}
+
+function onPointer(event) {
+  const chip = event.target.closest?.(".chip");
+  showSuggested(chip ?? document.activeElement?.closest(".chip"));
+}
+
 function setZoom(level) {
   zoom = Math.max(0, Math.min(LARGEST_ZOOM, level));
   const sheet = $("#sheet");
@@ -125,6 +151,9 @@ function onClick(event) {
 function onFocus(event) {
   const box = event.target.closest(".box");
   if (box) showName(box);
+  const chip = event.target.closest(".chip");
+  if (chip) return void openSuggestion(chip);
+  showSuggested(null);
   const place = event.target.closest("#panel [data-path]");
   if (place && !place.classList.contains("selected")) showBoxOf(place);
 }
@@ -134,11 +163,13 @@ export function start() {
   id = $("#document").dataset.id;
   document.addEventListener("click", onClick);
   document.addEventListener("focusin", onFocus);
+  document.addEventListener("mouseover", onPointer);
   document.addEventListener("keydown", moveBetweenBoxes);
   document.addEventListener("page-updated", () => {
     setZoom(zoom);
     const place = document.activeElement?.closest("#panel [data-path]");
     if (place) select(place.dataset.path);
+    showSuggested(document.activeElement?.closest(".chip"));
   });
   review.start();
   onKey("+", actions["zoom-in"]);

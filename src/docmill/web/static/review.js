@@ -2,6 +2,7 @@
 
 import { announce } from "./announce.js";
 import { show } from "./fragments.js";
+import { onKey } from "./keys.js";
 
 const REVIEW = "#panel form[action*='/reviews'], #type-form, .duplicate";
 
@@ -45,7 +46,7 @@ async function send(form, button) {
     return false;
   }
   const open = path === undefined || isUndone ? null : nextOpen(path);
-  open?.querySelector("[name=value]").focus();
+  (open?.querySelector(".chip") ?? open?.querySelector("[name=value]"))?.focus();
   announce(document.querySelector(form.closest("#panel") ? ".to-check p" : ".pill")?.textContent ?? "");
   return true;
 }
@@ -65,7 +66,33 @@ async function onSubmit(event) {
   }
 }
 
+/** Accept a suggestion of the field that has the focus. number: from 1. */
+function acceptSuggestion(number) {
+  const field = document.activeElement?.closest(".field") ?? document.querySelector(".field.selected");
+  field?.querySelectorAll(".chip")[number - 1]?.click();
+}
+
+/** Arrows lead from an empty value to its suggestions, between them, and back. */
+function moveToSuggestion(event) {
+  const field = event.target.closest?.("#panel .field");
+  const chips = [...(field?.querySelectorAll(".chip") ?? [])];
+  const at = chips.indexOf(event.target);
+  const input = field?.querySelector("[name=value]");
+  const isEmpty = event.target === input && input.value === "";
+  if (!chips.length || (at < 0 && !(isEmpty && event.key === "ArrowDown"))) return;
+  const next = {
+    ArrowDown: chips[0],
+    ArrowUp: input,
+    ArrowRight: chips[at + 1] ?? chips[at],
+    ArrowLeft: chips[at - 1] ?? chips[at],
+  }[event.key];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}
+
 function onKeyDown(event) {
+  moveToSuggestion(event);
   if (event.key !== "Enter" || event.defaultPrevented || event.isComposing) return;
   if (event.ctrlKey || event.metaKey) {
     const all = document.querySelector("#confirm-all");
@@ -85,4 +112,5 @@ function onKeyDown(event) {
 export function start() {
   document.addEventListener("submit", onSubmit);
   document.addEventListener("keydown", onKeyDown);
+  for (const number of [1, 2, 3]) onKey(String(number), () => acceptSuggestion(number));
 }

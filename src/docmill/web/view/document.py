@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlencode
 
-from docmill.model.document import Document, Page
+from docmill.model.document import Box, Document, Page
 from docmill.model.result import Failure
 from docmill.service.review.review import failures_in
 from docmill.service.review.reviews import DocumentReviews
@@ -14,6 +14,7 @@ from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.near_duplicates import NearDuplicate, failures_of_pairs
 from docmill.understanding.duplicates import CHECK as DUPLICATE
 from docmill.web.view.fields import (
+    NO_SUGGESTIONS,
     Field,
     ReviewEntry,
     ValuesView,
@@ -52,6 +53,17 @@ class BoxView:
 
 
 @dataclass(frozen=True, slots=True)
+class SuggestedBox:
+    """The place of a suggested value on the page, shown while the suggestion has the focus. key: of it."""
+
+    key: str
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
 class PageSelection:
     """The selected page, tab and field. field: the path of the selected value."""
 
@@ -81,6 +93,7 @@ class DocumentView:
     transcript: Page | None
     values: ValuesView
     boxes: list[BoxView]
+    suggested_boxes: list[SuggestedBox]
     failures: Sequence[Failure]
     result: IngestionRow | None
     reviewed: DocumentReviews | None
@@ -195,6 +208,7 @@ def document_view(
         failures,
         field_reviews(reviewed),
         reviewed.schema if reviewed else None,
+        reviewed.suggestions if reviewed else NO_SUGGESTIONS,
     )
     return DocumentView(
         row=row,
@@ -204,6 +218,7 @@ def document_view(
         transcript=transcript,
         values=values,
         boxes=_build_boxes(values.all_fields, choice.page, height),
+        suggested_boxes=_build_suggested_boxes(values.all_fields, choice.page, height),
         failures=failures,
         result=result,
         reviewed=reviewed,
@@ -213,11 +228,26 @@ def document_view(
 
 def _build_boxes(fields: Sequence[Field], page_number: int, height: int) -> list[BoxView]:
     """The boxes of one page from top to bottom, each a little larger than its words."""
-    boxes: list[BoxView] = []
-    for field in fields:
-        if field.page == page_number and field.evidence and field.evidence.box:
-            x0, y0, x1, y1 = field.evidence.box
-            left, top = round(x0 * SHEET_PX) - _MARGIN_PX, round(y0 * height) - _MARGIN_PX
-            right, bottom = round(x1 * SHEET_PX) + _MARGIN_PX, round(y1 * height) + _MARGIN_PX
-            boxes.append(BoxView(field, left, top, right - left, bottom - top))
+    boxes = [
+        BoxView(field, *_drawn(field.evidence.box, height))
+        for field in fields
+        if field.page == page_number and field.evidence and field.evidence.box
+    ]
     return sorted(boxes, key=lambda box: (box.y, box.x))
+
+
+def _build_suggested_boxes(fields: Sequence[Field], page_number: int, height: int) -> list[SuggestedBox]:
+    """The places of suggested values on one page."""
+    return [
+        SuggestedBox(f"{field.path}:{index}", *_drawn(suggestion.box, height))
+        for field in fields
+        for index, suggestion in enumerate(field.suggestions)
+        if suggestion.box and suggestion.page == page_number
+    ]
+
+
+def _drawn(box: Box, height: int) -> tuple[int, int, int, int]:
+    """Left, top, width and height of a box in units of the drawing, a little larger than its words."""
+    left, top = round(box.x0 * SHEET_PX) - _MARGIN_PX, round(box.y0 * height) - _MARGIN_PX
+    right, bottom = round(box.x1 * SHEET_PX) + _MARGIN_PX, round(box.y1 * height) + _MARGIN_PX
+    return left, top, right - left, bottom - top

@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from docmill.model.document import Box
 from docmill.model.paths import leaves
-from docmill.model.result import Evidence, Failure, MatchKind, Schema
+from docmill.model.result import Evidence, Failure, MatchKind, Schema, Suggestion
 from docmill.schemas.field_names import FIELD_NAMES, ITEM, TABLES, field_name
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
@@ -72,6 +73,24 @@ class FieldReviewView:
 
 
 NO_REVIEWS: Mapping[str, FieldReviewView] = {}
+NO_SUGGESTIONS: Mapping[str, Sequence[Suggestion]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestionView:
+    """A value to accept for a field that is empty. box: its place on page `page`, None if not known."""
+
+    value: str
+    percent: int
+    page: int | None
+    box: Box | None
+
+    @classmethod
+    def of(cls, suggestion: Suggestion) -> "SuggestionView":
+        """The suggestion as shown."""
+        proof = suggestion.evidence
+        page = proof.page if proof.box else None
+        return cls(shown(suggestion.value), floor(100 * proof.confidence), page, proof.box)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +98,8 @@ class Field:
     """One value as shown.
 
     path: as in evidence. percent: the confidence, None for a value that is missing, was computed or came in
-    an XML. problems: the messages of its failed checks. review: its reviews by people.
+    an XML. problems: the messages of its failed checks. review: its reviews by people. suggestions: values to
+    accept while there is none, the most probable first.
     """
 
     path: str
@@ -90,6 +110,7 @@ class Field:
     evidence: Evidence | None
     problems: tuple[str, ...] = ()
     review: FieldReviewView | None = None
+    suggestions: tuple[SuggestionView, ...] = ()
 
     @property
     def element_id(self) -> str:
@@ -131,6 +152,8 @@ class Field:
         """The text in the place of the confidence: a percentage, or why there is none."""
         if self.review and self.review.status:
             return self.review.status
+        if self.suggestions:
+            return "Not sure"
         if self.percent is None:
             return (
                 _WITHOUT_CONFIDENCE.get(self.evidence.match, "")
@@ -208,10 +231,12 @@ def build_values_view(
     failures: Sequence[Failure],
     reviews: Mapping[str, FieldReviewView] = NO_REVIEWS,
     schema: Schema | None = None,
+    suggestions: Mapping[str, Sequence[Suggestion]] = NO_SUGGESTIONS,
 ) -> ValuesView:
     """Build the view of the values, in the order of `FIELD_NAMES`; missing values are among them if critical.
 
-    schema: used to read the document. A user's own schema gives the order of the values.
+    schema: used to read the document. A user's own schema gives the order of the values. suggestions: by the
+    path of a field that is null.
     """
     data = data or {}
     values = {path: str(value) for path, value in leaves(data)}
@@ -225,8 +250,10 @@ def build_values_view(
     critical = used_schema.critical if used_schema else ()
 
     own_fields = schema.fields if schema is not None and schema is not built_in else None
+    chips = {path: tuple(map(SuggestionView.of, some)) for path, some in suggestions.items()}
     build = partial(
         _build_field,
+        chips=chips,
         own_fields=own_fields,
         values=values,
         places=places,
@@ -235,18 +262,19 @@ def build_values_view(
     )
     of_schema = [leaf.path for leaf in outline(schema) if not leaf.is_listed] if schema else []
     first = of_schema if own_fields is not None else FIELD_NAMES
-    wanted = {*values, *critical, *problems, *(path for path in reviews if not ITEM.fullmatch(path))}
-    order = dict.fromkeys([*first, *FIELD_NAMES, *(path for path in values if not ITEM.fullmatch(path))])
+    wanted = {*values, *critical, *problems, *(path for path in reviews if not ITEM.fullmatch(path)), *chips}
+    in_order = [*first, *FIELD_NAMES, *values, *chips]
+    order = dict.fromkeys(path for path in in_order if not ITEM.fullmatch(path))
     tables: list[TableView] = []
     for name, (heading, column_names) in TABLES.items():
         if rows := data.get(name):
             # Columns in which no row has a value are left out.
-            used = [column for column in column_names if any(row.get(column) is not None for row in rows)]
+            filled = {path for path in (*values, *chips) if path.startswith(f"{name}[")}
+            has_value = {path.rpartition(".")[2] for path in filled}
+            used = [column for column in column_names if column in has_value]
             columns = [ColumnView(column_names[column], column in NUMERIC_COLUMNS) for column in used]
-            cells = [
-                [build(f"{name}[{at}].{column}") if row.get(column) is not None else None for column in used]
-                for at, row in enumerate(rows)
-            ]
+            paths = [[f"{name}[{at}].{column}" for column in used] for at in range(len(rows))]
+            cells = [[build(path) if path in filled else None for path in row] for row in paths]
             tables.append(TableView(heading, columns, cells))
     missing = [
         (path, field_name(path, own_fields)) for path in order if path in of_schema and path not in wanted
@@ -262,6 +290,7 @@ def _build_field(
     places: Mapping[str, Evidence],
     problems: Mapping[str, Sequence[str]],
     reviews: Mapping[str, FieldReviewView],
+    chips: Mapping[str, tuple[SuggestionView, ...]],
 ) -> Field:
     value, evidence, review = values.get(path, ""), places.get(path), reviews.get(path)
     failed = tuple(problems.get(path, ()))
@@ -271,6 +300,8 @@ def _build_field(
         certainty = "confirmed"
     elif failed:
         certainty = "invalid"
+    elif path in chips:
+        certainty = "unsure"
     elif not value or confidence < UNSURE:
         certainty = "low"
     else:
@@ -279,7 +310,7 @@ def _build_field(
     percent = None if has_no_confidence else floor(100 * confidence)
     meaning = PAYMENT_METHODS.get(value) if path == "payment.method" else None
     name = field_name(path, own_fields) + (f" ({meaning})" if meaning else "")
-    return Field(path, name, value, certainty, percent, evidence, failed, review)
+    return Field(path, name, value, certainty, percent, evidence, failed, review, chips.get(path, ()))
 
 
 def without_repeats(failures: Sequence[Failure]) -> list[Failure]:
