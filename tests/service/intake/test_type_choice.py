@@ -283,3 +283,16 @@ async def test_types_are_chosen_by_their_owner_only_of_those_that_exist_and_once
         await service.type_choices.choose(accepted.document_id, "reciept", tenant_id=tenant_id)
     with pytest.raises(ChangedError, match="once the document has been read"):
         await service.type_choices.choose(accepted.document_id, "receipt", tenant_id=tenant_id)
+
+
+async def test_a_document_that_nobody_could_classify_is_classified_by_a_person(
+    service: Service, upload: Upload, working: RunWorker, observer: Observer
+) -> None:
+    async with working():
+        accepted = await upload("Привет, это письмо о старой мельнице".encode(), file_name="letter.txt")
+        before = await observer.when(accepted, _is_read)
+
+        after = await _choose(service, observer, accepted, "other")
+
+    assert before.state == "needs_classification"
+    assert (after.state, after.title) == ("ready", "letter.txt")
