@@ -289,7 +289,7 @@ async def test_a_document_that_nobody_could_classify_is_classified_by_a_person(
     service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     async with working():
-        accepted = await upload("Привет, это письмо о старой мельнице".encode(), file_name="letter.txt")
+        accepted = await upload("Привет, здесь письмо про мельницу".encode(), file_name="letter.txt")
         before = await observer.when(accepted, _is_read)
 
         after = await _choose(service, observer, accepted, "other")

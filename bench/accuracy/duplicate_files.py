@@ -1,6 +1,6 @@
 """Measure how near duplicates are told: precision and recall on made-up papers and their other files.
 
-Usage: python -m bench near_duplicates FOLDER. Each born-digital sample is exported again with other metadata,
+Usage: python -m bench duplicate_files FOLDER. Each born-digital sample is exported again with other metadata,
 scanned and photographed: these are the same document. Hard negatives are the next papers of the same vendor:
 the same words with other digits in number, dates and (every second time) amounts, in the text and in the
 reading of the scan.
