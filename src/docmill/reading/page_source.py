@@ -13,7 +13,7 @@ from docmill.reading.engines.remote import draw_image
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
 from docmill.reading.ocr.page import page_words
-from docmill.reading.ocr.text_lines import find_spots, letter_height, turn_corners
+from docmill.reading.ocr.text_lines import find_spots, legible_dimension, letter_height, turn_corners
 from docmill.workers.pool import Pool
 
 MARGIN = 0.01
@@ -39,6 +39,9 @@ def read_region(
 
     fit = (options.max_dimension_px, options.max_dimension_px)
     picture = render.picture(path, page_number, fit, rotation, options)
+    dimension_px = legible_dimension(picture.pixels, options.max_dimension_px)
+    if dimension_px > options.max_dimension_px:  # as it was drawn for the first reading
+        picture = render.picture(path, page_number, (dimension_px, dimension_px), rotation, options)
     return words_in(picture, region, scale)
 
 

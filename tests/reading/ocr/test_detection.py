@@ -3,7 +3,14 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from docmill.reading.ocr.text_lines import detection_size, find_spots, letter_height, line_corners
+from docmill.reading.ocr.text_lines import (
+    detection_size,
+    enlarged_size,
+    find_spots,
+    legible_dimension,
+    letter_height,
+    line_corners,
+)
 
 
 def test_a_line_is_found_around_its_heart() -> None:
@@ -98,4 +105,57 @@ def test_the_height_of_letters_decides_in_how_large_a_picture_lines_are_searched
 
 
 def test_a_small_picture_of_small_letters_is_enlarged() -> None:
-    assert detection_size(640, 480, 7.5) == (1280, 960)
+    assert detection_size(640, 480, 5) == (1280, 960)
+
+
+def lines_of(height: float, *, count: int = 5) -> NDArray[np.float32]:
+    """Lines of that height one below the other, each twelve times as wide as high."""
+    wide = 12 * height
+    line = np.array([(0, 0), (wide, 0), (wide, height), (0, height)], np.float32)
+    return np.array([line + np.array([10, 2 * height * row]) for row in range(count)], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(lines_of(14), (1280, 960), id="small print: letters become 15 pixels high"),
+        pytest.param(lines_of(24), (640, 480), id="print that is nearly high enough"),
+        pytest.param(lines_of(60), (640, 480), id="large print"),
+        pytest.param(lines_of(14, count=2), (640, 480), id="two lines prove nothing"),
+        pytest.param(lines_of(14)[:0], (640, 480), id="no lines"),
+    ],
+)
+def test_a_picture_whose_lines_are_small_is_searched_again_enlarged(
+    lines: NDArray[np.float32], expected: tuple[int, int]
+) -> None:
+    assert enlarged_size(640, 480, lines, 640) == expected
+
+
+def test_a_picture_is_not_enlarged_beyond_what_the_detector_takes() -> None:
+    assert enlarged_size(1000, 1000, lines_of(14), 992) == (1344, 1344)
+
+
+def page_of_letters(letter_px: int, size: tuple[int, int]) -> NDArray[np.uint8]:
+    pixels = np.full((*size, 3), 255, np.uint8)
+    for y in range(20, size[0] - 40, 40):
+        for x in range(20, size[1] - 40, 30):
+            pixels[y : y + letter_px, x : x + letter_px // 2] = 0
+    return pixels
+
+
+def test_a_page_whose_letters_became_too_small_is_drawn_larger() -> None:
+    assert legible_dimension(page_of_letters(8, (2048, 600)), 2048) == 5120
+    assert legible_dimension(page_of_letters(8, (2048, 1448)), 2048) == round(
+        2048 * (8e6 / 2048 / 1448) ** 0.5
+    )
+
+
+@pytest.mark.parametrize(
+    ("letter_px", "size"),
+    [
+        pytest.param(16, (2048, 600), id="letters that are high enough"),
+        pytest.param(8, (1000, 600), id="a picture that was not reduced"),
+    ],
+)
+def test_other_pages_are_drawn_as_they_are(letter_px: int, size: tuple[int, int]) -> None:
+    assert legible_dimension(page_of_letters(letter_px, size), 2048) == 2048

@@ -1,5 +1,7 @@
 """A printed receipt, photographed in several ways: its words, their rows and their places."""
 
+from pathlib import Path
+
 import cv2
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from docmill.model.document import Page
+from docmill.reading.child.tasks import recognise_picture
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
 from docmill.reading.ocr.page import recognise_page
@@ -133,3 +136,17 @@ def test_a_photograph_that_cuts_the_prices_says_so() -> None:
     assert read(pixels[:, :590]).cut_edges == ("right",)
     assert read(pixels[:485]).cut_edges == ("bottom",)
     assert read(turn_picture(pixels[:, :590], 180)).cut_edges == ("right",)
+
+
+def test_the_print_of_a_long_thin_receipt_is_not_lost(tmp_path: Path) -> None:
+    strip = Image.new("RGB", (700, 7000), "white")
+    draw, font = ImageDraw.Draw(strip), ImageFont.load_default(16)
+    names = [f"{item} {number}" for number, (item, _) in enumerate(ROWS * 16, 101)]
+    for row, name in enumerate(names):
+        draw.text((40, 30 + 48 * row), name, "black", font)
+    strip.save(tmp_path / "strip.png")
+
+    page = recognise_picture(tmp_path / "strip.png", "image/png", 1, ReadingOptions(), "rapidocr").page
+
+    read_names = {" ".join(line.text.split()) for line in page.lines}
+    assert len(read_names & set(names)) >= 0.9 * len(names)

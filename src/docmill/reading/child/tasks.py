@@ -26,6 +26,7 @@ from docmill.reading.layout.tables import add_tables
 from docmill.reading.layout.typeset import Typeset, set_on_pages
 from docmill.reading.mail import eml, outlook_msg, tnef
 from docmill.reading.ocr.page import local_engine, recognise_page
+from docmill.reading.ocr.text_lines import legible_dimension
 from docmill.reading.pdf import attachments, form_fields, pdf_file, text_merging
 from docmill.reading.pdf.page_objects import find_ruling_lines
 from docmill.reading.pdf.text_merging import FigurePlace
@@ -265,7 +266,7 @@ def recognise_picture(
 ) -> Recognition:
     """Recognise one page with an engine of this machine, given by its name."""
     try:
-        picture = draw_picture(source, media_type, number, options)
+        picture = draw_legible_picture(source, media_type, number, options)
         page, preprocessed = recognise_page(local_engine(engine, options), picture, options, number=number)
     except (CorruptError, TooLargeError) as error:
         return Recognition(broken_page(number, error.message))
@@ -274,6 +275,18 @@ def recognise_picture(
     if preprocessed is None or not options.keep_preprocessed:
         return Recognition(page)
     return Recognition(page, encode_scan(preprocessed))
+
+
+def draw_legible_picture(source: Source, media_type: str, number: int, options: ReadingOptions) -> Picture:
+    """Draw as `draw_picture` does, but larger where letters became too small to be recognised.
+
+    Raises CorruptError, TooLargeError.
+    """
+    picture = draw_picture(source, media_type, number, options)
+    dimension_px = legible_dimension(picture.pixels, options.max_dimension_px)
+    if dimension_px <= options.max_dimension_px:
+        return picture
+    return draw_picture(source, media_type, number, replace(options, max_dimension_px=dimension_px))
 
 
 def draw_picture(source: Source, media_type: str, number: int, options: ReadingOptions) -> Picture:

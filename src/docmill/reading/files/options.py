@@ -11,7 +11,7 @@ class ReadingOptions:
 
     max_flow_pages: of a format without pages; its rest is not read. max_pixels: of one stored image,
     before it is decoded. max_dimension_px: to which images and rendered pages are fitted before they are
-    read; small print can need more. quality_threshold: below it a page is read again, by other means.
+    read; small print is reduced less. quality_threshold: below it a page is read again, by other means.
     languages: that a page may be in, as ISO 639-1; none for all that the engine knows. open_limit_s: for
     looking into a file and for a chunk of pages with text; flow_limit_s: for the whole of a format
     without pages; ocr_limit_s: for recognising one page; render_limit_s: for a picture of one. max_parts,

@@ -148,9 +148,13 @@ class RapidEngine:
         if small[0] < large[0] and text_lines.has_small_print(
             spots, corners, (height, width), small[0] / height
         ):
-            more = self._search_lines(bgr, large)
-            return np.concatenate([more, text_lines.lines_outside(corners, more, (height, width))])
-        return corners
+            again = large
+        else:
+            again = text_lines.enlarged_size(height, width, corners, small[0])
+            if again[0] <= small[0]:
+                return corners
+        more = self._search_lines(bgr, again)
+        return np.concatenate([more, text_lines.lines_outside(corners, more, (height, width))])
 
     def _search_lines(self, bgr: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.float32]:
         """Find the corners of lines in the picture reduced to that size."""

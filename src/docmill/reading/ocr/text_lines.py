@@ -21,8 +21,19 @@ SHORT_SIDE = 736
 """RapidOCR's own: pictures without letters whose short side is shorter are enlarged."""
 MULTIPLE = 32
 """The detector takes pictures whose sides are multiples of it."""
-LETTER = 15
+LETTERS = (10, 15)
 """Median height in pixels that a page's letters should have so that its lines are found."""
+LINE = 1.85
+"""Height of a line as it is found, in heights of its letters."""
+LONG_LINE = 2.0
+"""Width over height from which on a line's height is believed."""
+LEAST_LINES = 3
+LARGER = 1.25
+"""Ratio by which a picture must be enlarged so that searching it again pays."""
+LEGIBLE = (12, 20)
+"""Median height below which letters that were reduced are drawn larger, and the height they then have."""
+MOST_PIXELS = 8_000_000
+"""To which a page is drawn larger: the detector reduces it again, but its lines are cut out in full size."""
 SIGNS = 30
 """Letters that a picture must show so that their height is believed."""
 ROW = 10
@@ -69,6 +80,19 @@ def letter_height(spots: Spots) -> float | None:
     return float(np.median(spots.height)) if len(spots.height) >= SIGNS else None
 
 
+def legible_dimension(pixels: NDArray[np.uint8], max_dimension_px: int) -> int:
+    """The long side in pixels with which a page must be drawn so that its letters are recognised well.
+
+    pixels: of its picture, fitted to `max_dimension_px`.
+    """
+    height, width = pixels.shape[:2]
+    letter = letter_height(find_spots(np.ascontiguousarray(pixels[:, :, ::-1])))
+    if max(height, width) < max_dimension_px or letter is None or letter >= LEGIBLE[0]:
+        return max_dimension_px
+    enlarged = min(LEGIBLE[1] / letter, math.sqrt(MOST_PIXELS / (height * width)))
+    return round(max_dimension_px * max(1.0, enlarged))
+
+
 def has_small_print(spots: Spots, corners: NDArray[np.float32], size: tuple[int, int], scale: float) -> bool:
     """True if rows of letters outside the lines found are too small to be found at this scale.
 
@@ -109,9 +133,25 @@ def detection_size(height: int, width: int, letter: float | None = None) -> tupl
         smallest = SHORT_SIDE / min(height, width)
         scale = max(min(1.0, math.sqrt(LARGEST / area)), smallest)
     else:
-        scale = min(
-            max(LETTER / letter, min(1.0, math.sqrt(SMALLEST_PICTURE / area))), math.sqrt(LARGEST / area)
-        )
+        small, large = LETTERS
+        wished = min(1.0, large / letter) if letter > small else small / letter
+        scale = min(max(wished, min(1.0, math.sqrt(SMALLEST_PICTURE / area))), math.sqrt(LARGEST / area))
+    rows, columns = (max(MULTIPLE, round(side * scale / MULTIPLE) * MULTIPLE) for side in (height, width))
+    return rows, columns
+
+
+def enlarged_size(height: int, width: int, corners: NDArray[np.float32], searched: int) -> tuple[int, int]:
+    """Height and width in which a picture of that height and width is searched again for small print.
+
+    corners: of the lines that were found in a picture of the height `searched`. It is that size again where
+    they are not small. The lines tell better than spots: those of dotted print are smaller than its letters.
+    """
+    scale = searched / height
+    sizes = np.sort(np.array([line_size(line) for line in corners], np.float32).reshape(-1, 2), axis=1)
+    heights = sizes[sizes[:, 1] >= LONG_LINE * sizes[:, 0], 0]
+    if len(heights) >= LEAST_LINES:
+        wished = min(LETTERS[1] * LINE / float(np.median(heights)), math.sqrt(LARGEST / (height * width)))
+        scale = wished if wished >= LARGER * scale else scale
     rows, columns = (max(MULTIPLE, round(side * scale / MULTIPLE) * MULTIPLE) for side in (height, width))
     return rows, columns
 
