@@ -261,3 +261,92 @@ Pos  Description                    Qty     Unit Price    Line Total
 2                                     1           5.00          5.00
 """
     assert [line.description for line in lines_of(typeset(text))] == ["Assembly of the frame", "Painting"]
+
+
+def texts_and_amounts(document: Document) -> list[tuple[str | None, str | None, str]]:
+    return [(line.position, line.description, str(line.net_amount)) for line in lines_of(document)]
+
+
+def test_a_position_begins_an_item_whose_numbers_stand_on_a_later_line(typeset: Typeset) -> None:
+    document = typeset("""\
+Invoice No. 4711        Date: 10 January 2024
+
+Pos  Description                 Qty    Unit price     Amount
+1    Consulting services for
+     the migration                10        100.00   1,000.00
+2    Travel expenses
+     Berlin - Munich               1        200.00     200.00
+
+Total                                           1,200.00
+""")
+
+    assert texts_and_amounts(document) == [
+        ("1", "Consulting services for the migration", "1000.00"),
+        ("2", "Travel expenses Berlin - Munich", "200.00"),
+    ]
+
+
+def test_the_title_of_a_group_of_items_belongs_to_none_of_them(typeset: Typeset) -> None:
+    document = typeset("""\
+Rechnung Nr. 4711                Datum: 10.01.2024
+
+Pos   Bezeichnung         Menge     Preis     Betrag
+1     Wartung
+1.1   Inspektion              1     80,00      80,00
+1.2   Ölwechsel               2     40,00      80,00
+2     Reparatur
+2.1   Bremsbelag              4     25,00     100,00
+
+Summe                                         260,00 EUR
+""")
+
+    assert texts_and_amounts(document) == [
+        ("1.1", "Inspektion", "80.00"),
+        ("1.2", "Ölwechsel", "80.00"),
+        ("2.1", "Bremsbelag", "100.00"),
+    ]
+
+
+def test_a_description_goes_on_below_the_headings_of_the_next_page(typeset: Typeset) -> None:
+    document = typeset("""\
+Rechnung Nr. 4711                Datum: 10.01.2024
+
+Pos  Bezeichnung            Menge    Einzelpreis     Betrag
+1    Kaffee 500 g              10           8,00      80,00
+2    Kaffeemaschine             1         100,00     100,00
+     mit Mahlwerk und
+Übertrag                                             180,00
+\f
+Rechnung Nr. 4711   Seite 2
+
+Pos  Bezeichnung            Menge    Einzelpreis     Betrag
+Übertrag                                             180,00
+     Milchschäumer
+3    Filterpapier               4           2,50      10,00
+
+Nettobetrag                                         190,00 EUR
+""")
+
+    assert texts_and_amounts(document) == [
+        ("1", "Kaffee 500 g", "80.00"),
+        ("2", "Kaffeemaschine mit Mahlwerk und Milchschäumer", "100.00"),
+        ("3", "Filterpapier", "10.00"),
+    ]
+
+
+def test_headings_of_several_lines_may_list_what_a_column_consists_of(typeset: Typeset) -> None:
+    document = typeset("""\
+Purchase order PO-4711        Date: 10 January 2024
+
+     Name, description, brand, batch number
+#    characteristics, serial or batch number        Base    Net price    Quantity    Line total
+1    Books                                      1,00        8,00           10    80,00
+2    Chair                                      1,00      100,00            1   100,00
+
+Total net                                                                       180,00 EUR
+""")
+
+    assert [
+        (line.description, str(line.quantity), str(line.unit_price), str(line.net_amount))
+        for line in lines_of(document, "purchase_order")
+    ] == [("Books", "10", "8.00", "80.00"), ("Chair", "1", "100.00", "100.00")]

@@ -13,7 +13,7 @@ import numpy as np
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.labels import CARRIED, LABELS, covered_share
 from docmill.understanding.tables.headings import AMOUNTS, FIGURES, Heading, HeadingRow, heading_row
-from docmill.understanding.tables.printed_lines import PrintedLine, Word, joined, read_figure
+from docmill.understanding.tables.printed_lines import BREAKS, PrintedLine, Word, joined, read_figure
 from docmill.understanding.vocabulary import Column, Concept
 
 Cells = list[list[Word]]
@@ -30,12 +30,15 @@ _ONE_ROW = 0.9
 """Line heights between lines whose numbers are of one row."""
 _MOST_TEXT = 4
 """Lines of text below a row that belong to it."""
+_SHORT_WORD = 3
+"""Letters of a word, such as `und`, with which no text ends."""
 _MOST_STRAYS = 2
 """Lines in a row that belong to no item, after which only a row with all usual cells is one."""
 _ITEM_FIGURES = 3
 """Numbers of an item that no sum has: quantity, price and amount."""
 _SUM_LETTERS = 0.5
 """Share of a text's letters that the words of a sum take in a row of sums."""
+_POSITION = re.compile(r"^\d{1,4}(?:\.\d{1,3}){0,3}[.)]?$")
 _REMARK = re.compile(r"^\W*(?:\S+\s+){0,4}?\S*[^\W\d]\s?:(?:\s|\d|$)")
 """A line that says something of its own, such as `Batch: 4711`."""
 _SUMS = frozenset((
@@ -115,6 +118,15 @@ class Columns:
             Column.DATE in heading.meanings and any(map(str.isdecimal, joined(cell)))
             for cell, heading in zip(cells, self.headings, strict=True)
         )
+
+    def position(self, cells: Sequence[Sequence[Word]]) -> str:
+        """The position of an item that a line has in a column of its own; empty if it has none."""
+        for index, (cell, heading) in enumerate(zip(cells, self.headings, strict=True)):
+            if cell and index != self.text and Column.POSITION in heading.meanings:
+                match = _POSITION.match(cell[0].text)
+                if match:
+                    return match[0].rstrip(".)")
+        return ""
 
     def is_carried(self, text: str, figures: set[int]) -> bool:
         """True if a line brings a sum from one page to the next."""
@@ -220,6 +232,8 @@ class GridReader:
             row = heads[first]
             stop = min((head for head in heads if head >= row.stop), default=len(lines))
             body = _body(lines[row.stop - 1 : stop], first=1)
+            if at == 0 and self.grids:
+                self._continue_text(row, body)
             self._add_table(row, body)
             has_rows |= bool(self.grids[-1].rows)
             at = row.stop + len(body)
@@ -239,6 +253,28 @@ class GridReader:
         self.grids[-1].rows += rows
         return bool(rows)
 
+    def _continue_text(self, row: HeadingRow, body: Sequence[PrintedLine]) -> None:
+        """Give the last row of the page before what goes on with its text below the repeated headings."""
+        grid = self.grids[-1]
+        meanings = [heading.meanings for heading in row.headings]
+        if not grid.rows or meanings != [heading.meanings for heading in grid.headings]:
+            return
+        columns = PrintedColumns(row, body, self._candidates)
+        for line in body[:_MOST_TEXT]:
+            cells = columns.cells(line)
+            figures = columns.figures(cells)
+            if columns.is_carried(line.text, figures):
+                continue
+            words = columns.text_of(line)
+            before = (
+                [line for line in grid.rows[-1].text_lines(grid.text) if line]
+                if grid.text is not None
+                else []
+            )
+            if figures or columns.position(cells) or not (words and before and _goes_on(before[-1], words)):
+                return
+            grid.rows[-1].below.append(words)
+
     def _add_table(self, row: HeadingRow, body: Sequence[PrintedLine]) -> None:
         """Take the rows below these headings; the same headings as before go on with their table.
 
@@ -253,6 +289,13 @@ class GridReader:
             self.grids.append(grid)
         grid.segments |= row.segments
         grid.rows += _rows(columns, body)
+
+
+def _goes_on(before: Sequence[Word], words: Sequence[Word]) -> bool:
+    """True if a line of text carries on the sentence of another: it begins small, or that has no end."""
+    last = before[-1].text
+    is_open = last.endswith((",", *BREAKS)) or (last.islower() and len(last) <= _SHORT_WORD)
+    return is_open or words[0].text[:1].islower()
 
 
 def _body(lines: Sequence[PrintedLine], first: int = 0) -> list[PrintedLine]:
@@ -292,11 +335,13 @@ def _rows(columns: PrintedColumns, body: Sequence[PrintedLine]) -> list[Row]:
     """The rows of a table's lines, each with the text around it; sums are none, and end it."""
     rows: list[Row] = []
     between: list[PrintedLine] = []
+    positions: list[str] = []
     strays = 0
     for line in body:
         cells = columns.cells(line)
         figures = columns.figures(cells)
         if columns.is_carried(line.text, figures):
+            _add_texts(columns, rows, between, None)
             between = []
         elif is_sum(line) and not columns.is_item(cells, figures):
             _add_texts(columns, rows, between, None)
@@ -309,18 +354,33 @@ def _rows(columns: PrintedColumns, body: Sequence[PrintedLine]) -> list[Row]:
                 if index in figures or not any(map(str.isdecimal, joined(words))) or not row.cells[index]:
                     row.cells[index].extend(words)
         elif columns.begins_row(line, cells, figures):
-            if strays >= _MOST_STRAYS and not is_alike(rows, figures):
+            is_next = _follows(positions, _last_position(columns, [*between, line]))
+            if strays >= _MOST_STRAYS and not is_next and not is_alike(rows, figures):
                 break
             strays = 0
             row = Row(cells, frozenset(figures), figures, line.top, line.bottom)
             _add_texts(columns, rows, between, row)
             rows.append(row)
+            positions += [position] if (position := columns.position(row.cells)) else []
             between = []
         else:
             strays += not columns.text_of(line)
             between.append(line)
     _add_texts(columns, rows, between, None)
     return [row for row in rows if row.figures & columns.anchors]
+
+
+def _last_position(columns: PrintedColumns, lines: Sequence[PrintedLine]) -> str:
+    """The last position of an item in the lines."""
+    positions = (columns.position(columns.cells(line)) for line in reversed(lines))
+    return next(filter(None, positions), "")
+
+
+def _follows(before: Sequence[str], position: str) -> bool:
+    """True if a position is the next one after those before."""
+    if not (before and before[-1].isdecimal() and position.isdecimal()):
+        return False
+    return int(position) == int(before[-1]) + 1
 
 
 def is_alike(rows: Sequence[Row], figures: set[int]) -> bool:
@@ -331,8 +391,18 @@ def is_alike(rows: Sequence[Row], figures: set[int]) -> bool:
 def _add_texts(
     columns: PrintedColumns, rows: Sequence[Row], between: Sequence[PrintedLine], row: Row | None
 ) -> None:
-    """Give the lines between two rows to the one above, or to that below if it has no name of its own."""
-    if row is not None and columns.text is not None and not columns.is_named(row.cells):
+    """Give the lines between two rows to the one above, or to that below if it has no name of its own.
+
+    Where the rows have positions, a line with one begins a row: that below if it has none of its own, else a
+    group of rows, whose title belongs to no row.
+    """
+    starts = [at for at, line in enumerate(between) if columns.position(columns.cells(line))]
+    if starts and row is not None and not columns.position(row.cells):
+        _add_below(columns, rows, between[: starts[-1]])
+        _add_head(columns, row, between[starts[-1] :])
+    elif starts and row is not None:
+        _add_below(columns, rows, between[: starts[0]])
+    elif row is not None and columns.text is not None and not columns.is_named(row.cells):
         top = row.top
         for line in reversed(between):
             words = columns.text_of(line)
@@ -340,16 +410,34 @@ def _add_texts(
                 return
             row.above.insert(0, words)
             top = line.top
-    elif rows:
-        bottom = rows[-1].bottom
-        for line in between[:_MOST_TEXT]:
-            words = columns.text_of(line)
-            is_far = line.top - bottom > _WRAPPED * line.height
-            if is_far or (not words and columns.is_within(line)):
-                return
-            if words:  # others stand beside the table
-                rows[-1].below.append(words)
-                bottom = line.bottom
+    else:
+        _add_below(columns, rows, between)
+
+
+def _add_head(columns: PrintedColumns, row: Row, lines: Sequence[PrintedLine]) -> None:
+    """Give a row the lines above its numbers, the first of which has its position."""
+    for line, cells in ((line, columns.cells(line)) for line in lines):
+        words = columns.text_of(line)
+        if words:
+            row.above.append(words)
+        for index, heading in enumerate(columns.headings):
+            if Column.POSITION in heading.meanings and index != columns.text and not row.cells[index]:
+                row.cells[index].extend(cells[index])
+
+
+def _add_below(columns: PrintedColumns, rows: Sequence[Row], lines: Sequence[PrintedLine]) -> None:
+    """Give the last row the lines of text below it."""
+    if not rows:
+        return
+    bottom = rows[-1].bottom
+    for line in lines[:_MOST_TEXT]:
+        words = columns.text_of(line)
+        is_far = line.top - bottom > _WRAPPED * line.height
+        if is_far or (not words and columns.is_within(line)):
+            return
+        if words:  # others stand beside the table
+            rows[-1].below.append(words)
+            bottom = line.bottom
 
 
 def is_sum(line: PrintedLine) -> bool:

@@ -25,7 +25,8 @@ _TELLING = frozenset((
 _MOST_LINES = 5
 """Most lines of one row of headings."""
 _MOST_WORDS = 4
-"""Most words of a piece of a heading."""
+"""Most words of a piece of a heading; on average in lines of many."""
+_MANY_SEGMENTS = 4
 _NEAR = 0.9
 """Line heights between the lines of one row of headings."""
 _LONGEST = 12
@@ -34,6 +35,7 @@ _COVERED = 0.5
 """Share of the letters of a row of headings that its known words take."""
 _DIGITS = 0.25
 """Share of its words that may have digits, as in `VAT 19 %`."""
+_AMOUNT = re.compile(r"^\d+[.,]\d\d$")
 _UNITS = {word for language in LANGUAGES for word in (*language.units, *language.measured)} - NUMBER_WORDS
 _ASIDE = re.compile(rf"^[\W\d]*(?:\(.*\)|{alternatives(_UNITS)})?[\W\d]*$", re.IGNORECASE)
 
@@ -111,7 +113,8 @@ def heading_row(lines: Sequence[PrintedLine], at: int) -> HeadingRow | None:
         return None  # numbers or prose
     stacks = [_Stack([words]) for words in _pieces(first)]
     best = _row(stacks, at + 1)
-    if best is None and not (_is_short(first) and all(_covered(stack.text) >= _COVERED for stack in stacks)):
+    is_known = _is_list(first) or all(_covered(stack.text) >= _COVERED for stack in stacks)
+    if best is None and not (_is_short(first) and is_known):
         return None
     for index in range(at + 1, min(len(lines), at + _MOST_LINES)):
         before, line = lines[index - 1], lines[index]
@@ -121,20 +124,31 @@ def heading_row(lines: Sequence[PrintedLine], at: int) -> HeadingRow | None:
         longer = [_Stack(list(stack.lines)) for stack in stacks]
         for words in pieces:
             above = [stack for stack in longer if stack.is_over(words)]
+            if len(above) > 1 and _are_one(above):  # cut between two words that may each be a heading
+                longer = [stack for stack in longer if stack not in above[1:]]
+                above[0].lines[-1] = [word for stack in above for word in stack.lines[-1]]
+                del above[1:]
             if len(above) == 1:
                 above[0].lines.append(words)
             else:
                 longer.append(_Stack([words]))
         longer.sort(key=lambda stack: stack.x0)
+        is_among = line.top < before.bottom and len(longer) <= len(stacks)  # cells of other heights beside it
         row = _row(longer, index + 1)
         if row is not None and (
             best is None
+            or is_among
             or row.known_count > best.known_count
             or all(_continues_heading(stacks, words) for words in pieces)
         ):
             best = row
         stacks = longer
     return best
+
+
+def _are_one(stacks: Sequence[_Stack]) -> bool:
+    """True if these stacks are pieces of a single segment, from left to right."""
+    return len({id(word.segment) for stack in stacks for line in stack.lines for word in line}) == 1
 
 
 def is_heading(line: PrintedLine) -> bool:
@@ -151,14 +165,23 @@ def _is_short(line: PrintedLine) -> bool:
     """True if a line has no numbers, and no more than a few words in a place."""
     if any(map(str.isdecimal, line.text)):
         return False
-    return all(len(segment.text.split()) <= _MOST_WORDS for segment in line.segments)
+    counts = [len(segment.text.split()) for segment in line.segments]
+    if len(counts) >= _MANY_SEGMENTS:  # a list of words may stand over one of the columns
+        return max(counts) <= _LONGEST and sum(counts) <= _MOST_WORDS * len(counts)
+    return max(counts) <= _MOST_WORDS or (max(counts) <= _LONGEST and _is_list(line))
+
+
+def _is_list(line: PrintedLine) -> bool:
+    """True if a line names several things of which a column consists: `Name, description, brand`."""
+    return all("," in segment.text and _column_labels(segment.text) for segment in line.segments)
 
 
 def _pieces(line: PrintedLine) -> list[list[Word]]:
     """A line's segments, cut where headings stand close."""
     pieces: list[list[Word]] = []
     for segment, words in line.by_segment:
-        starts = [label.start for label in _column_labels(segment.text)][1:]
+        is_list = "," in segment.text  # of what one column consists of
+        starts = [] if is_list else [label.start for label in _column_labels(segment.text)][1:]
         cuts = [0, *(index for index, word in enumerate(words) if word.start in starts), len(words)]
         pieces += [list(words[start:stop]) for start, stop in pairwise(cuts) if start < stop]
     return pieces
@@ -193,8 +216,14 @@ def are_headings(headings: Sequence[Heading]) -> bool:
     texts = [heading.text for heading in headings]
     words = " ".join(texts).split()
     digits = sum(any(map(str.isdecimal, word)) for word in words)
+    if any(_AMOUNT.match(word) and next_word != "%" for word, next_word in pairwise([*words, ""])):
+        return False
+    shares = [_covered(text) for text in texts]
     letters = [sum(map(str.isalpha, text)) for text in texts]
-    covered = sum(_covered(text) * count for text, count in zip(texts, letters, strict=True))
+    for index, text in enumerate(texts):
+        if "," in text and shares[index]:  # a list, of which one word is enough
+            letters[index], shares[index] = round(letters[index] * shares[index]), 1.0
+    covered = sum(share * count for share, count in zip(shares, letters, strict=True))
     if digits > _DIGITS * len(words) or covered < _COVERED * sum(letters):
         return False
     figures = [heading for heading in headings if not FIGURES.isdisjoint(heading.meanings)]
