@@ -94,6 +94,7 @@ BENCHMARKS = (
         arguments="samples, or orders",
     ),
     Benchmark("einvoice_files", "bench.accuracy.einvoice_files", 3, data=True),
+    Benchmark("type_papers", "bench.accuracy.type_papers", 1),
     Benchmark("classification", "bench.accuracy.classification", 20, data=True, arguments="--cache FOLDER"),
     Benchmark("evidence_places", "bench.accuracy.evidence_places", 5, data=True),
     Benchmark("born_digital_samples", "bench.accuracy.born_digital_samples", 1, arguments="FOLDER"),

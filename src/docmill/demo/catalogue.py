@@ -2,7 +2,7 @@
 
 import tomllib
 from calendar import monthrange
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from importlib import resources
 from typing import Any, cast
@@ -11,8 +11,10 @@ from docmill.demo import companies, wording
 from docmill.demo.canvas import A4
 from docmill.demo.plan import (
     Bill,
+    Correspondence,
     House,
     Letter,
+    Paper,
     PaySheet,
     Plan,
     Statement,
@@ -26,7 +28,18 @@ from docmill.demo.plan import (
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import BankStatement, Fields, Transaction
 
-_FILES = ("invoices", "bills", "trade", "receipts", "statements", "neighbours", "credit_notes", "payslips")
+_FILES = (
+    "invoices",
+    "bills",
+    "trade",
+    "receipts",
+    "statements",
+    "neighbours",
+    "credit_notes",
+    "payslips",
+    "quotes",
+    "letters",
+)
 
 
 def plans() -> list[Plan]:
@@ -35,10 +48,40 @@ def plans() -> list[Plan]:
     made: list[Plan] = []
     for file in _FILES:
         for name, sample in tomllib.loads((folder / f"{file}.toml").read_text("utf-8")).items():
-            make = _statement if "bookings" in sample else _pay_sheet if "earnings" in sample else _letter
-            paper = make(sample)
+            paper = _maker(sample)(sample)
             made.append(Plan(name, sample["form"], sample["layout"], sample["document_type"], paper))
     return made
+
+
+def _maker(sample: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Paper]:
+    """What makes the paper of a table, by a key that only such papers have."""
+    makers = {"bookings": _statement, "earnings": _pay_sheet, "paragraphs": _correspondence}
+    return next((make for key, make in makers.items() if key in sample), _letter)
+
+
+def _correspondence(sample: Mapping[str, Any]) -> Correspondence:
+    """The letter, reminder or contract of a table.
+
+    sides: the fields of sender and recipient. date, title: where they stand on the paper; the fields say
+    whether they are in the truth.
+    """
+    sender, recipient = (getattr(companies, sample[side]) for side in ("sender", "recipient"))
+    fields = {**sample["fields"], "issue_date": sample["date"]}
+    schema = REGISTRY[sample["document_type"]].fields
+    for name, house in zip(sample["sides"], (sender, recipient), strict=True):
+        has_address = hasattr(schema.model_fields[name].default, "address")
+        fields[name] = {"name": house.name} | ({"address": ", ".join(house.address)} if has_address else {})
+    if "subject" in sample:
+        fields["subject"] = sample["subject"]
+    return Correspondence(
+        cast("Fields", schema.model_validate(fields)),
+        sender,
+        recipient,
+        getattr(wording, sample["wording"]),
+        sample["title"],
+        tuple(sample["paragraphs"].strip().splitlines()),
+        tuple(sample.get("size", A4)),
+    )
 
 
 def _letter(sample: Mapping[str, Any]) -> Letter:

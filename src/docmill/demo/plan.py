@@ -132,6 +132,25 @@ class PaySheet:
 
 
 @dataclass(frozen=True, slots=True)
+class Correspondence:
+    """A letter, reminder or contract. See `Letter`.
+
+    title: its subject. paragraphs: the cells of a row are parted by `|`.
+    """
+
+    fields: Fields
+    sender: House
+    recipient: House
+    wording: Wording
+    title: str
+    paragraphs: tuple[str, ...]
+    size: Size = A4
+
+
+Paper = Letter | Statement | PaySheet | Correspondence
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A sample before it is made. layout: the name of a layout family, see `writing`."""
 
@@ -139,13 +158,15 @@ class Plan:
     form: Form
     layout: str
     document_type: DocumentType
-    paper: Letter | Statement | PaySheet
+    paper: Paper
 
     @property
     def country(self) -> str:
         """The country whose conventions the paper follows."""
         match self.paper:
             case Letter(sender=house) | Statement(bank=house) | PaySheet(employer=house):
+                return house.country
+            case Correspondence(sender=house):
                 return house.country
 
     @property

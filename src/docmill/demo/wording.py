@@ -17,6 +17,9 @@ invoice         | Invoice | Rechnung | Facture | Factura | Fattura | Factuur | F
 credit          | Credit Note | Gutschrift | Avoir | Factura rectificativa | Nota di credito | Creditnota | Nota de crédito | Faktura korygujaca | Kreditfaktura | Kreditnota
 purchase_order  | Purchase Order | Bestellung | Bon de commande | Pedido | Ordine d'acquisto | Inkooporder | Nota de encomenda | Zamowienie | Inköpsorder | Indkøbsordre
 delivery_note   | Delivery Note/Packing Slip | Lieferschein | Bon de livraison | Albarán | Documento di trasporto | Pakbon | Guia de remessa | Dokument WZ | Följesedel | Følgeseddel
+quote           | Quotation | Angebot | Devis | Presupuesto | Preventivo | Offerte | Orçamento | Oferta cenowa | Offert | Tilbud
+quote.number    | Quotation No. | Angebots-Nr. | Devis n° | Presupuesto nº | Preventivo n. | Offertenummer | Orçamento n.º | Oferta nr | Offertnr | Tilbud nr.
+valid_until     | Valid until | Gültig bis | Valable jusqu'au | Válido hasta | Valido fino al | Geldig tot | Válido até | Wazna do | Giltig till | Gyldig til
 bank_statement  | Statement of Account | Kontoauszug | Relevé de compte | Extracto de cuenta | Estratto conto | Rekeningafschrift | Extrato de conta | Wyciag z rachunku | Kontoutdrag | Kontoudtog
 invoice.number  | Invoice No./Invoice Number/Invoice # | Rechnungsnummer/Rechnungs-Nr./Rechnung Nr. | N° de facture/Facture n° | Nº de factura/Factura nº | Fattura n. | Factuurnummer | Fatura n.º | Faktura VAT nr | Fakturanummer | Faktura nr.
 credit.number   | Credit Note No. | Gutschrift Nr. | Avoir n° | Factura rectificativa nº | Nota di credito n. | Creditnota nr. | Nota de crédito n.º | Korekta nr | Kreditfaktura nr | Kreditnota nr.

@@ -9,8 +9,8 @@ import pypdfium2 as pdfium
 
 from docmill.demo.canvas import Paper
 from docmill.demo.catalogue import plans
-from docmill.demo.layouts import accounts, bills, forms, letters, payslips, receipts
-from docmill.demo.plan import Letter, PaySheet, Plan, Statement
+from docmill.demo.layouts import accounts, bills, correspondence, forms, letters, payslips, receipts
+from docmill.demo.plan import Correspondence, Letter, PaySheet, Plan, Statement
 from docmill.demo.scan_effects import encode_pages, photograph_page, render_pages, scan_page
 from docmill.demo.truth import TRUTH_FILE, Sample, write_truth
 
@@ -41,6 +41,11 @@ _PAYSLIPS: dict[str, Callable[[Paper, PaySheet], None]] = {
     "pay-grid": payslips.pay_grid,
     "pay-columns": payslips.pay_columns,
     "pay-lines": payslips.pay_lines,
+}
+_CORRESPONDENCE: dict[str, Callable[[Paper, Correspondence], None]] = {
+    "window-letter": correspondence.window_letter,
+    "plain-letter": correspondence.plain_letter,
+    "deed": correspondence.deed,
 }
 
 
@@ -81,7 +86,7 @@ def make_sample(plan: Plan, folder: Path, *, seed: int) -> Sample:
     )
 
 
-def draw(layout: str, content: Letter | Statement | PaySheet) -> bytes:
+def draw(layout: str, content: Letter | Statement | PaySheet | Correspondence) -> bytes:
     """`content` as a PDF in the family `layout`."""
     title = f"{content.fields.number}" if isinstance(content, Letter) else layout
     if isinstance(content, Statement):
@@ -94,4 +99,6 @@ def draw(layout: str, content: Letter | Statement | PaySheet) -> bytes:
             _STATEMENTS[layout](paper, content)
         case PaySheet():
             _PAYSLIPS[layout](paper, content)
+        case Correspondence():
+            _CORRESPONDENCE[layout](paper, content)
     return paper.finish()

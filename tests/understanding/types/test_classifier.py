@@ -76,8 +76,8 @@ Change                   0.80
     [
         (PRICE_LIST, "other", None),
         (CONTENTS, "other", None),
-        (LETTER, "other", None),
-        (OFFER, "other", None),
+        (LETTER, "letter", "Letter, Harbour Ltd"),
+        (OFFER, "quote", "Quote A-77, Tischlerei Beispiel GmbH"),
         ("HARBOUR\nsince 1921", "other", None),
         (SLIP, "receipt", "Receipt, CAFE MARLENE"),
         ("Rechnung Nr. 12\nDatum 01.02.2026\nBetrag 100,00 EUR", "invoice", "Invoice 12"),

@@ -18,6 +18,7 @@ _LEADING = 0.485  # millimetres per point of size
 _META = (
     "number",
     "issue_date",
+    "valid_until",
     "delivery_date",
     "due_date",
     "period",

@@ -38,7 +38,8 @@ class XmlDefinition(_Table):
 class FieldDefinition(_Table):
     """A field of a type that has no class in `docmill.schemas.types`.
 
-    name: as people call it. read_as: a field of business papers whose rules read it where no label names it.
+    name: as people call it. read_as: a field of business papers whose rules read it where no label names it;
+    of a type that is read by rules, the field whose value it is.
     """
 
     name: str
@@ -65,11 +66,15 @@ class Recognition(_Table):
     """The evidence by which a document is of a type that the shipped classifier was not trained on.
 
     It must have a title of the type's words. labels: so many of the fields in `fields` must have a label on
-    the first page, too; zero for a type that only refines the one that it extends.
+    the first page, too; zero for a type that only refines the one that it extends. phrases: of so many groups
+    of the type's phrases one must stand in its text. untitled: of so many where there is no title; zero if it
+    must have one.
     """
 
     labels: int = 0
     fields: tuple[str, ...] = ()
+    phrases: int = 0
+    untitled: int = 0
 
 
 class TypeWords(_Table):
@@ -78,12 +83,14 @@ class TypeWords(_Table):
     titles: phrases that stand in the title of such documents and of no others. doubtful: titles of other
     documents, too, each with words anywhere on the document that settle it; without one it is not of the
     type, and a person is asked. contrary: words that speak against the type where the title is doubtful.
+    phrases: words of the text of such documents, by group and language; after a `^` those that begin a line.
     labels: of each field, by its path.
     """
 
     titles: Mapping[str, Phrases] = {}
     doubtful: Mapping[str, Mapping[str, Phrases]] = {}
     contrary: Mapping[str, Phrases] = {}
+    phrases: Mapping[str, Mapping[str, Phrases]] = {}
     labels: Mapping[str, Mapping[str, Phrases]] = {}
 
 

@@ -9,6 +9,7 @@ from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.schemas.filling import filled
 from docmill.understanding.constraints.bookings import find_bookings
 from docmill.understanding.constraints.header_fields import account_codes, dates, numbers, time_of_day
+from docmill.understanding.constraints.letters import letter_fields
 from docmill.understanding.constraints.parties import parties, shop
 from docmill.understanding.constraints.payment_method import payment_method
 from docmill.understanding.constraints.payment_terms import payment_terms, settlement
@@ -88,6 +89,8 @@ def ruled_findings(
         findings.update(payment_method(candidates, document_type, findings.get("gross_total")))
     if definition.payment_terms:
         findings.update(payment_terms(candidates))
+    if "subject" in definition.fields:
+        findings.update(letter_fields(candidates, findings))
     if definition.settlement:
         findings.update(settlement(candidates, findings))
     return findings

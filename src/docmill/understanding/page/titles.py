@@ -121,6 +121,22 @@ def is_title(text: str) -> bool:
     )
 
 
+def titled_type(text: str, least: float) -> DocumentType | None:
+    """The type of which the text is a title and nothing else; None if several types have it.
+
+    least: weight of the title.
+    """
+    text = closed_up(text.strip())
+    types = {
+        document_type
+        for label in _find_titles(text)
+        if label.stop - label.start >= len(text) - _MARKS
+        for document_type, weight in label.meanings
+        if weight * label.quality >= least
+    }
+    return types.pop() if len(types) == 1 else None
+
+
 def closed_up(text: str) -> str:
     """`text` with the letters of words put together that are set apart, as in `R E C H N U N G`."""
     return _SET_APART.sub(lambda run: run[0].replace(" ", ""), text)

@@ -96,7 +96,9 @@ def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
     taken = {finding.spans for finding in labelled.values()}
     others = {path: finding for path, finding in found.items() if finding.spans not in taken}
     # The number of the invoice that is corrected is no rival of the document's own.
-    return {**others, **(numbers(candidates, kind, taken) if labelled else {}), **labelled}
+    others |= numbers(candidates, kind, taken) if labelled else {}
+    read_as = {path: field.read_as for path, field in definition.fields.items() if field.read_as in others}
+    return {**others, **{path: others[source] for path, source in read_as.items()}, **labelled}
 
 
 @once

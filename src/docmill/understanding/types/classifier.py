@@ -2,10 +2,11 @@
 
 import unicodedata
 from collections.abc import Sequence
+from decimal import Decimal
 
 from docmill.model.document import Document
 from docmill.model.result import Classification
-from docmill.schemas.document_types import DEFINITIONS
+from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import Findings
 from docmill.understanding.page.titles import title_scores
@@ -41,8 +42,12 @@ def classify(
         document_type = "other"
     document_type, confidence, doubt = recognise(layout, document_type, confidence)
     findings = _NO_FINDINGS if document_type == "other" else built_in_findings(candidates, document_type)
-    amount = DEFINITIONS[document_type].amount
-    if document.media_type in MAILS and amount and amount not in findings:
+    turned = _type_of_negative(document_type, findings)
+    if turned is not None:
+        document_type, findings, doubt = turned, built_in_findings(candidates, turned), ""
+    definition = DEFINITIONS[document_type]
+    needed = definition.amount or not definition.is_trained
+    if document.media_type in MAILS and needed and definition.amount not in findings:
         # The mail speaks of such a document and is none.
         document_type, findings, doubt = "other", _NO_FINDINGS, ""
     described = describe_as_type(candidates, document_type, findings, tags_in_use)
@@ -54,6 +59,16 @@ def classify(
             "doubt": doubt,
         }
     )
+
+
+def _type_of_negative(document_type: DocumentType, findings: Findings) -> DocumentType | None:
+    """The type of documents like these whose total is negative: an invoice that gives money back."""
+    amount = findings.get(DEFINITIONS[document_type].amount)
+    if amount is None or not isinstance(amount.value, Decimal) or amount.value >= 0:
+        return None
+    extending = ((name, each) for name, each in DEFINITIONS.items() if each.extends == document_type)
+    names = (name for name, each in extending if each.is_positive)
+    return next(names, None)
 
 
 def _is_in_foreign_script(document: Document) -> bool:

@@ -1,21 +1,23 @@
-"""Recognition of document types that the shipped classifier was not trained on, by words in their files."""
+"""Recognition of document types by words: those in the files of types, and titles that leave no doubt."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 from rapidfuzz import fuzz
 
-from docmill.schemas.document_types import DEFINITIONS, DocumentType
+from docmill.schemas.document_types import DEFINITIONS, DocumentType, TypeDefinition
 from docmill.understanding.page.layout import Layout, Segment
-from docmill.understanding.page.titles import closed_up, is_title
+from docmill.understanding.page.titles import closed_up, is_title, titled_type
 from docmill.understanding.text.folding import fold, token_texts
 from docmill.understanding.vocabulary import NUMBER_WORDS
 
-_TOP = 0.35
+_TOP = 0.4
 """The share of the first page that holds its title."""
 _MOST_OF_IT = 0.6
 """Share of a heading's letters that the title takes."""
+_LEADS = 0.35
+"""The same of a title of several words that leaves no doubt, in a line that is no sentence."""
 _LARGE = 1.15
 """Print this many times as high as the page's usual text may go on after the title."""
 _LONGEST = 8
@@ -26,10 +28,21 @@ _ALIKE = 90
 _SHORTEST_MISREAD = 7
 _SHORTEST_WORD = 3
 """Letters of the first word of a title."""
+_SHORTEST_BEGINNING = 3
+"""Letters before the ending that a title is known by: `Kaufvertrag`."""
+_STOPS = (".", ",", ";")
+_ENDING, _LINE = "-", "^"
+"""Marks of words in the files: it is the end of a longer one; it begins a line."""
 _SEARCHED = 20_000
-"""Characters of a document in which words are looked for that settle a doubtful title."""
+"""Characters of a document in which words are looked for that settle what it is."""
+_MOST_PAGES = 4
+"""Longer documents are recognised by their titles alone: reports, too, have a letter to the shareholders."""
 _LEAST, _EACH, _MOST = 0.75, 0.04, 0.98
-"""Confidence in a type that stands alone: least, more for each label, and most."""
+"""Confidence in a type that stands alone: least, more for each label and phrase, and most."""
+_UNTITLED = 0.7
+"""Confidence in a type without a title."""
+_TITLE, _SURE_TITLE = 1.5, 3.5
+"""Least weight of a title of a trained type, and of one that only documents of this type have."""
 
 
 class Recognition(NamedTuple):
@@ -50,65 +63,196 @@ class _Title(NamedTuple):
     segment: Segment
     phrase: _Phrase
 
+    @property
+    def rank(self) -> tuple[bool, float, float]:
+        """A sure title is better than a doubtful one, then a large one, then an upper one."""
+        return (not self.phrase.is_doubtful, round(self.segment.height, 3), -self.segment.middle)
+
+
+class _Page:
+    """The words of a document's first pages. layout: of the document."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.first = [segment for segment in layout.segments if segment.page_index == 0]
+        self.headings = [segment for segment in self.first if segment.middle < _TOP]
+        self.lines = [_words(segment.text) for segment in self.first]
+        lines = (" ".join(token_texts(segment.text)) for segment in layout.segments[:2000])
+        # Two marks part lines, so that phrases may go over the end of one.
+        self._text = f" {_LINE} {f' {_LINE} '.join(lines)} "[:_SEARCHED]
+        self._running = self._text.replace(f" {_LINE} ", " ")
+
+    def says(self, phrase: str) -> bool:
+        """Whether the phrase stands anywhere; one marked as such, at the beginning of a line."""
+        words = " ".join(token_texts(fold(phrase.removeprefix(_LINE))))
+        if phrase.startswith(_LINE):
+            return f" {_LINE} {words} " in self._text
+        return f" {words} " in self._running
+
 
 def recognise(layout: Layout, document_type: DocumentType, confidence: float) -> Recognition:
     """The type by its own words, or the given one, which the classifier found with this confidence.
 
-    A type that refines the one it extends needs a title; one that stands alone needs labels of its fields,
-    too. A larger title of a trained type speaks against both.
+    A type that refines the one it extends needs a title; one that stands alone may need labels of its fields,
+    or phrases of its text, too. A larger title of a trained type speaks against both.
     """
+    page = _Page(layout)
+    found = [
+        (title, recognition)
+        for name, definition in DEFINITIONS.items()
+        if not definition.is_trained and (title := _find_title(name, page)) is not None
+        if (recognition := _by_title(name, page, title, document_type)) is not None
+    ]
+    settled = [(title, said) for title, said in found if not said.doubt]
+    best = max(settled, key=lambda item: item[0].rank)[1] if settled else None
+    asked = found[0][1] if found else Recognition(document_type, confidence)
+    said = best or _trained_type(page, document_type) or _untitled(page, document_type) or asked
+    return said if said.confidence else said._replace(confidence=confidence)
+
+
+def _by_title(
+    name: DocumentType, page: _Page, title: _Title, document_type: DocumentType
+) -> Recognition | None:
+    """What a title of the type says of a document that the classifier takes for `document_type`."""
+    definition = DEFINITIONS[name]
+    is_outdone = _is_outdone(name, page, title)
+    if definition.extends:
+        is_sure = not title.phrase.is_doubtful and not is_outdone
+        is_possible = document_type == definition.extends or (document_type == "other" and is_sure)
+        return _refine(name, page, title, is_outdone=is_outdone) if is_possible else None
+    evidence = _evidence(definition, page)
+    is_contradicted = document_type != "other" and _has_title(page, document_type)
+    if evidence is None or is_outdone or (title.phrase.is_doubtful and is_contradicted):
+        return None
+    if not title.phrase.is_doubtful or _is_settled(definition, page, title):
+        return Recognition(name, min(_MOST, _LEAST + _EACH * evidence))
+    doubt = f"{title.phrase.text.capitalize()!r} may be the title of a {definition.label.lower()}"
+    asked = Recognition("other", 0.0, f"{doubt}: please say of which type the document is.")
+    return asked if document_type == "other" else None
+
+
+def _evidence(definition: TypeDefinition, page: _Page) -> int | None:
+    """The number of labels and phrases that speak for the type beside its title; None if too few do."""
+    wanted = definition.recognition
+    labelled = sum(
+        any(_begins(words, label) for words in page.lines for label in labels)
+        for path, labels in _label_phrases(definition)
+        if path in wanted.fields
+    )
+    spoken = len(_spoken(definition, page))
+    return labelled + spoken if labelled >= wanted.labels and spoken >= wanted.phrases else None
+
+
+def _spoken(definition: TypeDefinition, page: _Page) -> list[str]:
+    """The groups of the type's phrases of which one stands in the document."""
+    return [
+        group
+        for group, by_language in definition.words.phrases.items()
+        if any(page.says(phrase) for phrases in by_language.values() for phrase in phrases)
+    ]
+
+
+def _untitled(page: _Page, document_type: DocumentType) -> Recognition | None:
+    """The type of a document without a title, by the phrases of its text.
+
+    A paper that the classifier takes for another type of business with amounts is asked about.
+    """
+    if len(page.layout.document.pages) > _MOST_PAGES:
+        return None
     for name, definition in DEFINITIONS.items():
-        if definition.is_trained or definition.extends not in ("", document_type):
+        wanted = definition.recognition.untitled
+        if not wanted or len(_spoken(definition, page)) < wanted:
             continue
-        title = _find_title(name, layout)
-        if title is None:
-            continue
-        if definition.extends:
-            return _refine(name, layout, title)._replace(confidence=confidence)
-        lines = [_words(segment.text) for segment in layout.segments if segment.page_index == 0]
-        labelled = sum(
-            any(_begins(words, label) for words in lines for label in labels)
-            for path, labels in _label_phrases(name).items()
-            if path in definition.recognition.fields
-        )
-        if labelled >= definition.recognition.labels and not _is_outdone(name, layout, title):
-            return Recognition(name, min(_MOST, _LEAST + _EACH * labelled))
-    return Recognition(document_type, confidence)
+        if document_type == "other":
+            return Recognition(name, _UNTITLED)
+        given = DEFINITIONS[document_type]
+        if definition.amount and given.amount and not _has_title(page, document_type):
+            doubt = f"The document may be a {definition.label.lower()} or an {given.label.lower()}"
+            return Recognition(document_type, 0.0, f"{doubt}: please say of which type it is.")
+    return None
 
 
-def _refine(name: DocumentType, layout: Layout, title: _Title) -> Recognition:
+def _has_title(page: _Page, document_type: DocumentType) -> bool:
+    """True if a heading is the title of a trained type."""
+    headings = (heading.text for heading in page.headings if ":" not in heading.text)
+    titles = (titled_type(" ".join(_words(text)), _TITLE) for text in headings)
+    return document_type in titles
+
+
+def _trained_type(page: _Page, document_type: DocumentType) -> Recognition | None:
+    """Another trained type than the classifier's, if a heading is its title and none is of the given one.
+
+    Where the classifier knows the type, the heading must be large: a label may have the same words.
+    """
+    large = 0.0 if document_type == "other" else _LARGE * page.layout.sheets[0].text_height
+    headings = [heading for heading in page.headings if heading.height >= large]
+    types = {titled_type(" ".join(_words(heading.text)), _SURE_TITLE) for heading in headings} - {None}
+    if len(types) != 1:
+        return None
+    (name,) = types
+    if name is None or name in ("other", document_type):
+        return None
+    return None if _has_title(page, document_type) else Recognition(name, _LEAST)
+
+
+def _refine(name: DocumentType, page: _Page, title: _Title, *, is_outdone: bool) -> Recognition:
     """The type that the title names, or the one that it extends; without a confidence."""
     definition = DEFINITIONS[name]
-    words, label = definition.words, definition.label.lower()
+    label = definition.label.lower()
     base = DEFINITIONS[definition.extends].label.lower()
     phrase = title.phrase.text
-    if _is_outdone(name, layout, title):
+    if is_outdone:
         doubt = f"The document is titled both {base} and {phrase!r}: please say of which type it is."
         return Recognition(definition.extends, 0.0, doubt)
     if not title.phrase.is_doubtful:
         return Recognition(name, 0.0)
-    text = f" {' '.join(token_texts(layout.document.text[:_SEARCHED]))} "
-    if any(_stands_in(text, against) for phrases in words.contrary.values() for against in phrases):
+    if any(page.says(against) for phrases in definition.words.contrary.values() for against in phrases):
         return Recognition(definition.extends, 0.0)
-    settling = (titles.get(phrase, ()) for titles in words.doubtful.values())
-    if any(_stands_in(text, speaking_for) for phrases in settling for speaking_for in phrases):
+    if _is_settled(definition, page, title):
         return Recognition(name, 0.0)
     doubt = f"{phrase.capitalize()!r} may mean {base} or {label}: please say of which type it is."
     return Recognition(definition.extends, 0.0, doubt)
 
 
-def _find_title(name: DocumentType, layout: Layout) -> _Title | None:
-    """The largest heading that is a title of the type; a sure one before a doubtful one."""
-    large = _LARGE * layout.sheets[0].text_height
+def _is_settled(definition: TypeDefinition, page: _Page, title: _Title) -> bool:
+    """True if the document has words that settle what a doubtful title means."""
+    settling = (titles.get(title.phrase.text, ()) for titles in definition.words.doubtful.values())
+    return any(page.says(speaking_for) for phrases in settling for speaking_for in phrases)
+
+
+def _find_title(name: DocumentType, page: _Page) -> _Title | None:
+    """The best heading that is a title of the type; see `_Title.rank`."""
+    large = _LARGE * page.layout.sheets[0].text_height
     titles: list[_Title] = []
-    for segment in _headings(layout):
+    for segment in page.headings:
         words = _words(segment.text)
-        phrase = _title_at_start(name, words)
+        words = words[words[:1] in _subject_labels() :]
+        phrase = _title_at_start(name, words) or _title_within(name, words)
         if phrase is not None:
-            share = sum(map(len, phrase.words)) / sum(map(len, words))
-            if share >= _MOST_OF_IT or (segment.height >= large and len(words) <= _LONGEST):
+            share = _length(phrase, words) / sum(map(len, words))
+            leads = _is_telling(phrase) and not segment.text.endswith(_STOPS) and share >= _LEADS
+            is_large = segment.height >= large and _begins(words, phrase.words)
+            if share >= _MOST_OF_IT or (len(words) <= _LONGEST and (is_large or leads)):
                 titles.append(_Title(segment, phrase))
-    return max(titles, key=lambda title: (not title.phrase.is_doubtful, title.segment.height), default=None)
+    return max(titles, key=lambda title: title.rank, default=None)
+
+
+def _length(phrase: _Phrase, words: Sequence[str]) -> int:
+    """The letters of a title's words; of a word known by its ending, all."""
+    endings = sum(len(word) for word in words[:1] if phrase.words[0].startswith(_ENDING))
+    return endings or sum(map(len, phrase.words))
+
+
+def _is_telling(phrase: _Phrase) -> bool:
+    """True for a title of several words that leaves no doubt, wherever it stands in a heading."""
+    return len(phrase.words) > 1 and not phrase.is_doubtful
+
+
+def _title_within(name: DocumentType, words: Sequence[str]) -> _Phrase | None:
+    """A title of several words within a heading of a few: `Second reminder: overdue account`."""
+    starts = range(1, len(words)) if len(words) <= _LONGEST else ()
+    phrases = (_title_at_start(name, words[start:]) for start in starts)
+    return next((phrase for phrase in phrases if phrase is not None and _is_telling(phrase)), None)
 
 
 def _title_at_start(name: DocumentType, words: Sequence[str]) -> _Phrase | None:
@@ -119,17 +263,13 @@ def _title_at_start(name: DocumentType, words: Sequence[str]) -> _Phrase | None:
     return next((phrase for phrase in beginnings if _begins(words, phrase.words)), None)
 
 
-def _headings(layout: Layout) -> list[Segment]:
-    return [segment for segment in layout.segments if segment.page_index == 0 and segment.middle < _TOP]
-
-
-def _is_outdone(name: DocumentType, layout: Layout, title: _Title) -> bool:
+def _is_outdone(name: DocumentType, page: _Page, title: _Title) -> bool:
     """True if a larger heading is nothing but the title of a trained type."""
     return any(
         _AS_LARGE * heading.height > title.segment.height
         and is_title(heading.text)
         and _title_at_start(name, _words(heading.text)) is None
-        for heading in _headings(layout)
+        for heading in page.headings
     )
 
 
@@ -144,13 +284,32 @@ def _title_phrases(name: DocumentType) -> Sequence[_Phrase]:
     words = DEFINITIONS[name].words
     sure = {phrase: False for phrases in words.titles.values() for phrase in phrases}
     doubtful = {phrase: True for titles in words.doubtful.values() for phrase in titles}
-    phrases = [_Phrase(text, _words(text), is_doubtful) for text, is_doubtful in (doubtful | sure).items()]
+    phrases = [
+        _Phrase(text, _title_words(text), is_doubtful) for text, is_doubtful in (doubtful | sure).items()
+    ]
     return sorted(phrases, key=lambda phrase: -len(phrase.words))
 
 
+def _title_words(phrase: str) -> tuple[str, ...]:
+    first, *rest = _words(phrase)
+    return (_ENDING + first if phrase.startswith(_ENDING) else first, *rest)
+
+
+def _label_phrases(definition: TypeDefinition) -> Iterator[tuple[str, Sequence[tuple[str, ...]]]]:
+    for path, labels in definition.labels.items():
+        yield path, [_label_words(label) for label in labels]
+
+
+@lru_cache(maxsize=20_000)
+def _label_words(label: str) -> tuple[str, ...]:
+    return _words(label)
+
+
 @cache
-def _label_phrases(name: DocumentType) -> Mapping[str, Sequence[tuple[str, ...]]]:
-    return {path: [_words(label) for label in labels] for path, labels in DEFINITIONS[name].labels.items()}
+def _subject_labels() -> frozenset[tuple[str, ...]]:
+    """The words that stand before the subject of a letter, such as `Re` and `Betreff`."""
+    labels = (definition.labels.get("subject", ()) for definition in DEFINITIONS.values())
+    return frozenset(_words(label)[:1] for each in labels for label in each)
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -167,10 +326,8 @@ def _begins(words: Sequence[str], phrase: Sequence[str]) -> bool:
 
 
 def _is_same(word: str, other: str) -> bool:
+    if other.startswith(_ENDING):
+        return word.endswith(other[1:]) and len(word) >= len(other) - 1 + _SHORTEST_BEGINNING
     return word == other or (
         min(len(word), len(other)) >= _SHORTEST_MISREAD and fuzz.ratio(word, other) >= _ALIKE
     )
-
-
-def _stands_in(text: str, phrase: str) -> bool:
-    return f" {' '.join(token_texts(fold(phrase)))} " in text

@@ -138,8 +138,10 @@ def name_of(document_type: DocumentType) -> str:
 
 
 def _title(document_type: DocumentType, findings: Findings) -> str | None:
-    """Type, number and counterparty."""
+    """Type, number or subject, and counterparty."""
     number = f" {findings['number'].value}" if "number" in findings else ""
+    if not number and "subject" in findings:
+        number = f": {str(findings['subject'].value).partition(',')[0]}"
     parts = [name_of(document_type) + number, _counterparty(document_type, findings)]
     return one_line(", ".join(filter(None, parts)), LONGEST_TITLE)
 

@@ -220,7 +220,13 @@ def labelled_findings(candidates: Candidates, document_type: DocumentType) -> di
 def _meanings_of_type(document_type: DocumentType) -> dict[str, FieldMeaning]:
     """The meaning of each field by its labels; where it has none, by the words of its name."""
     definition = DEFINITIONS[document_type]
-    fields = [field for field in outline(REGISTRY[document_type]) if field.path in definition.fields]
+    is_ruled = definition.read_by == "rules"
+    fields = [
+        field
+        for field in outline(REGISTRY[document_type])
+        if field.path in definition.fields
+        and (field.labels or not (is_ruled and definition.fields[field.path].read_as))
+    ]
     # Names that share a word (`invoice number`) would take each other's values.
     return {
         field.path: replace(meaning_of(field), words={}, labels={}, _is_hint={}, _strengths={})

@@ -1,0 +1,162 @@
+"""What letters say in places of their own: the subject, and the day beside the town.
+
+A subject stands beside its label, above the salutation, or in large print at the top.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import cache
+
+from docmill.schemas.document_types import DEFINITIONS
+from docmill.understanding.fields.candidates import Candidate, Candidates
+from docmill.understanding.fields.findings import Finding, Findings, finding_of
+from docmill.understanding.page.layout import Segment, Span
+from docmill.understanding.text.dates import find_dates
+from docmill.understanding.text.folding import alternatives, fold
+
+_TOP = 0.6
+"""The share of the first page that holds the subject."""
+_BY_LABEL, _BY_SALUTATION, _BY_SIZE = 0.9, 0.7, 0.6
+"""Confidence in a subject: beside its label, above a salutation, in larger print."""
+_BY_TOWN = 0.85
+"""Confidence in the only date that stands alone or behind a town."""
+_BEFORE_DATE = re.compile(r"\W*|[^\W\d_][^\d:]{1,30},\s*(?:[^\W\d_]{1,4}\.?\s*){0,2}")
+"""Nothing, or a town; perhaps a word such as `den` or `le`."""
+_LARGE = 1.1
+"""Larger print is so many times as high as the page's usual text."""
+_FLUSH = 0.03
+_NEAR = 6
+"""Text heights between a subject and the salutation below it."""
+_CLOSE = 2.0
+"""Lines of one block are no farther apart than this many text heights."""
+_LONGEST = 16
+"""Words of a subject."""
+_FEWEST_LETTERS = 4
+_DATE_LINE = 0.4
+"""A line of which a date takes this share is none but the line of the date."""
+
+
+def letter_fields(candidates: Candidates, ruled: Findings) -> Iterator[tuple[str, Finding]]:
+    """Find the subject and the day of a letter. ruled: the names in its letterhead, which are no subject."""
+    top = [
+        segment for segment in candidates.layout.segments if segment.page_index == 0 and segment.middle < _TOP
+    ]
+    names = {str(ruled[path].value) for path in ("seller.name", "buyer.name") if path in ruled}
+    found = _find_subject(top, candidates.layout.sheets[0].text_height)
+    if found is not None and (found[0].text not in names or _is_title(found[0].text)):
+        span, probability = found
+        yield "subject", Finding(span.text, (span,), probability)
+    day = _day_beside_town(candidates)
+    if day is not None:
+        yield "issue_date", finding_of(day, _BY_TOWN)
+
+
+def _find_subject(top: Sequence[Segment], text_height: float) -> tuple[Span, float] | None:
+    labelled = _beside_label(top)
+    if labelled is not None:
+        return labelled, _BY_LABEL
+    if any(map(_greets, top)):
+        above = _above_salutation(top, text_height)
+        return None if above is None else (above, _BY_SALUTATION)
+    large = _in_large_print(top, text_height)
+    return None if large is None else (large, _BY_SIZE)
+
+
+def _day_beside_town(candidates: Candidates) -> Candidate[date] | None:
+    """The only date that stands alone or behind a town: `Leith, 3 May 2026`."""
+    alone = [
+        candidate
+        for candidate in candidates.dates
+        if not candidate.segment.text[candidate.stop :].strip(" .")
+        and _BEFORE_DATE.fullmatch(candidate.segment.text[: candidate.start])
+        and not candidate.role
+        and not candidates.labels(candidate.segment)
+    ]
+    first = [candidate for candidate in alone if candidate.segment.page_index == 0]
+    # A table of bookings or invoices has many such cells below the salutation.
+    text = next((segment.middle for segment in candidates.layout.segments if _greets(segment)), 1.0)
+    first = [candidate for candidate in first if candidate.segment.middle < text] or first
+    return first[0] if first and len({candidate.value for candidate in first}) == 1 else None
+
+
+def _beside_label(top: Sequence[Segment]) -> Span | None:
+    for index, segment in enumerate(top):
+        match = _label().match(fold(segment.text))
+        if match is None:
+            continue
+        if match.end() < len(segment.text):
+            return Span(segment, match.end(), len(segment.text))
+        beside = next((other for other in top[index + 1 :] if other.line == segment.line), None)
+        if beside is not None:
+            return Span(beside, 0, len(beside.text))
+    return None
+
+
+def _above_salutation(top: Sequence[Segment], text_height: float) -> Span | None:
+    salutation = next(filter(_greets, top), None)
+    if salutation is None:
+        return None
+    above = [
+        segment
+        for segment in top
+        if 0 < salutation.middle - segment.middle < _NEAR * text_height
+        and abs(segment.box.x0 - salutation.box.x0) < _FLUSH
+    ]
+    nearest = max(above, key=lambda segment: segment.middle, default=None)
+    if nearest is None or not _may_be_one(nearest):
+        return None
+    # A line close below another one is the last of an address.
+    gaps = [nearest.middle - other.middle for other in above if other is not nearest]
+    return None if any(gap < _CLOSE * text_height for gap in gaps) else Span(nearest, 0, len(nearest.text))
+
+
+def _in_large_print(top: Sequence[Segment], text_height: float) -> Span | None:
+    large = [segment for segment in top if segment.height > _LARGE * text_height and _may_be_one(segment)]
+    # A letterhead is printed above it, larger or not.
+    lowest = max(large, key=lambda segment: segment.middle, default=None)
+    return Span(lowest, 0, len(lowest.text)) if lowest is not None else None
+
+
+def _greets(segment: Segment) -> bool:
+    """True for the line of a salutation."""
+    return segment.page_index == 0 and _salutation().match(fold(segment.text)) is not None
+
+
+def _is_title(text: str) -> bool:
+    """True if the text begins with the title of a type."""
+    return _titles().match(fold(text)) is not None
+
+
+def _may_be_one(segment: Segment) -> bool:
+    text = segment.text
+    dates = sum(found.stop - found.start for found in find_dates(text))
+    letters = sum(map(str.isalpha, text))
+    is_line = len(text.split()) <= _LONGEST and letters >= _FEWEST_LETTERS and not text.endswith(",")
+    return is_line and dates < _DATE_LINE * len(text)
+
+
+@cache
+def _label() -> re.Pattern[str]:
+    labels = (label for each in DEFINITIONS.values() for label in each.labels.get("subject", ()))
+    return re.compile(rf"\W*(?:{alternatives(map(fold, labels))})\.?\s*(?::\s*|$)")
+
+
+@cache
+def _titles() -> re.Pattern[str]:
+    titles = [
+        fold(phrase)
+        for definition in DEFINITIONS.values()
+        for phrases in definition.words.titles.values()
+        for phrase in phrases
+    ]
+    whole = alternatives(phrase for phrase in titles if not phrase.startswith("-"))
+    endings = alternatives(phrase[1:] for phrase in titles if phrase.startswith("-"))
+    return re.compile(rf"(?:{whole})\b|\w+(?:{endings})\b")
+
+
+@cache
+def _salutation() -> re.Pattern[str]:
+    groups = (definition.words.phrases.get("salutation", {}) for definition in DEFINITIONS.values())
+    phrases = (phrase for group in groups for of_language in group.values() for phrase in of_language)
+    return re.compile(rf"(?:{alternatives(fold(phrase.removeprefix('^')) for phrase in phrases)})\b")

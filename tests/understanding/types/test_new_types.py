@@ -1,0 +1,215 @@
+"""Delivery notes, reminders, quotes, contracts and letters are told apart, or a person is asked."""
+
+import datetime as dt
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+
+from docmill.model.document import Document
+from docmill.model.result import TYPE_CHECK
+from docmill.understanding.offline import understand
+
+Typeset = Callable[..., Document]
+
+GOODS = """
+Harbour Tools Ltd
+4 Dock Street, Leith EH6 6QQ
+
+{title}
+{label}: 2026-77
+Date: 03/04/2026
+
+Annie Bell
+9 Mill Lane, Leith EH6 5AA
+
+Item                   Quantity   Unit
+Torque wrench          2          pcs
+Oak board              14         pcs
+
+Received by
+"""
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Delivery Note", "Packing List", "Delivery Docket", "Straight Bill of Lading",
+        "Air Waybill", "Lieferschein",
+        "Frachtbrief", "Lieferavis",
+        "Bon de livraison", "Lettre de voiture", "Albarán", "Documento di trasporto",
+        "D.D.T. n. 448",
+        "Pakbon", "Dokument WZ", "List przewozowy", "Guia de remessa", "Conhecimento de embarque",
+    ],
+)  # fmt: skip
+def test_papers_of_goods_are_delivery_notes_by_whatever_name(typeset: Typeset, title: str) -> None:
+    classification, extraction = understand(typeset(GOODS.format(title=title, label="No")))
+
+    assert classification.document_type == extraction.document_type == "delivery_note"
+
+
+def test_a_number_of_a_delivery_note_on_an_invoice_makes_it_none(typeset: Typeset) -> None:
+    page = GOODS.format(title="Invoice 2026-77", label="Invoice no") + "Delivery note\nTotal due 96.00 GBP"
+
+    assert understand(typeset(page)).classification.document_type == "invoice"
+
+
+REMINDER = """
+Harbour Tools Ltd
+4 Dock Street
+Leith EH6 6QQ
+
+Annie Bell
+9 Mill Lane
+Leith EH6 5AA
+
+Leith, 3 April 2026
+
+{title}
+
+Dear Ms Bell,
+the following invoice is still outstanding.
+Invoice number: INV-881
+Amount due: 96.00 GBP
+If you have already paid, please disregard this letter.
+
+Yours sincerely
+"""
+
+
+@pytest.mark.parametrize("title", ["Payment Reminder", "2. Mahnung", "Rappel de paiement", "Final notice"])
+def test_a_reminder_is_told_from_a_letter_and_an_invoice_and_read(typeset: Typeset, title: str) -> None:
+    classification, extraction = understand(typeset(REMINDER.format(title=title)))
+
+    assert classification.document_type == extraction.document_type == "reminder"
+    data = extraction.data.model_dump()
+    assert data["seller"]["name"] == "Harbour Tools Ltd"
+    assert data["buyer"]["name"] == "Annie Bell"
+    assert data["issue_date"] == dt.date(2026, 4, 3)
+    assert data["invoice_number"] == "INV-881"
+    assert data["amount_due"] == Decimal("96.00")
+    assert data["subject"] == title
+    assert classification.document_date == dt.date(2026, 4, 3)
+
+
+def test_a_letter_that_may_be_an_invoice_or_a_reminder_is_asked_about(typeset: Typeset) -> None:
+    classification, extraction = understand(typeset(REMINDER.format(title="")))
+
+    assert classification.document_type == "invoice"
+    assert [failure.check for failure in extraction.failures] == [TYPE_CHECK]
+    assert "a reminder or an invoice" in classification.doubt
+
+
+def test_a_letter_is_named_with_sender_recipient_day_and_subject(typeset: Typeset) -> None:
+    page = REMINDER.format(title="Re: Change of our bank details")
+    page = page.replace("the following invoice is still outstanding.", "our bank has changed.")
+    page = page.replace("If you have already paid, please disregard this letter.", "")
+    page = page.replace("Invoice number: INV-881\nAmount due: 96.00 GBP\n", "Our reference: HT/77\n")
+
+    classification, extraction = understand(typeset(page))
+
+    assert classification.document_type == extraction.document_type == "letter"
+    data = extraction.data.model_dump()
+    assert (data["sender"]["name"], data["recipient"]["name"]) == ("Harbour Tools Ltd", "Annie Bell")
+    assert (data["subject"], data["issue_date"]) == ("Change of our bank details", dt.date(2026, 4, 3))
+
+
+def test_a_long_report_with_a_letter_in_it_is_no_letter(make_document: Callable[..., Document]) -> None:
+    letter = "Dear shareholders,\nwe had a good year and thank you.\nYours sincerely\nThe board"
+
+    assert understand(make_document(letter)).classification.document_type == "letter"
+    assert understand(make_document(letter, *["More of it."] * 6)).classification.document_type == "other"
+
+
+QUOTE = """
+Harbour Tools Ltd
+4 Dock Street, Leith EH6 6QQ
+
+{title}
+Date: 03/04/2026
+{label}: Q-77
+Valid until: 03/05/2026
+
+Bill to
+Annie Bell
+9 Mill Lane, Leith EH6 5AA
+
+Description                Quantity      Unit price   Amount
+Torque wrench              2             40.00        80.00
+
+Net total                                             80.00
+VAT 20%                                               16.00
+Total                                                 96.00 GBP
+"""
+
+
+@pytest.mark.parametrize("title", ["Quotation", "Angebot", "Devis", "Preventivo", "Estimate"])
+def test_a_quote_is_read_with_its_lines_and_last_day(typeset: Typeset, title: str) -> None:
+    classification, extraction = understand(typeset(QUOTE.format(title=title, label="Quote no")))
+
+    assert classification.document_type == extraction.document_type == "quote"
+    data = extraction.data.model_dump()
+    assert (data["number"], data["gross_total"]) == ("Q-77", Decimal("96.00"))
+    assert data["valid_until"] == dt.date(2026, 5, 3)
+    assert data["lines"][0]["net_amount"] == Decimal("80.00")
+
+
+CONTRACT = """
+{title}
+
+Landlord: Harbour Tools Ltd
+Tenant: Annie Bell
+Contract no: MV-4
+1. The landlord lets the premises from 1 May 2026.
+2. Either party may give two months' notice. Governing law is that of Scotland.
+
+Leith, 3 April 2026
+"""
+
+
+@pytest.mark.parametrize(
+    "title", ["Tenancy Agreement", "Mietvertrag", "Huurovereenkomst", "Contrat de location"]
+)
+def test_a_contract_is_named_with_both_parties_and_its_day(typeset: Typeset, title: str) -> None:
+    classification, extraction = understand(typeset(CONTRACT.format(title=title)))
+
+    assert classification.document_type == extraction.document_type == "contract"
+    data = extraction.data.model_dump()
+    assert data["first_party"]["name"] == "Harbour Tools Ltd"
+    assert data["second_party"]["name"] == "Annie Bell"
+    assert (data["number"], data["issue_date"]) == ("MV-4", dt.date(2026, 4, 3))
+
+
+def test_an_order_that_is_headed_contract_stays_an_order(typeset: Typeset) -> None:
+    page = """
+    Contract
+    Advertiser: Bell for Mayor           Agency: Croft Media
+    Flight dates: 05/01/2026 - 05/31/2026
+    Order number: 771                    Total spots: 44
+    Agency commission                    150.00
+    Net total                            850.00
+    The parties agree to the terms of the station.
+    """
+
+    assert understand(typeset(page)).classification.document_type == "purchase_order"
+
+
+@pytest.mark.parametrize("title", ["Proposal", "Oferta", "Offre"])
+def test_a_title_that_settles_nothing_asks_a_person(typeset: Typeset, title: str) -> None:
+    page = f"{title}\n\nWe suggest that the hall is painted green, which would please all."
+
+    classification, extraction = understand(typeset(page))
+
+    assert classification.document_type == "other"
+    assert [failure.check for failure in extraction.failures] == [TYPE_CHECK]
+
+
+def test_an_invoice_over_a_negative_total_is_a_credit_note(typeset: Typeset) -> None:
+    page = QUOTE.format(title="Invoice", label="Invoice no").replace("Valid until: 03/05/2026\n", "")
+    for amount in ("80.00", "16.00", "96.00"):
+        page = page.replace(f" {amount}", f" -{amount}")
+
+    classification, extraction = understand(typeset(page))
+
+    assert classification.document_type == extraction.document_type == "credit_note"
+    assert extraction.data.model_dump()["gross_total"] == Decimal("96.00")
