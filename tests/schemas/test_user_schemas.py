@@ -233,6 +233,19 @@ def test_a_json_schema_of_another_shape_is_refused_by_its_place(
         schema_of({"type": "object", "properties": {"a": TEXT}, **changes})
 
 
+class _Booking(BaseModel):
+    reference: str
+    voyage: str | None
+    vessel: str = "unknown"
+
+
+def test_a_field_that_may_be_null_is_not_critical_though_it_has_no_default() -> None:
+    nullable = {"a": TEXT, "b": {"type": ["string", "null"]}, "c": {"anyOf": [TEXT, {"type": "null"}]}}
+
+    assert schema_of(_Booking).critical == ("reference",)
+    assert schema_of({"properties": nullable, "required": ["a", "b", "c"]}).critical == ("a",)
+
+
 def test_objects_and_lists_may_be_required() -> None:
     seller = {"type": "object", "properties": {"name": TEXT, "city": TEXT}, "required": ["name"]}
     lines = {"type": "array", "items": seller}

@@ -157,6 +157,15 @@ def resolve_node(node: Node, definitions: Mapping[str, Node]) -> Node:
     return node
 
 
+def _may_be_null(node: Node) -> bool:
+    """True if the author of a value says that it may be null, so that a document without it is complete."""
+    kinds = node.get("type")
+    options = (*node.get("anyOf", ()), *node.get("oneOf", ()))
+    return (isinstance(kinds, list) and "null" in kinds) or any(
+        option.get("type") == "null" for option in options
+    )
+
+
 def _leaves(
     node: Node, definitions: Mapping[str, Node], path: str, *, required: bool, depth: int
 ) -> Iterator[_Leaf]:
@@ -166,7 +175,7 @@ def _leaves(
     if "properties" in node:
         for name, child in node["properties"].items():
             inner = f"{path}.{name}" if path else name
-            must = required and name in node.get("required", ())
+            must = required and name in node.get("required", ()) and not _may_be_null(child)
             yield from _leaves(child, definitions, inner, required=must, depth=depth + 1)
     elif node.get("type") == "array":
         yield from _leaves(node.get("items", {}), definitions, f"{path}[]", required=False, depth=depth + 1)
