@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from math import floor
 from operator import not_
 from typing import Any, Literal
 
@@ -46,6 +47,11 @@ class Evidence(Record):
     match: MatchKind
     confidence: float
     reason: str = Field(default="", exclude_if=not_)
+
+
+def percent_of(confidence: float) -> int:
+    """A confidence in whole percent, rounded down: what is not certain is never shown as 100 %."""
+    return floor(round(100 * confidence, 6))  # 100 * 0.29 is less than 29
 
 
 class Suggestion(Record):

@@ -87,7 +87,19 @@ async def test_a_stranger_sees_nothing(service: Service, upload: Upload, strange
 
 @pytest.mark.parametrize(
     "table",
-    ["tenant", "document", "ingestion", "event", "document_state", "review", "current_review", "lesson"],
+    [
+        "tenant",
+        "document",
+        "ingestion",
+        "event",
+        "document_state",
+        "review",
+        "current_review",
+        "lesson",
+        "document_signature",
+        "signature_key",
+        "near_duplicate",
+    ],
 )
 async def test_without_a_tenant_nothing_is_seen(service: Service, upload: Upload, table: str) -> None:
     await upload()

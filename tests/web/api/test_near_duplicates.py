@@ -1,13 +1,19 @@
 """Near duplicates through the API and on the page: named with a link, dismissed, and remembered."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from uuid import UUID
 
 import httpx
+import psycopg
 import pytest
 
+from docmill.ports import PageRenderer
 from docmill.service.app import Service
+from docmill.service.config.settings import Settings
+from docmill.service.store import near_duplicates
 from docmill.service.store.database import new_id
+from docmill.web.app import create_app
 
 Read = Callable[..., Awaitable[UUID]]
 
@@ -77,6 +83,30 @@ async def test_a_decision_through_the_api_holds_for_both(client: httpx.AsyncClie
     assert back.json()["near_duplicates"][0]["is_duplicate"] is None
     assert again["state"] == "needs_review"
     assert (unknown.status_code, without.status_code) == (404, 422)
+
+
+async def test_a_stranger_neither_sees_nor_decides_a_pair(
+    service: Service, renderer: PageRenderer, settings: Settings, pair: Pair, database_url: str
+) -> None:
+    earlier, later = await pair()
+    stranger = new_id()
+    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as owner:
+        await owner.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Stranger')", [stranger])
+    app = create_app(replace(service, default_tenant_id=stranger), renderer, settings)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as strangers:
+        decided = await strangers.put(
+            f"/api/v1/documents/{later}/near-duplicates/{earlier}", json={"is_duplicate": False}
+        )
+        form = await strangers.post(
+            f"/docs/{later}/duplicates", data={"other_id": str(earlier), "decision": "different"}
+        )
+
+    assert (decided.status_code, form.status_code) == (404, 404)
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        (found,) = await near_duplicates.of_document(conn, later)
+    assert found.is_duplicate is None
 
 
 async def test_the_page_names_a_near_duplicate_and_dismisses_it(

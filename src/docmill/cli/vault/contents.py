@@ -5,7 +5,6 @@ import shlex
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict
-from math import floor
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,6 +18,7 @@ from docmill.cli.vault.access import address_of, existing_service
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.files import chunks, is_junk
 from docmill.model.paths import leaves, value_at
+from docmill.model.result import percent_of
 from docmill.reading.convert import PooledUnlocker
 from docmill.schemas.registry import in_schema_order
 from docmill.service.app import Service, open_service
@@ -211,7 +211,7 @@ def _values_table(
     for path, value in leaves(in_schema_order(data, document_type)):
         review = current_reviews.get(path)
         proof: dict[str, Any] = (result.evidence or {}).get(path) or {}
-        sure = f"{floor(100 * proof['confidence'])} %" if "confidence" in proof else ""
+        sure = f"{percent_of(proof['confidence'])} %" if "confidence" in proof else ""
         if review is not None:
             sure = "corrected" if review.action == "correct" else "confirmed"
             if review.action == "correct":  # a confirmed value stands where it was read
@@ -227,7 +227,7 @@ def _values_table(
 def _listed(suggestions: Sequence[Mapping[str, Any]]) -> str:
     """Suggested values with their confidence, the most probable first."""
     return " or ".join(
-        f"{suggestion['value']} ({floor(100 * suggestion['evidence']['confidence'])} %)"
+        f"{suggestion['value']} ({percent_of(suggestion['evidence']['confidence'])} %)"
         for suggestion in suggestions
     )
 

@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from math import floor
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from docmill.model.document import Box
 from docmill.model.paths import leaves
-from docmill.model.result import Evidence, Failure, MatchKind, Schema, Suggestion
+from docmill.model.result import Evidence, Failure, MatchKind, Schema, Suggestion, percent_of
 from docmill.schemas.field_names import FIELD_NAMES, ITEM, TABLES, field_name
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
@@ -90,7 +89,7 @@ class SuggestionView:
         """The suggestion as shown."""
         proof = suggestion.evidence
         page = proof.page if proof.box else None
-        return cls(shown(suggestion.value), floor(100 * proof.confidence), page, proof.box)
+        return cls(shown(suggestion.value), percent_of(proof.confidence), page, proof.box)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +306,7 @@ def _build_field(
     else:
         certainty = "sure" if confidence >= SURE else "unsure"
     has_no_confidence = not value or (evidence is not None and evidence.match in _WITHOUT_CONFIDENCE)
-    percent = None if has_no_confidence else floor(100 * confidence)
+    percent = None if has_no_confidence else percent_of(confidence)
     meaning = PAYMENT_METHODS.get(value) if path == "payment.method" else None
     name = field_name(path, own_fields) + (f" ({meaning})" if meaning else "")
     return Field(path, name, value, certainty, percent, evidence, failed, review, chips.get(path, ()))
