@@ -60,7 +60,8 @@ def examples(readings: Path | None) -> Iterator[tuple[str, LabelledReceipt]]:
     labels = keys()
     vendor = vendor_groups(labels)
     truth = {
-        name: {path: key.get(field) or "" for field, path in PATHS.items()} for name, key in labels.items()
+        name: {path: text for field, path in PATHS.items() if (text := key.get(field))}
+        for name, key in labels.items()
     }
     for name, document in documents():
         if name in labels:

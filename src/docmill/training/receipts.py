@@ -5,7 +5,6 @@ trained several times, each time without some vendors, and applied to these.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -44,8 +43,8 @@ _EXACT = 101.0
 _LENGTH = 0.35
 """Share by which the lengths of span and label may differ."""
 _WORD = re.compile(r"[A-Z]{4,}")
-_COMMON = 0.1
-"""Share of the receipts in a currency from which on it is one that the model was trained on."""
+_MADE_UP = 0.3
+"""Weight of a made-up receipt beside a real one."""
 _SEVERAL = 2
 """Vendors that must have a word for misread ones to be put right to it."""
 _Rows = TypeVar("_Rows")
@@ -55,12 +54,17 @@ _Output = TypeVar("_Output")
 
 @dataclass(frozen=True)
 class LabelledReceipt:
-    """A labelled receipt. key: the same for two readings of one receipt; truth: by path, as labelled."""
+    """A labelled receipt.
+
+    key: the same for two readings of one receipt. truth: by path, as labelled; "" where the paper has no such
+    value, absent where nobody has said. made_up: by `docmill.training.generated_receipts`.
+    """
 
     key: str
     vendor: str
     document: Document
     truth: Mapping[str, str]
+    made_up: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,10 @@ class Prepared:
     amounts: Amounts
     total: NDArray[np.int64]
     weight: float = 1.0
+
+    def lacks(self, path: str) -> bool:
+        """True if the paper is known to have no such value: whatever is read there is wrong."""
+        return self.example.truth.get(path) == ""
 
 
 def prepare(example: LabelledReceipt) -> Prepared:
@@ -127,10 +135,15 @@ def _labelled_amount(text: str) -> Decimal | None:
 
 
 def weigh(documents: Sequence[Prepared]) -> list[Prepared]:
-    """Set the weights of the documents, by the sellers' names on their labels."""
-    names = [letters_and_digits(document.example.truth.get(PATHS["name"], "")) for document in documents]
+    """Set the weights of the documents, by the sellers' names on their labels; made-up ones count less."""
+    names = [
+        document.example.key
+        if document.example.made_up
+        else letters_and_digits(document.example.truth.get(PATHS["name"], ""))
+        for document in documents
+    ]
     return [
-        replace(document, weight=weight)
+        replace(document, weight=weight * (_MADE_UP if document.example.made_up else 1))
         for document, weight in zip(documents, group_weights(names), strict=True)
     ]
 
@@ -151,9 +164,8 @@ def train_model(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel
     totals = [
         _Samples(document.amounts.rows(output), document.total, document.weight)
         for document, output in zip(documents, context_outputs, strict=True)
-        if document.total.any()
+        if document.total.any() or (document.lacks(PATHS["total"]) and document.amounts.values)
     ]
-    currencies = Counter(document.candidates.conventions.currency or "" for document in documents)
     return ReceiptModel(
         letters=letters,
         tagger=tagger,
@@ -162,9 +174,6 @@ def train_model(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel
         totals=train_trees(*_stack(totals), rounds=200, learning_rate=0.04, features=0.3, leaves=7),
         corrector=_word_corrector(documents),
         calibrations={},
-        currencies=frozenset(
-            currency for currency, count in currencies.items() if count >= _COMMON * len(documents)
-        ),
     )
 
 
@@ -236,7 +245,7 @@ def _train_spans(documents: Sequence[Prepared], tags: Sequence[NDArray[np.float6
     samples: list[_Samples[NDArray[np.float32]]] = []
     for document, tag_shares in zip(documents, tags, strict=True):
         choices, right = document.choices[field], document.right[field]
-        if right.any():
+        if right.any() or document.lacks(PATHS[field]):
             keep = pruning_mask(choices, tag_shares)
             samples.append(_Samples(choices.rows(tag_shares)[keep], right[keep], document.weight))
     return train_trees(*_stack(samples), rounds=400, learning_rate=0.04, features=0.25, leaves=8)
@@ -259,7 +268,7 @@ def _word_corrector(documents: Sequence[Prepared]) -> WordCorrector:
     """Words of several vendors' names and addresses, which misread ones are put right to."""
     owners: dict[str, set[str]] = {}
     for document in documents:
-        for field in FIELDS:
+        for field in () if document.example.made_up else FIELDS:
             for word in _WORD.findall(document.example.truth.get(PATHS[field], "").upper()):
                 owners.setdefault(word, set()).add(document.example.vendor)
     words = {word for word, vendors in owners.items() if len(vendors) >= _SEVERAL}

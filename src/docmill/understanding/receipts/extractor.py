@@ -42,6 +42,7 @@ from docmill.understanding.user_schemas.extractor import labelled_findings
 STEP = StepTaken(kind="read", by="model trained on receipts, and rules for the other fields")
 TYPE = next(name for name, definition in DEFINITIONS.items() if definition.read_by == "receipt_model")
 _TOTAL = PATHS["total"]
+_LEARNED_TEXTS = {PATHS[field] for field in FIELDS}
 _PARTS = ("net_total", "tax_total", "amount_due")
 """The amounts that were chosen to fit the rules' total, and are chosen anew for another total."""
 _LEAST = 0.03
@@ -110,16 +111,13 @@ def shipped_findings(candidates: Candidates) -> Findings:
 def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:
     """Every field of a receipt, by path."""
     ruled = ruled_findings(candidates, TYPE)
-    findings = dict(ruled)
-    is_known_currency = (candidates.conventions.currency or "") in model.currencies
+    # Where learning found no name or address, the rules' is none either.
+    findings = {path: finding for path, finding in ruled.items() if path not in _LEARNED_TEXTS}
     for path, answer in answers(candidates, ruled, model).items():
         confidence = model.calibrations[path].confidence(answer.features)
-        rule = ruled.get(path)
-        # on receipts unlike those it was trained on, the rules' value is taken where they are surer
-        if is_known_currency or rule is None or rule.probability <= confidence:
-            findings[path] = Finding(
-                answer.value, answer.spans, confidence, calibrated=True, rivals=answer.rivals
-            )
+        findings[path] = Finding(
+            answer.value, answer.spans, confidence, calibrated=True, rivals=answer.rivals
+        )
     total, ruled_total = findings.get(_TOTAL), ruled.get(_TOTAL)
     if (
         total is not None

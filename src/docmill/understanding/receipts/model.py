@@ -95,7 +95,7 @@ class Calibration:
 class ReceiptModel:
     """Taggers of lines, scorers of spans and amounts, and the calibrations of their confidences.
 
-    calibrations: by path. currencies: of the receipts it was trained on; with others the rules count, too.
+    calibrations: by path.
     """
 
     letters: CharNgramModel
@@ -105,7 +105,6 @@ class ReceiptModel:
     totals: Trees
     corrector: WordCorrector
     calibrations: Mapping[str, Calibration]
-    currencies: frozenset[str]
 
     def dumps(self) -> bytes:
         """The stored form. The same model gives the same bytes."""
@@ -115,7 +114,6 @@ class ReceiptModel:
             "contexts": self.contexts.arrays(),
             "totals": self.totals.arrays(),
             "mender": self.corrector.arrays(),
-            "currencies": {"codes": np.array(sorted(self.currencies), np.str_)},
             **{f"spans {field}": trees.arrays() for field, trees in self.spans.items()},
             **{f"calibration {path}": curve.arrays() for path, curve in self.calibrations.items()},
         }
@@ -143,7 +141,6 @@ def loads(content: bytes) -> ReceiptModel:
         totals=Trees.of(parts["totals"]),
         corrector=WordCorrector.of(parts["mender"]),
         calibrations={path: Calibration.of(parts[f"calibration {path}"]) for path in PATHS.values()},
-        currencies=frozenset(map(str, parts["currencies"]["codes"])),
     )
 
 
