@@ -8,6 +8,8 @@ import httpx
 import pytest
 
 from docmill.service.app import Service
+from docmill.service.config.settings import Settings
+from docmill.service.config.user_schemas import OwnField, OwnSchema
 from docmill.service.store import documents
 
 Add = Callable[..., Awaitable[UUID]]
@@ -232,3 +234,24 @@ async def _let_rest(service: Service, document_id: UUID, *, minutes: int) -> Non
             """,
             [minutes, document_id],
         )
+
+
+class TestTypesOfTheSettings:
+    """A schema of the settings that a person can choose as a type."""
+
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        job = OwnSchema(fields={"job_number": OwnField()})
+        return settings.model_copy(update={"schemas": {"job": job}})
+
+    async def test_documents_are_found_by_them(
+        self, client: httpx.AsyncClient, read: Callable[..., Awaitable[UUID]]
+    ) -> None:
+        await read("job.png", classification={"document_type": "job", "title": "The job"})
+        await read("receipt.png")
+
+        page = (await client.get("/", params={"type": "job"})).text
+
+        assert '<option value="job" selected>job</option>' in page
+        assert "The job" in page
+        assert "Corner Bakery" not in page

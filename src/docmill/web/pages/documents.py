@@ -1,6 +1,6 @@
 """The documents page with its cards, the page of one document, and the forms on both."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated
@@ -20,7 +20,7 @@ from docmill.web.templating import THEME_COOKIE, THEMES
 from docmill.web.uploads import receive, upload_status
 from docmill.web.view.cards import Card, card, money, title
 from docmill.web.view.document import TABS, document_view, failures_of, page_count_of, result_of, select_page
-from docmill.web.view.words import STATES, TYPES, type_choices
+from docmill.web.view.words import STATES, type_choices, type_name
 
 router = APIRouter(include_in_schema=False)
 
@@ -48,12 +48,14 @@ class Filters:
     after: UUID | None = None
 
     @classmethod
-    def of(cls, query: str, state: str, document_type: str, after: str) -> "Filters":
-        """Build the filters from the address."""
+    def of(
+        cls, query: str, state: str, document_type: str, after: str, *, types: Collection[str]
+    ) -> "Filters":
+        """Build the filters from the address. types: that documents can have."""
         return cls(
             query=query.strip()[:_LONGEST_QUERY],
             state=state if state in STATES else "",
-            document_type=document_type if document_type in TYPES else "",
+            document_type=document_type if document_type in types else "",
             after=parse_id(after),
         )
 
@@ -71,7 +73,7 @@ class Filters:
         if self.state:
             chips.append(Chip(STATES[self.state].name, replace(self, state="").link()))
         if self.document_type:
-            chips.append(Chip(TYPES[self.document_type], replace(self, document_type="").link()))
+            chips.append(Chip(type_name(self.document_type), replace(self, document_type="").link()))
         return chips
 
     def link(self, after: UUID | None = None) -> str:
@@ -91,7 +93,8 @@ async def show_documents(
     after: str = "",
 ) -> HTMLResponse:
     """One page of documents."""
-    filters = Filters.of(q, state, document_type, after)
+    types = vault.service.type_choices.types
+    filters = Filters.of(q, state, document_type, after, types=types)
     async with vault.connection() as conn:
         last_event = await events.last_id(conn)  # before the cards, so that no change falls between
         rows = await documents.page(
@@ -108,6 +111,7 @@ async def show_documents(
     return vault.templates.page(
         request,
         "documents.html",
+        types=type_choices(types),
         filters=filters,
         cards=cards,
         counts=counts,
