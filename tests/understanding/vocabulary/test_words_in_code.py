@@ -14,7 +14,7 @@ ALLOWED = {
     *("balance", "commission", "hors", "nett", "provision", "tax"),  # beside totals of users' own schemas
     "hp",  # a mobile phone's number; as a label it would be a firm's name
     *("Rev", "Ver"),
-    "Mw",
+    *("Mw", "mb"),  # of `MwSt` and `GmbH`
 }
 """Words that patterns may have. Capitals are codes."""
 ANY_LANGUAGE = {"llm/prompts.py"}

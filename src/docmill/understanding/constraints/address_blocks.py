@@ -4,15 +4,30 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from docmill.model.document import letters_and_digits
 from docmill.understanding.constraints.address_features import (
     NOT_LETTERHEAD,
+    STREET_ENDS,
+    STREET_WORDS,
+    LineFeatures,
     has_postcode,
+    is_bank,
+    is_country,
     line_features,
 )
-from docmill.understanding.constraints.party_forms import is_name_label, is_pair, is_salutation, read_form
+from docmill.understanding.constraints.name_lines import choose_name_lines
+from docmill.understanding.constraints.party_forms import (
+    find_aside_label,
+    is_attention,
+    is_name_label,
+    is_pair,
+    is_salutation,
+    read_form,
+)
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.labels import Label
 from docmill.understanding.page.layout import Segment, Sheet, Span
+from docmill.understanding.text.folding import token_texts
 from docmill.understanding.vocabulary import Concept
 
 PARTY_CONCEPTS = (Concept.ADVERTISER, Concept.SHIP_FROM, Concept.SELLER, Concept.BUYER, Concept.SHIP_TO)
@@ -24,6 +39,8 @@ _TAX_IDS = (Concept.VAT_NUMBER, Concept.TAX_NUMBER)
 _MOST_BLOCK_LINES = 7
 _LINE_GAP = 1.4
 """Largest gap between two lines of a block, in line heights."""
+_ADDRESS_GAP = 2.1
+"""Largest gap before a street or a town, which envelopes set apart."""
 _ALIGNMENT = 0.012
 """Tolerance for lines that are flush or centred, in page widths, besides half a line height."""
 _HEADING_GAP = 3.2
@@ -44,6 +61,11 @@ _MOST_WORDS_AFTER_LEGAL_FORM = 1
 """Most words of a name that may follow its legal form."""
 
 
+_BARE_POSTCODE = re.compile(r"^\d{4,6}$")
+"""A postcode on a line of its own, below a town."""
+_MOST_IDENTIFIERS = 2
+"""Lines with identifiers that may stand between a heading and a name."""
+_MOSTLY = 0.5
 _TOWN_END = re.compile(
     r"(?:[A-Z]{1,2}-)?\d{4,6}(?:\s?[A-Z]{2})?\s+[^\W\d_][^·•|●▪,;]*?(?=\s*(?:[·•|●▪,;]|\s[\u2013-]\s|$))"
 )
@@ -56,6 +78,10 @@ class Block:
 
     label: the party that the label before it names; label_quality: how exactly that label matches, from 0 to
     1. is_sender_line: name and address stand in one line, as above the window of an envelope.
+
+    name_lines: the printed lines of the whole name, of which `name` is one. aside: the party is named as one
+    to pay (`payee`) or as neither seller nor buyer (`other`). is_bank: it is a bank. is_street: its first
+    line is of an address.
 
     has_contact, has_tax_id: a telephone, mail address or account, or a tax identifier, stands with it.
     has_legal_form, has_firm_word: of the name, see `LineFeatures`. customer_number: printed below the label.
@@ -71,6 +97,15 @@ class Block:
     has_legal_form: bool = False
     has_firm_word: bool = False
     customer_number: Span | None = None
+    name_lines: tuple[Span, ...] = ()
+    aside: str = ""
+    is_bank: bool = False
+    is_street: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """The whole name, in one line."""
+        return " ".join(span.text for span in self.name_lines) if self.name_lines else self.name.text
 
     @property
     def top(self) -> float:
@@ -80,7 +115,7 @@ class Block:
     @property
     def segments(self) -> set[int]:
         """The indices of its segments."""
-        return {span.segment.index for span in (self.name, *self.address)}
+        return {span.segment.index for span in (self.name, *self.name_lines, *self.address)}
 
 
 def find_blocks(candidates: Candidates) -> list[Block]:
@@ -88,11 +123,21 @@ def find_blocks(candidates: Candidates) -> list[Block]:
     if not candidates.layout.sheets:
         return []
     finder = _BlockFinder(candidates, candidates.layout.sheets[0])
-    return [
+    blocks = [
+        *finder.find_aside(),
         *finder.find_labelled(),
         *finder.find_sender_lines(),
         *finder.find_addresses(),
         *finder.find_letterheads(),
+    ]
+    # What another block has as a line of its name or below the heading of another party begins none.
+    inner = {span.segment.index for block in blocks for span in block.name_lines if span is not block.name}
+    aside = {index for block in blocks if block.aside for index in block.segments}
+    return [
+        block
+        for block in blocks
+        if (block.name_lines or block.name.segment.index not in inner)
+        and (block.aside or block.name.segment.index not in aside)
     ][:_MOST_BLOCKS]
 
 
@@ -103,10 +148,16 @@ class _BlockFinder:
         self._candidates = candidates
         self._sheet = sheet
         self._features = {segment.index: line_features(candidates, segment) for segment in sheet.segments}
+        self._aside = {
+            segment.index: label for segment in sheet.segments if (label := find_aside_label(segment.text))
+        }
         self._party_labels = {
-            segment.index: label for segment in sheet.segments if (label := self._find_party_label(segment))
+            segment.index: label
+            for segment in sheet.segments
+            if segment.index not in self._aside and (label := self._find_party_label(segment))
         }
         self._labelled = [segment for segment in sheet.segments if segment.index in self._party_labels]
+        self._texts = [letters_and_digits(segment.text) for segment in sheet.segments]
         self._headings = [
             segment
             for segment in self._labelled
@@ -118,6 +169,8 @@ class _BlockFinder:
         """Find the label of a party at the start of a segment, unless a sentence goes on behind it."""
         labels = self._candidates.labels(segment)
         if not labels or labels[0].start > 1 or not set(PARTY_CONCEPTS).intersection(labels[0].meanings):
+            return None
+        if is_attention(segment.text) and self._stands_below_name(segment):
             return None
         label = labels[0]
         for other in labels[1:]:
@@ -131,6 +184,24 @@ class _BlockFinder:
         several_words = " " in segment.text[: label.stop].strip()
         return label if set_off or (several_words and len(rest.split()) < _LONGEST_NAME_WORDS) else None
 
+    def _stands_below_name(self, segment: Segment) -> bool:
+        """True if a line of the same block, which may be a name, stands above a segment."""
+        above = self._find_neighbour(segment, self._sheet.above(segment.box), upwards=True)
+        if above is None or not self._features[above.index].may_be_name:
+            return False
+        return not any(
+            label.start <= 1 and not set(PARTY_CONCEPTS).isdisjoint(label.meanings)
+            for label in self._candidates.labels(above)
+        )
+
+    def find_aside(self) -> Iterator[Block]:
+        """Find blocks behind or below the label of a party that is neither seller nor buyer."""
+        for segment in self._sheet.segments:
+            label = self._aside.get(segment.index)
+            name = self._find_labelled_name(segment, label.stop) if label is not None else None
+            if label is not None and name is not None:
+                yield replace(self._build_block(name), aside=label.meanings[0])
+
     def find_labelled(self) -> Iterator[Block]:
         """Find blocks behind or below a label such as `Bill to`, also with a label on each line."""
         lines_of_forms: set[int] = set()
@@ -139,11 +210,17 @@ class _BlockFinder:
             concept = next(concept for concept in PARTY_CONCEPTS if concept in label.meanings)
             if segment in self._headings:
                 form = read_form(self._candidates, self._sheet, segment, self._headings)
-                if form.has_labels and form.name is not None:
-                    lines_of_forms.add(form.name.segment.line)
-                    block = self._build_block(form.name)
+                if form.has_labels and form.name:
+                    lines_of_forms.update(span.segment.line for span in form.name)
+                    block = self._build_block(form.name[-1])
+                    first, *rest = form.name
+                    lines = choose_name_lines(
+                        first, [self._features[span.segment.index] for span in rest], self._texts
+                    )
                     yield replace(
                         block,
+                        name=lines[0] if lines else first,
+                        name_lines=lines or form.name,
                         address=form.address or block.address,
                         label=concept,
                         label_quality=label.quality,
@@ -152,24 +229,28 @@ class _BlockFinder:
                     continue
             if segment.line in lines_of_forms and is_name_label(segment.text[: label.stop]):
                 continue
-            name = self._find_labelled_name(segment, label)
+            name = self._find_labelled_name(segment, label.stop)
             words = name.text.split() if name is not None else []
             is_sentence = len(words) >= _SENTENCE_WORDS and not any(
                 word[:1].isupper() or word[:1].isdigit() for word in words
             )
             if name is not None and not is_sentence:
                 block = replace(self._build_block(name), label=concept, label_quality=label.quality)
+                if concept is Concept.ADVERTISER:
+                    # Broadcasters' forms print the agency on the next line.
+                    block = replace(block, name=name, name_lines=())
                 if concept is Concept.BUYER:
                     form = read_form(self._candidates, self._sheet, segment, self._labelled)
                     block = replace(block, customer_number=form.customer_number)
                 yield block
 
-    def _find_labelled_name(self, segment: Segment, label: Label[Concept]) -> Span | None:
-        rest = segment.text[label.stop :]
+    def _find_labelled_name(self, segment: Segment, label_stop: int) -> Span | None:
+        """Find the name behind a label, which ends at `label_stop`, or below it or right of it."""
+        rest = segment.text[label_stop:]
         if is_pair(rest.lstrip(" :.)-#")) and not rest.lstrip().startswith(":"):
             return None  # as in `Seller VAT number: ...`
         if sum(map(str.isalpha, rest)) > 2:  # noqa: PLR2004 - more than a stray mark
-            start = label.stop + len(rest) - len(rest.lstrip(" :.)-#"))
+            start = label_stop + len(rest) - len(rest.lstrip(" :.)-#"))
             # A label of several words belongs to the next column, which was joined to this segment.
             ends = (
                 other.start
@@ -179,19 +260,32 @@ class _BlockFinder:
                 and NOT_LETTERHEAD.intersection(other.meanings)
             )
             return Span(segment, start, next(ends, len(segment.text)))
-        below = next(
-            (other for other in self._sheet.below(segment.box) if not is_salutation(other.text)), None
-        )
+        below = self._find_below_heading(segment)
         right = next(iter(self._sheet.right_of(segment)), None)
         beside = right is not None and right.box.x0 - segment.box.x1 < _LABEL_GAP
         for other in [right, below] if beside or rest.strip().startswith(":") else [below, right]:
-            if other is None or self._is_pair(other) or other.index in self._party_labels:
+            if other is None or self._is_pair(other) or self._is_heading(other):
                 continue
             features = self._features[other.index]
-            near = other.box.y0 - segment.box.y1 < _HEADING_GAP * self._sheet.text_height
+            skipped = _MOST_IDENTIFIERS * (other is below)
+            near = other.box.y0 - segment.box.y1 < (_HEADING_GAP + skipped) * self._sheet.text_height
             if near and features.may_be_name and features.label_share < 0.5:  # noqa: PLR2004 - half
                 return Span(other, 0, len(other.text))
         return None
+
+    def _find_below_heading(self, heading: Segment) -> Segment | None:
+        """Find the first line below a heading that is neither a salutation nor an identifier."""
+        below = [other for other in self._sheet.below(heading.box) if not is_salutation(other.text)]
+        for other in below[:_MOST_IDENTIFIERS]:
+            digits = sum(map(str.isdecimal, other.text))
+            if digits < _MOSTLY * len(other.text.replace(" ", "")) and not self._has_label(
+                other, Concept.CUSTOMER_NUMBER, Concept.OTHER_NUMBER
+            ):
+                return other
+        return below[_MOST_IDENTIFIERS] if len(below) > _MOST_IDENTIFIERS else None
+
+    def _is_heading(self, segment: Segment) -> bool:
+        return segment.index in self._party_labels or segment.index in self._aside
 
     def find_sender_lines(self) -> Iterator[Block]:
         """Find name and address in one line, as above the window of an envelope or in a footer."""
@@ -207,8 +301,9 @@ class _BlockFinder:
             rest = segment.text[match.end() :]
             if not features.has_postcode or is_street or not _SEPARATOR.search(rest):
                 continue
-            town = _TOWN_END.search(rest)
-            stop = match.end() + (town.end() if town else len(rest))
+            # The last one: `1242 chemin du Lac` looks like a postcode and a town, too.
+            towns = [town for town in _TOWN_END.finditer(rest) if not _is_numbered_street(town[0])]
+            stop = match.end() + (towns[-1].end() if towns else len(rest))
             yield Block(
                 name,
                 (Span(segment, match.end(), stop),),
@@ -265,67 +360,92 @@ class _BlockFinder:
         if is_salutation(name.text):
             person = self._find_neighbour(name.segment, self._sheet.below(name.segment.box), upwards=False)
             name = Span(person, 0, len(person.text)) if person is not None else name
-        features = self._features[name.segment.index]
-        lines: list[Segment] = []
-        contact = tax_id = complete = False
-        last = name.segment
-        for _ in range(_MOST_BLOCK_LINES):
-            below = self._find_neighbour(last, self._sheet.below(last.box), upwards=False)
-            if below is None:
-                break
-            if not self._may_continue_block(below):
-                contact = self._features[below.index].has_contact or self._has_label(below, *_CONTACTS)
-                tax_id = self._has_label(below, *_TAX_IDS)
-                break
-            if complete and not self._features[below.index].has_region:
-                break
-            lines.append(below)
-            complete = complete or self._features[below.index].ends_address
-            last = below
+        lines, stopper, complete = self._follow_block(name)
+        features = [self._features[line.index] for line in lines]
+        names = choose_name_lines(name, features, self._texts)
+        address = [
+            line for line in features if line.segment.index not in {span.segment.index for span in names}
+        ]
         if not complete:
-            lines = [
-                line
-                for line in lines
-                if self._features[line.index].address_score > 0 or self._features[line.index].has_region
-            ]
-        address = tuple(Span(line, 0, len(line.text)) for line in lines)
+            address = [line for line in address if line.address_score > 0 or line.has_region]
+        first = next((index for index, line in enumerate(address) if _is_street_line(line)), 0)
+        name = names[0] if names else name
+        own = self._features[name.segment.index]
         return Block(
             name,
-            address,
-            has_contact=contact,
-            has_tax_id=tax_id,
-            has_legal_form=bool(features.legal_form_end),
-            has_firm_word=features.has_firm_word,
+            tuple(Span(line.segment, 0, len(line.segment.text)) for line in address[first:]),
+            has_contact=stopper is not None
+            and (self._features[stopper.index].has_contact or self._has_label(stopper, *_CONTACTS)),
+            has_tax_id=stopper is not None and self._has_label(stopper, *_TAX_IDS),
+            has_legal_form=any(
+                self._features[span.segment.index].legal_form_end > 0 for span in (name, *names)
+            ),
+            has_firm_word=own.has_firm_word,
+            name_lines=names,
+            is_bank=is_bank(name.text),
+            is_street=own.address_score > 0 and not own.legal_form_end,
         )
+
+    def _follow_block(self, name: Span) -> tuple[list[Segment], Segment | None, bool]:
+        """The lines below a name, the one at which they end, and whether they have a town."""
+        lines: list[Segment] = []
+        complete = has_street = False
+        last = name.segment
+        start = self._sheet.page.words.boxes[name.segment.words(name.start, name.stop)[0], 0]
+        for _ in range(_MOST_BLOCK_LINES):
+            below = self._find_neighbour(
+                last, self._sheet.below(last.box), upwards=False, indent=float(start)
+            )
+            if below is None:
+                return lines, None, complete
+            features = self._features[below.index]
+            is_postcode = has_street and _BARE_POSTCODE.match(below.text.strip()) is not None
+            if not (is_postcode or is_attention(below.text) or self._may_continue_block(below)):
+                return lines, below, complete
+            is_street = features.address_score > 0 and not features.ends_address
+            if complete and not (
+                features.has_region or is_country(below.text) or (is_street and not has_street)
+            ):
+                return lines, None, complete
+            lines.append(below)
+            has_street = has_street or is_street
+            complete = complete or features.ends_address or is_postcode
+            last = below
+        return lines, None, complete
 
     def _may_continue_block(self, segment: Segment) -> bool:
         """True if a line may be part of a name or address."""
         features = self._features[segment.index]
-        if self._has_label(segment, Concept.REGISTRATION_NUMBER) or segment.index in self._party_labels:
+        if self._has_label(segment, Concept.REGISTRATION_NUMBER) or self._is_heading(segment):
             return False
         if self._is_pair(segment) and not features.has_postcode:
             return False
-        if (
-            features.label_share > 0.4  # noqa: PLR2004 - much of it
-            or features.has_value
-            or features.is_registration_number
-            or features.has_contact
-        ):
+        if features.has_value or features.is_registration_number or features.has_contact:
+            return False
+        if features.label_share > 0.4 and not features.is_street:  # noqa: PLR2004 - much of it
             return False
         return features.may_be_name or features.address_score > 0 or features.has_postcode
 
     def _find_neighbour(
-        self, segment: Segment, others: Sequence[Segment], *, upwards: bool
+        self, segment: Segment, others: Sequence[Segment], *, upwards: bool, indent: float | None = None
     ) -> Segment | None:
-        """Find the next line of the same block: close to this one, and flush on either side or centred."""
+        """Find the next line of the same block: close to this one, and flush on either side or centred.
+
+        indent: where the name begins behind its label; the next line may begin there or in between.
+        """
         for other in others:
             gap = segment.box.y0 - other.box.y1 if upwards else other.box.y0 - segment.box.y1
-            if gap > _LINE_GAP * max(segment.height, self._sheet.text_height):
+            features = self._features[other.index]
+            is_plain = not (features.ends_address or features.is_street)
+            if gap > (_LINE_GAP if is_plain else _ADDRESS_GAP) * max(segment.height, self._sheet.text_height):
                 return None
             left = abs(other.box.x0 - segment.box.x0)
             centre = abs(other.box.x0 + other.box.x1 - segment.box.x0 - segment.box.x1) / 2
             right = abs(other.box.x1 - segment.box.x1)
-            if min(left, centre, right) <= _ALIGNMENT + 0.5 * segment.height:
+            nearest = min(left, centre, right)
+            if indent is not None and segment.box.x0 < other.box.x0 <= indent + _ALIGNMENT:
+                nearest = 0.0
+            if nearest <= _ALIGNMENT + 0.5 * segment.height:
                 return other
         return None
 
@@ -336,3 +456,14 @@ class _BlockFinder:
 
     def _has_label(self, segment: Segment, *concepts: Concept) -> bool:
         return any(not set(concepts).isdisjoint(label.meanings) for label in self._candidates.labels(segment))
+
+
+def _is_street_line(line: LineFeatures) -> bool:
+    """True if a line has a sign of a street and names no person that the letter is for."""
+    return line.address_score > 0 and not line.ends_address and not is_attention(line.segment.text)
+
+
+def _is_numbered_street(text: str) -> bool:
+    """True if behind a number a word of streets follows."""
+    words = token_texts(text)
+    return any(word in STREET_WORDS or word.endswith(STREET_ENDS) for word in words[1:2])

@@ -2,7 +2,9 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+
+from babel import Locale
 
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.labels import LABELS
@@ -14,15 +16,24 @@ from docmill.understanding.text.money import find_amounts
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 _ADDRESSES = [language.address for language in LANGUAGES]
+_BANKS = [word for language in LANGUAGES for word in language.parties.banks]
 _STREETS = [word for words in _ADDRESSES for word in words.streets]
 STREET_WORDS = frozenset(word for word in _STREETS if not word.startswith("-") and " " not in word)
 STREET_ENDS = tuple(word[1:] for word in _STREETS if word.startswith("-"))
 STREET_PHRASES = tuple(word for word in _STREETS if " " in word)
 REGIONS = frozenset(region for words in _ADDRESSES for region in words.regions)
+_BANK_PHRASES = [token_texts(phrase.lstrip("-")) for phrase in _BANKS if not phrase.startswith("-")]
+_BANK_ENDS = tuple(fold(word[1:]) for word in _BANKS if word.startswith("-"))
 FIRM_WORDS = frozenset(word for language in LANGUAGES for word in language.firms)
 LEGAL_FORMS = sorted(
-    {token_texts(form) for language in LANGUAGES for form in language.legal}, key=len, reverse=True
+    {token_texts(form) for language in LANGUAGES for form in (*language.legal, *language.parties.legal)},
+    key=len,
+    reverse=True,
 )
+_FINAL_FORMS = frozenset(token_texts(form) for language in LANGUAGES for form in language.parties.legal) - {
+    token_texts(form) for language in LANGUAGES for form in language.legal
+}
+"""Legal forms that count at the end of a name only."""
 _FORMS_BY_WORD = {
     first: [form for form in LEGAL_FORMS if form[0] == first] for first in {form[0] for form in LEGAL_FORMS}
 }
@@ -32,6 +43,7 @@ _REGIONS = frozenset(tuple(region.split()) for region in REGIONS)
 _LONGEST_REGION = max(map(len, _REGIONS))
 _SHORTEST_STREET_END = 6
 _STREET = 1.1
+_HOUSE_SCORE = 0.9
 
 _MARKED = alternatives(form for words in _ADDRESSES for form in words.postcodes).replace("0", r"\d")
 POSTCODE = re.compile(
@@ -43,6 +55,12 @@ POSTCODE = re.compile(
     r"|(?<![\w\-/.])\d{5}(?=[^\W\d_]{3})"  # 81100JOHOR
     r"|^\d{5}$"
 )
+_FOREIGN_POSTCODE = re.compile(
+    r"(?<!\w)[a-z]\d[a-z]\s?\d[a-z]\d(?!\w)"  # K1A 0B1
+    r"|(?<!\w)[a-z]\d[\dw]\s[a-z\d]{4}$"  # D02 X285
+    r"|[^\W\d_]{3}\s?[-\u2013]\s?\d{6}$"  # Mumbai - 400001
+)
+_YEAR = re.compile(r"\b(?:18|19|20)\d\d\W*$")
 _HOUSES = alternatives(word for words in _ADDRESSES for word in words.houses)
 _PLOTS = alternatives(word for words in _ADDRESSES for word in words.plots)
 HOUSE = re.compile(
@@ -73,6 +91,8 @@ _MOST_OF_IT = 0.75
 _INITIALS = 4
 _SENTENCE_WORDS = 4
 _LONGEST_CAPITAL_FORM = 3
+_DOTTED = re.compile(r"[^\W\d_]\.\s?[^\W\d_]\.")
+"""Letters with full stops, as in `s.r.o.`, which prose has not at the end of a line."""
 """Legal forms up to this length, such as SA or AG, count in capitals only: `co` and `ek` occur in prose."""
 _HOUSE_NUMBER = re.compile(r"\d{1,5}[a-z]?")
 _SUFFIXES = alternatives(word for words in _ADDRESSES for word in words.suffixes)
@@ -109,6 +129,11 @@ class LineFeatures:
         return self.has_postcode and not house_number
 
     @property
+    def is_street(self) -> bool:
+        """True if it has a word of streets and the number of a house."""
+        return self.address_score >= _STREET + _HOUSE_SCORE
+
+    @property
     def may_be_name(self) -> bool:
         """True if it may be the name of a person or business."""
         if self.legal_form_end and not self.has_value:
@@ -125,10 +150,14 @@ def line_features(candidates: Candidates, segment: Segment) -> LineFeatures:
     text = segment.text
     folded = fold(text)
     words = token_texts(text)
+    has_digit = any(map(str.isdecimal, text))
     streets = sum(phrase in folded for phrase in STREET_PHRASES) + sum(
-        word in STREET_WORDS or (len(word) >= _SHORTEST_STREET_END and word.endswith(STREET_ENDS))
+        (word in STREET_WORDS and (has_digit or len(word) > 1))
+        or (len(word) >= _SHORTEST_STREET_END and word.endswith(STREET_ENDS))
         for word in words
     )
+    # `Quality since 1978` is no house.
+    has_house = HOUSE.search(folded) is not None and (streets > 0 or _YEAR.search(folded) is None)
     runs = (
         words[start : start + length]
         for length in range(1, _LONGEST_REGION + 1)
@@ -138,13 +167,15 @@ def line_features(candidates: Candidates, segment: Segment) -> LineFeatures:
     amounts = find_amounts(text, misread=False)
     return LineFeatures(
         segment=segment,
-        address_score=_STREET * min(streets, 2) + 0.9 * (HOUSE.search(folded) is not None),
+        address_score=_STREET * min(streets, 2) + _HOUSE_SCORE * has_house,
         has_postcode=has_postcode(text),
         has_region=not _REGIONS.isdisjoint(runs),
         legal_form_end=legal_form_end(text),
         has_firm_word=not FIRM_WORDS.isdisjoint(words),
         has_contact=PHONE.search(folded) is not None or NET.search(folded) is not None,
-        label_share=sum(label.stop - label.start for label in labels) / max(1, len(text)),
+        # A word that only looks like one of a label, as names do, counts half.
+        label_share=sum((label.stop - label.start) * (1 if label.quality == 1 else 0.5) for label in labels)
+        / max(1, len(text)),
         is_registration_number=REGISTRATION.match(folded) is not None,
         has_value=bool(find_dates(text)) or any(amount.has_cents or amount.currency for amount in amounts),
         letter_count=sum(map(str.isalpha, text)),
@@ -153,7 +184,26 @@ def line_features(candidates: Candidates, segment: Segment) -> LineFeatures:
 
 def has_postcode(text: str) -> bool:
     """True if the text contains a postcode."""
-    return POSTCODE.search(fold(text)) is not None
+    folded = fold(text)
+    return POSTCODE.search(folded) is not None or _FOREIGN_POSTCODE.search(folded) is not None
+
+
+_LOCALES = ("nb", "fi", "cs", "sk", "hu", "ro", "hr", "sl", "el", "bg", "et", "lv", "lt", "tr")
+"""Locales beside those of the vocabulary, in which addresses name their countries."""
+
+
+@cache
+def _countries() -> frozenset[str]:
+    """The names of all countries in many languages, folded."""
+    codes = {*_LOCALES, *(code for language in LANGUAGES for code in language.dates.locales)}
+    names: list[dict[str, str]] = [dict(Locale.parse(code).territories) for code in codes]
+    return frozenset(fold(name) for of in names for code, name in of.items() if not code.isdecimal())
+
+
+def is_country(text: str) -> bool:
+    """True if the text is the name of a country, or its code of two letters."""
+    text = text.strip(" .,;")
+    return fold(text) in _countries() or (len(text) == 2 and text in Locale("en").territories)  # noqa: PLR2004 - ISO 3166
 
 
 @lru_cache(maxsize=4096)
@@ -166,7 +216,12 @@ def legal_form_end(text: str) -> int:
             stop = start + len(form)
             is_short = len("".join(form)) <= _LONGEST_CAPITAL_FORM
             first = words[start].start
-            if texts[start:stop] == form and not (is_short and not text[first : first + 1].isupper()):
+            is_final = form not in _FINAL_FORMS or stop == len(texts)
+            if (
+                is_final
+                and texts[start:stop] == form
+                and not (is_short and not (text[first : first + 1].isupper() or _DOTTED.match(text, first)))
+            ):
                 end = words[stop - 1].stop
                 return end + text[end:].startswith(".")
     return 0
@@ -189,6 +244,22 @@ def is_name(text: str) -> bool:
     joined = [word for word in re.findall(r"[^\W\d_]{2,}", text) if fold(word) not in _COMMON]
     small = sum(word[0].islower() for word in joined)
     return _COMMON.isdisjoint(words) or 2 * small <= len(joined)
+
+
+def is_bank(text: str) -> bool:
+    """True if the text has a word of banks' names."""
+    words = token_texts(text)
+    return any(word.endswith(_BANK_ENDS) for word in words) or any(
+        words[start : start + len(phrase)] == phrase
+        for phrase in _BANK_PHRASES
+        for start in range(len(words) - len(phrase) + 1)
+    )
+
+
+def has_common_words(text: str) -> bool:
+    """True if the text has words that every sentence has, and none of a business."""
+    words = token_texts(text)
+    return not _COMMON.isdisjoint(words) and FIRM_WORDS.isdisjoint(words)
 
 
 def _is_street(folded: str, words: tuple[str, ...]) -> bool:

@@ -6,16 +6,24 @@ from typing import Literal
 
 from rapidfuzz import fuzz
 
-from docmill.model.document import letters_and_digits
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.understanding.constraints.address_blocks import Block, find_blocks
 from docmill.understanding.constraints.address_features import (
     LineFeatures,
+    has_common_words,
     is_name,
-    legal_form_end,
     line_features,
 )
 from docmill.understanding.constraints.header_fields import WRONG_CHECKSUM
+from docmill.understanding.constraints.name_lines import name_range
+from docmill.understanding.constraints.party_values import (
+    NO_PARTY,
+    find_loose_addresses,
+    find_party,
+    is_same_party,
+    name_key,
+    with_shared_labels,
+)
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, cleaned, finding_of, probabilities
 from docmill.understanding.page.layout import Segment, Span
@@ -39,8 +47,13 @@ _LABEL_SCORES: dict[Role, dict[Concept | None, float]] = {
     },
 }  # fmt: skip
 """An advertiser is the customer, whoever buys the air time for it."""
-_SAME_NAME = 88
-_NO_PARTY = 1.2
+_BANK = 2.0
+"""A bank's name is mostly that of where to pay."""
+_ASIDE_SCORES: dict[str, dict[Role, float]] = {
+    "payee": {"seller": 0.0, "buyer": -5.0},
+    "other": {"seller": -5.0, "buyer": -5.0},
+}
+"""Whom to pay is often the seller; agencies, carriers and the like are neither party."""
 _BOTTOM = 0.85
 _TOP = 0.45
 _NEAR_DOMAIN = 82
@@ -66,19 +79,6 @@ _HEAD_LINES = 20
 _NAME_LINES = 14
 _LONGEST_ADDRESS = 8
 _SHORT_NAME = 9
-_NUMBER_WORDS = alternatives(word for language in LANGUAGES for word in language.numbers)
-_REGISTRATION_LABELS = "|".join(
-    re.escape(phrase).replace(r"\ ", r"[\s.]*").replace(r"\#", f"(?:{_NUMBER_WORDS})?")
-    for language in LANGUAGES
-    for phrase in language.labels.get(Concept.REGISTRATION_NUMBER, ())
-)
-_REGISTRATION_TAIL = re.compile(
-    rf"[\s,]*[(\[{{]?\s*(?:(?<![^\W\d_])(?:{_REGISTRATION_LABELS})[\s.]*:?\s*)?"
-    r"(?<![a-z])[a-z]{0,3}\d[\d ]{4,12}\s?-?\s?[a-z0-9]?\s*[)\]}]?\W*$",
-    re.IGNORECASE,
-)
-_GREETINGS = alternatives(phrase for language in LANGUAGES for phrase in language.greetings)
-_HEAD_NOISE = re.compile(rf"^(?:{_GREETINGS}|\W)+\s*", re.IGNORECASE)
 
 
 def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
@@ -86,23 +86,20 @@ def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Fi
 
     Blocks without a label are considered only if their first line may be a name.
     """
-    named = [
-        block
-        for block in find_blocks(candidates)
-        if sum(map(str.isalpha, block.name.text)) > 1
-        and (block.label is not None or is_name(block.name.text))
-    ]
+    blocks = find_blocks(candidates)
+    named = with_shared_labels([block for block in blocks if _may_be_party(block)])
+    loose = find_loose_addresses(blocks, named)
     scorer = _PartyScorer(candidates, document_type, named)
     sellers = [(block, scorer.score(block, "seller")) for block in named]
     buyers = [(block, scorer.score(block, "buyer")) for block in named]
     sellers_tried, buyers_tried = (
-        [(None, _NO_PARTY), *sorted(scored, key=lambda pair: -pair[1])[:_MOST_BLOCKS]]
+        [(None, NO_PARTY), *sorted(scored, key=lambda pair: -pair[1])[:_MOST_BLOCKS]]
         for scored in (sellers, buyers)
     )
     best: tuple[float, Block | None, Block | None] = (0.0, None, None)
     for seller, seller_score in sellers_tried:
         for buyer, buyer_score in buyers_tried:
-            if seller is not None and buyer is not None and _same(seller, buyer):
+            if seller is not None and buyer is not None and is_same_party(seller, buyer):
                 continue
             # Every paper names its writer, so that the addressed party alone is unlikely.
             writer, addressed = (buyer, seller) if scorer.buyer_writes else (seller, buyer)
@@ -114,21 +111,20 @@ def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Fi
     result: dict[str, Finding] = {}
     for role, chosen, scored in (("seller", seller, sellers), ("buyer", buyer, buyers)):
         if chosen is not None:
-            result.update(_party(role, chosen, scored, candidates))
+            result.update(find_party(role, chosen, scored, candidates, loose))
     writer_role = "buyer" if scorer.buyer_writes else "seller"
     return result | dict(_vat_ids(candidates, seller, buyer, writer=writer_role))
 
 
-def _same(block: Block, other: Block) -> bool:
-    """True if two blocks are of one party: their names match, or the name of one is a line of the other."""
-    if block.name.segment.index in other.segments or other.name.segment.index in block.segments:
-        return True
-    return fuzz.ratio(_name_key(block), _name_key(other)) >= _SAME_NAME
-
-
-def _name_key(block: Block) -> str:
-    start, stop = _name_range(block.name.text)
-    return letters_and_digits(block.name.text[start:stop])
+def _may_be_party(block: Block) -> bool:
+    """True if a block's first line may be a name; that behind a label always is one."""
+    letters, digits = (sum(map(kind, block.full_name)) for kind in (str.isalpha, str.isdecimal))
+    if letters <= 1:
+        return False
+    if block.label is not None or block.aside:
+        return block.has_legal_form or letters >= digits
+    is_loose = block.is_street and digits > 0
+    return letters > digits and not is_loose and is_name(block.full_name)
 
 
 class _PartyScorer:
@@ -163,6 +159,8 @@ class _PartyScorer:
     def score(self, block: Block, role: Role) -> float:
         """The score of a block as the seller or the buyer."""
         by_label = _LABEL_SCORES[role][block.label] * max(block.label_quality, 0.5)
+        if block.aside:
+            by_label += _ASIDE_SCORES[block.aside][role]
         if (role == "buyer") == self.buyer_writes:
             return by_label + self._writer_score(block)
         return by_label + self._addressed_score(block, self._blocks if role == "buyer" else ())
@@ -196,7 +194,7 @@ class _PartyScorer:
         below_sender = any(
             other.is_sender_line
             and 0 < block.top - other.top < 8 * self._height
-            and abs(block.name.segment.box.x0 - other.name.segment.box.x0) < 0.05  # noqa: PLR2004 - a window of an envelope
+            and abs(block.name.segment.box.x0 - other.name.segment.box.x0) < 0.08  # noqa: PLR2004 - a window of an envelope
             for other in others
         )
         nameless = not block.address and block.label is None
@@ -206,43 +204,20 @@ class _PartyScorer:
         words = block.name.text.split()
         digits = sum(map(str.isdecimal, block.name.text))
         alone = len(words) == 1 and not block.label and not block.has_legal_form and not block.address
-        return 0.25 * max(0, len(words) - 6) + 0.3 * digits + 1.0 * alone
+        is_sentence = not block.label and not block.has_legal_form and has_common_words(block.full_name)
+        return (
+            0.25 * max(0, len(words) - 6)
+            + 0.3 * digits
+            + 1.0 * alone
+            + _BANK * block.is_bank
+            + 1.0 * is_sentence
+        )
 
     def _owns_domain(self, block: Block) -> bool:
-        name = _name_key(block)
+        name = name_key(block)
         return len(name) >= _SHORTEST_DOMAIN and any(
             domain in name or fuzz.partial_ratio(domain, name) >= _NEAR_DOMAIN for domain in self._domains
         )
-
-
-def _party(
-    role: str, chosen: Block, scored: Sequence[tuple[Block, float]], candidates: Candidates
-) -> Iterator[tuple[str, Finding]]:
-    rivals: dict[str, float] = {}
-    for block, score in scored:
-        rivals[_name_key(block)] = max(rivals.get(_name_key(block), -9.0), score)
-    score = rivals.pop(_name_key(chosen))
-    share = probabilities([score, *rivals.values()], null=_NO_PARTY)[0]
-    start, stop = _name_range(chosen.name.text)
-    name = Span(chosen.name.segment, chosen.name.start + start, chosen.name.start + stop)
-    yield f"{role}.name", Finding(cleaned(name.text, plain=candidates.plain), (name,), share)
-    if role == "buyer" and chosen.customer_number is not None:
-        yield (
-            "customer_number",
-            Finding(chosen.customer_number.text.strip(), (chosen.customer_number,), share),
-        )
-    spans = chosen.address
-    if not spans:
-        spans = next((block.address for block, _ in scored if block.address and _same(block, chosen)), ())
-    # A department or a person may stand before the street.
-    for index, span in enumerate(spans):
-        line = line_features(candidates, span.segment)
-        if line.address_score > 0 or line.has_postcode:
-            spans = spans[index:]
-            break
-    if spans:
-        lines = [cleaned(span.text, plain=candidates.plain) for span in spans]
-        yield f"{role}.address", Finding(cleaned(", ".join(lines), plain=candidates.plain), spans, share)
 
 
 def _vat_ids(
@@ -284,17 +259,6 @@ def _strength(vat_id: Candidate[str], *concepts: Concept) -> float:
     return max(vat_id.clues.get(concept, 0.0) for concept in concepts)
 
 
-def _name_range(text: str) -> tuple[int, int]:
-    """Start and end of the name in a line, without greetings and registration numbers."""
-    start = match.end() if (match := _HEAD_NOISE.match(text)) else 0
-    legal = legal_form_end(text)
-    tail = text[legal:]
-    if legal and (any(map(str.isdecimal, tail)) or not any(map(str.isalnum, tail))):
-        return start, legal
-    match = _REGISTRATION_TAIL.search(text)
-    return start, match.start() if match and match.start() > start else len(text)
-
-
 def shop(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
     """`seller.name` and `seller.address` of a receipt: the name at its head and the address below it."""
     sheets = candidates.layout.sheets
@@ -327,7 +291,7 @@ def _shop_name(head: Sequence[LineFeatures], *, plain: bool) -> Finding | None:
         score -= 1.5 * (line.letter_count < 5)  # noqa: PLR2004 - too short for most names
         score -= 1.0 * (line.segment.confidence < 0.75)  # noqa: PLR2004 - logos are often misread
         score -= 1.5 * text.islower()
-        span = Span(line.segment, *_name_range(text))
+        span = Span(line.segment, *name_range(text))
         options.append((score, (span,), span.text))
         above = head[index - 1] if index else None
         if above is None or not line.legal_form_end or above.legal_form_end or not above.may_be_name:
@@ -335,7 +299,7 @@ def _shop_name(head: Sequence[LineFeatures], *, plain: bool) -> Finding | None:
         # The name began on the line above if this one is little more than a legal form.
         short = len(text[: line.legal_form_end].replace(" ", "")) <= _SHORT_NAME
         if short or above.segment.text.rstrip().endswith(("&", "-", ",")):
-            first = Span(above.segment, _name_range(above.segment.text)[0], len(above.segment.text))
+            first = Span(above.segment, name_range(above.segment.text)[0], len(above.segment.text))
             options.append((score + 0.6, (first, span), f"{first.text} {span.text}"))
     if not options:
         return None

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.page.labels import NAMES, SALUTATIONS, Phrases
+from docmill.understanding.page.labels import LABELS, NAMES, PARTIES, SALUTATIONS, Label, Phrases
 from docmill.understanding.page.layout import Segment, Sheet, Span
 from docmill.understanding.text.folding import token_texts
 from docmill.understanding.vocabulary import NUMBER_WORDS, Concept
@@ -15,12 +16,18 @@ _LABEL = re.compile(r"^\W*((?:[^\s:]+\s+){0,4}[^\s:]*[^\W\d_][^\s:]*)\s?:(?!//)\
 _NEXT_LABEL = re.compile(r"(?:\s+[-\u2013/|]|[,;])\s+[^\W\d_][^:]{1,30}:")
 """A further label on the same line, as in `ID: 4711 - GLN: 98765`."""
 _MOST_LINES = 10
-_GAP = 3.0
+_GAP = 3.5
 """Largest gap between two lines of a form, in text heights."""
 _INDENT = 0.04
 """Largest distance, in page widths, by which a form may begin left of its heading."""
 _COLUMN_TOLERANCE = 0.02
 """Left edges that differ less, in page widths, are of one column."""
+_WRAPPED = 0.6
+"""Largest gap between the lines of a wrapped name, in heights of the line."""
+_FIELDS = frozenset(
+    {Concept.ADDRESS, Concept.CUSTOMER_NUMBER, Concept.VAT_NUMBER, Concept.TAX_NUMBER, Concept.PHONE}
+)
+"""Labels of a party's form that may stand without a colon."""
 _HEADING_COLUMN = 0.1
 """A line that begins less than this right of the heading, in page widths, is in the form's first column."""
 
@@ -28,7 +35,7 @@ _HEADING_COLUMN = 0.1
 class Form(NamedTuple):
     """The values below a party's heading. has_labels: whether any of its lines has a label."""
 
-    name: Span | None
+    name: tuple[Span, ...]
     address: tuple[Span, ...]
     customer_number: Span | None
     has_labels: bool
@@ -49,49 +56,100 @@ def is_name_label(text: str) -> bool:
     return _is_only(NAMES, text)
 
 
+def is_attention(text: str) -> bool:
+    """True if a line names the person at a firm whom a letter is for, as in `c/o Jane Doe`."""
+    return any(label.start <= 1 and "attention" in label.meanings for label in PARTIES.find(text)[:1])
+
+
+def find_aside_label(text: str) -> Label[str] | None:
+    """Find the label of a party that is neither seller nor buyer, alone or before a colon."""
+    label = next(iter(PARTIES.find(text)), None)
+    if label is None or label.start > 1 or "attention" in label.meanings:
+        return None
+    rest = text[label.stop :].lstrip(" )")
+    return label if not any(map(str.isalnum, rest)) or rest.startswith(":") else None
+
+
 def _is_only(phrases: Phrases[str], text: str) -> bool:
     """True if a text is one of the phrases and nothing else."""
     first = next(iter(phrases.find(text)), None)
     return first is not None and first.start == 0 and not any(map(str.isalnum, text[first.stop :]))
 
 
-def read_form(candidates: Candidates, sheet: Sheet, heading: Segment, others: Sequence[Segment]) -> Form:
-    """Read the form below a heading. others: the headings of other parties, at which it ends."""
-    name: Span | None = None
+@dataclass
+class _FormReader:
+    """The values of a form so far. open: the value that a line without a label continues."""
+
+    heading: Segment
+    name: list[Span] = field(default_factory=list[Span])
+    address: list[Span] = field(default_factory=list[Span])
     number: Span | None = None
-    address: list[Span] = []
-    in_address = False
-    lines = list(_read_lines(sheet, heading, others))
-    for label, value in lines:
-        if value is None:
-            continue
+    open: list[Span] | None = None
+    before: Span | None = None
+
+    def read(self, candidates: Candidates, label: str, value: Span) -> None:
+        """Read one line."""
         if not label:
-            # A line without a label continues an address if their left edges match.
-            in_address = (
-                in_address and abs(value.segment.box.x0 - address[0].segment.box.x0) < _COLUMN_TOLERANCE
-            )
-            is_first_column = value.segment.box.x0 - heading.box.x0 < _HEADING_COLUMN
-            if in_address:
-                address.append(value)
-            elif name is None and is_first_column and not is_salutation(value.text):
-                name = value
-            continue
+            self._read_unlabelled(value)
+            return
         meanings = {
             meaning for label_in_it in candidates.labels_of(label) for meaning in label_in_it.meanings
         }
         words = token_texts(label)
-        in_address = Concept.ADDRESS in meanings
-        if in_address:
-            address.append(value)
-        elif name is None and is_name_label(label):
-            name = value
-        elif number is None and (
+        self.open = None
+        if Concept.ADDRESS in meanings:
+            self.address.append(value)
+            self.open = self.address
+        elif not self.name and is_name_label(label):
+            # The label of a wrapped name may stand beside its last line.
+            before = self.before
+            self.name = [before, value] if before is not None and _is_wrapped(before, value) else [value]
+            self.open = self.name
+        elif self.number is None and (
             Concept.CUSTOMER_NUMBER in meanings or (words and NUMBER_WORDS.issuperset(words))
         ):
             # The value ends before a further label on the same line.
             match = _NEXT_LABEL.search(value.text)
-            number = value._replace(stop=value.start + match.start()) if match else value
-    return Form(name, tuple(address), number, any(label for label, _ in lines))
+            self.number = value._replace(stop=value.start + match.start()) if match else value
+        self.before = None
+
+    def _read_unlabelled(self, value: Span) -> None:
+        """Read a line without a label, which continues a value if their left edges match."""
+        if self.open is not None and not _is_flush(self.open[0], value):
+            self.open = None
+        is_first_column = value.segment.box.x0 - self.heading.box.x0 < _HEADING_COLUMN
+        if self.open is not None:
+            if self.open is self.address or _is_wrapped(self.open[-1], value):
+                self.open.append(value)
+        elif not self.name and is_first_column and _may_be_name(value.text):
+            self.name = [value]
+        elif not is_salutation(value.text):
+            self.before = value
+
+
+def _may_be_name(text: str) -> bool:
+    """True if a line is no salutation and has more letters than digits, as identifiers have not."""
+    return not is_salutation(text) and sum(map(str.isalpha, text)) > sum(map(str.isdecimal, text))
+
+
+def _is_flush(first: Span, other: Span) -> bool:
+    return abs(other.segment.box.x0 - first.segment.box.x0) < _COLUMN_TOLERANCE
+
+
+def _is_wrapped(first: Span, other: Span) -> bool:
+    """True if two values stand flush, one right below the other."""
+    gap = other.segment.box.y0 - first.segment.box.y1
+    return _is_flush(first, other) and gap < _WRAPPED * first.segment.height
+
+
+def read_form(candidates: Candidates, sheet: Sheet, heading: Segment, others: Sequence[Segment]) -> Form:
+    """Read the form below a heading. others: the headings of other parties, at which it ends."""
+    lines = list(_read_lines(sheet, heading, others))
+    reader = _FormReader(heading)
+    for label, value in lines:
+        if value is not None:
+            reader.read(candidates, label, value)
+    return Form(tuple(reader.name), tuple(reader.address), reader.number, any(label for label, _ in lines))
 
 
 def _read_lines(
@@ -133,8 +191,23 @@ def _read_line(row: Sequence[Segment]) -> tuple[str, Span | None]:
         start = len(row[1].text) - len(row[1].text.lstrip(": "))
         return text, Span(row[1], start, len(row[1].text))
     match = _LABEL.match(text)
+    if match is None and len(row) > 1 and _is_field_label(text):
+        return text, Span(row[1], 0, len(row[1].text))
     if match is None:
         return "", Span(first, 0, len(text))
     if match.end() < len(text):
         return match[1], Span(first, match.end(), len(text))
     return match[1], Span(row[1], 0, len(row[1].text)) if len(row) > 1 else None
+
+
+def _is_field_label(text: str) -> bool:
+    """True if a text without a colon is the label of a name or an address and nothing else."""
+    if is_name_label(text):
+        return True
+    labels = LABELS.find(text)
+    return (
+        len(labels) == 1
+        and labels[0].start == 0
+        and labels[0].stop == len(text.rstrip())
+        and not _FIELDS.isdisjoint(labels[0].meanings)
+    )

@@ -252,6 +252,15 @@ BOOKINGS: Phrases[str] = _phrases_of_languages(lambda language: {language.code: 
 SALUTATIONS: Phrases[str] = _phrases_of_languages(lambda language: {language.code: language.salutations})
 """Lines before a name that are not of it, with the language."""
 
+PARTIES: Phrases[str] = _phrases_of_languages(
+    lambda language: {
+        "payee": language.parties.payees,
+        "other": language.parties.others,
+        "attention": language.parties.attention,
+    }
+)
+"""Labels of parties that are neither seller nor buyer, and words before a person; see `PartyWords`."""
+
 PAYMENT_LABELS: Phrases[str] = _phrases_of_languages(
     lambda language: {
         "terms": language.payment.terms,

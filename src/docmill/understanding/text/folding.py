@@ -14,8 +14,8 @@ _Result = TypeVar("_Result")
 _CACHED_TEXTS = 4096
 _LONGEST_CACHED = 300
 """Characters of a text whose result is cached; whole pages seldom come twice and would fill the memory."""
-_CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?<!\bMw)(?=[A-Z])")
-"""The start of a word within another, by its capital; `MwSt` is one word."""
+_CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?<!\bMw)(?<!mb)(?=[A-Z])")
+"""The start of a word within another, by its capital; `MwSt` and `GmbH` are one word each."""
 _TOKEN = re.compile(r"[^\W_]+|#")
 _PART = re.compile(r"[^\W\d_]+|\d+|#")
 _STROKES = {"ø": "o", "Ø": "o", "ł": "l", "Ł": "l", "đ": "d", "Đ": "d"}

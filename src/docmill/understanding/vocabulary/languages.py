@@ -60,6 +60,22 @@ class AddressWords(_Table):
     tails: Words
 
 
+class PartyWords(_Table):
+    """Labels of those that are neither seller nor buyer, and words before a person at one of them.
+
+    payees: whom to pay, often the seller by another address. others: agencies, carriers and the like.
+    attention: before the person that a letter is for, on a line below the firm's name. legal: legal forms
+    that count at the end of a name only, since they are common words, too. banks: words of banks' names;
+    `-bank` is the end of a longer word.
+    """
+
+    payees: Words
+    others: Words
+    attention: Words
+    legal: Words
+    banks: Words
+
+
 class DocumentWords(_Table):
     """Words for documents beside which their numbers stand. Numbers of different kinds are not compared."""
 
@@ -217,6 +233,7 @@ class Language(_Table):
     currencies: Mapping[str, str]
     dates: DateWords
     address: AddressWords
+    parties: PartyWords
     pages: PageWords
     bookings: BookingWords
     fields: FieldWords

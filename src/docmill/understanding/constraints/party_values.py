@@ -1,0 +1,153 @@
+"""The values of a chosen party: its name, its address and what else its block holds, with rivals."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rapidfuzz import fuzz
+
+from docmill.model.document import letters_and_digits
+from docmill.understanding.constraints.address_blocks import Block
+from docmill.understanding.constraints.address_features import is_name, line_features
+from docmill.understanding.constraints.name_lines import name_spans
+from docmill.understanding.constraints.party_forms import is_attention
+from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.fields.findings import MOST_RIVALS, Finding, cleaned, probabilities
+from docmill.understanding.page.layout import Span
+from docmill.understanding.vocabulary import Concept
+
+NO_PARTY = 1.2
+"""The score of no party."""
+_SHARED = (Concept.SELLER, Concept.BUYER, Concept.ADVERTISER)
+_SAME_NAME = 88
+_HEAD = 0.3
+"""An address without a name in the upper part, down to here, may be the one of the name beside it."""
+_BESIDE = 0.06
+"""Largest difference of the tops of a name and of an address on its right, in page heights."""
+
+
+def name_key(block: Block) -> str:
+    """The letters and digits of a block's name, by which names are compared."""
+    return letters_and_digits(_name_text(block))
+
+
+def _name_text(block: Block) -> str:
+    return " ".join(span.text for span in name_spans(block.name_lines or (block.name,)))
+
+
+def is_same_party(block: Block, other: Block) -> bool:
+    """True if two blocks are of one party: their names match, or the name of one is a line of the other."""
+    if block.name.segment.index in other.segments or other.name.segment.index in block.segments:
+        return True
+    return fuzz.ratio(name_key(block), name_key(other)) >= _SAME_NAME
+
+
+def with_shared_labels(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks, those without a label with the one that the same name has elsewhere on the page.
+
+    Goods may go to the buyer and money to the seller, so that such labels are not shared.
+    """
+    labelled = {
+        name_key(block): block for block in blocks if block.label in _SHARED or block.aside == "other"
+    }
+    return [
+        replace(block, label=other.label, label_quality=other.label_quality, aside=other.aside)
+        if block.label is None and not block.aside and (other := labelled.get(name_key(block))) is not None
+        else block
+        for block in blocks
+    ]
+
+
+def find_loose_addresses(blocks: Sequence[Block], named: Sequence[Block]) -> list[Block]:
+    """Addresses in the head of a page without a name above them, of which no named block has a line."""
+    taken = {index for block in named for index in block.segments}
+    return [
+        block
+        for block in blocks
+        if block.address
+        and block.top < _HEAD
+        and block.label is None
+        and not block.aside
+        and (block.is_street or not is_name(block.full_name))
+        and taken.isdisjoint(block.segments)
+    ]
+
+
+def find_party(
+    role: str,
+    chosen: Block,
+    scored: Sequence[tuple[Block, float]],
+    candidates: Candidates,
+    loose: Sequence[Block] = (),
+) -> Iterator[tuple[str, Finding]]:
+    """The values of the block chosen for a role, by path.
+
+    scored: all blocks with their scores for this role. loose: addresses that may be beside its name.
+    """
+    best: dict[str, tuple[float, Block]] = {}
+    for block, score in scored:
+        key = name_key(block)
+        if key not in best or score > best[key][0]:
+            best[key] = (score, block)
+    score = best.pop(name_key(chosen))[0]
+    others = sorted(best.values(), key=lambda pair: -pair[0])
+    share, *rest = probabilities([score, *(pair[0] for pair in others)], null=NO_PARTY)
+    rivals = [(block, part) for (_, block), part in zip(others, rest, strict=True)][:MOST_RIVALS]
+    yield (
+        f"{role}.name",
+        _name(chosen, share, candidates, tuple(_name(block, part, candidates) for block, part in rivals)),
+    )
+    number = chosen.customer_number
+    if role == "buyer" and number is not None:
+        yield "customer_number", Finding(number.text.strip(), (number,), share)
+    spans = _address_spans(chosen, scored, loose, candidates)
+    if spans:
+        other = [
+            _address(found, part, candidates)
+            for block, part in rivals
+            if (found := _without_persons(block.address, candidates))
+        ]
+        yield f"{role}.address", _address(spans, share, candidates, tuple(other))
+
+
+def _name(block: Block, share: float, candidates: Candidates, rivals: tuple[Finding, ...] = ()) -> Finding:
+    spans = name_spans(block.name_lines or (block.name,))
+    text = " ".join(span.text for span in spans)
+    return Finding(cleaned(text, plain=candidates.plain), spans, share, rivals=rivals)
+
+
+def _address(
+    spans: tuple[Span, ...], share: float, candidates: Candidates, rivals: tuple[Finding, ...] = ()
+) -> Finding:
+    lines = [cleaned(span.text, plain=candidates.plain) for span in spans]
+    return Finding(cleaned(", ".join(lines), plain=candidates.plain), spans, share, rivals=rivals)
+
+
+def _address_spans(
+    chosen: Block, scored: Sequence[tuple[Block, float]], loose: Sequence[Block], candidates: Candidates
+) -> tuple[Span, ...]:
+    """The address of a block, of another one with its name, or beside its name in the head of the page."""
+    same = [
+        block for block, _ in scored if block.address and block is not chosen and is_same_party(block, chosen)
+    ]
+    same.sort(key=lambda block: bool(block.aside))
+    for block in (chosen, *same):
+        spans = _without_persons(block.address, candidates)
+        if spans:
+            return spans
+    beside = [
+        block
+        for block in loose
+        if chosen.top < _HEAD and abs(block.top - chosen.top) < _BESIDE and chosen.label is None
+    ]
+    if len(beside) == 1:
+        return (beside[0].name, *beside[0].address)
+    return ()
+
+
+def _without_persons(spans: tuple[Span, ...], candidates: Candidates) -> tuple[Span, ...]:
+    """The lines of an address without the department or the person that may stand before the street."""
+    for index, span in enumerate(spans):
+        line = line_features(candidates, span.segment)
+        if line.address_score > 0 and not line.ends_address and not is_attention(span.text):
+            return spans[index:]
+    return tuple(span for span in spans if not is_attention(span.text))
