@@ -13,6 +13,7 @@ from docmill.ports import Gate, Judged, Original
 from docmill.resilience.spending import Meter
 from docmill.resilience.time_limits import inner_limit
 from docmill.understanding.gate import judge_off_loop
+from docmill.understanding.gate.dates import AMBIGUOUS_CHECK, suggest_readings
 from docmill.understanding.second_readers import Question, SecondReader
 from docmill.understanding.withholding import withhold
 
@@ -68,6 +69,8 @@ class GateRouter:
         meter = question.meter
         believed = withhold(state.best, document, schema)
         verdict = await judge_off_loop(self._gate, document, believed, schema)
+        if any(failure.check == AMBIGUOUS_CHECK for failure in verdict.failures):
+            believed = suggest_readings(believed, document, schema)
         extraction = believed.model_copy(
             update={
                 "usage": first.usage.plus(meter.usage),

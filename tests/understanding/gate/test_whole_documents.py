@@ -35,6 +35,9 @@ def test_an_ambiguous_date_of_a_file_is_named_as_its_owner_calls_it(tmp_path: Pa
 
     messages = [failure.message for failure in extracted.verdict.failures]
     assert messages == ["Day of the bill may be 3 April 2026 or 4 March 2026: please say which."]
+    suggested = extracted.suggestions["invoice_date"]
+    assert [suggestion.value for suggestion in suggested] == ["2026-04-03", "2026-03-04"]
+    assert all(suggestion.evidence.confidence <= 0.5 for suggestion in suggested)
 
 
 def test_a_country_on_the_paper_settles_the_date(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from uuid import UUID
 
 from docmill.errors import ChangedError, CorruptError
 from docmill.model.document import Document
-from docmill.model.paths import value_at
 from docmill.model.result import Failure, Schema, Suggestion
 from docmill.ports import Gate
 from docmill.resilience.concurrency import off_loop
@@ -51,11 +50,11 @@ class DocumentReviews:
 
     @property
     def suggestions(self) -> dict[str, tuple[Suggestion, ...]]:
-        """Values to accept, by the path of a field that is null and that nobody has reviewed."""
+        """Values to accept, by the path of a field that is null or an ambiguous date, and not reviewed."""
         return {
             path: suggestions
             for path, suggestions in suggestions_of(self.result.suggestions).items()
-            if suggestions and path not in self.current and value_at(self.result.data, path) is None
+            if suggestions and path not in self.current
         }
 
     @property

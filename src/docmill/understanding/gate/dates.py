@@ -1,10 +1,12 @@
 """Checks of dates: their order and distances, their labels, and days that may be months."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
-from docmill.model.result import Failure
+from docmill.model.document import Document
+from docmill.model.paths import value_at
+from docmill.model.result import Extraction, Failure, Schema, Suggestion
 from docmill.understanding.gate.countries import DateOrder, countries_of, date_order_of
 from docmill.understanding.gate.inputs import GateInput, meanings_before
 from docmill.understanding.page.conventions import language_of
@@ -12,6 +14,8 @@ from docmill.understanding.text.dates import WrittenDate, find_dates
 from docmill.understanding.vocabulary import Concept
 from docmill.understanding.vocabulary.concepts import DATE_CONCEPTS
 
+AMBIGUOUS_CHECK = "ambiguous_date"
+"""The check of dates that can be read in two ways."""
 LONGEST_CREDIT = timedelta(days=366)
 LONGEST_PERIOD = timedelta(days=5 * 366)
 LONGEST_DELIVERY = timedelta(days=366)
@@ -72,19 +76,41 @@ def check_date_label(judged: GateInput) -> Iterator[Failure]:
 
 def check_ambiguous_dates(judged: GateInput) -> Iterator[Failure]:
     """Failures of dates whose day may be the month: the document does not tell, or its country says so."""
+    for path, other in other_readings(judged).items():
+        days = f"{judged.days[path]:%-d %B %Y} or {other:%-d %B %Y}"
+        message = f"{judged.name(path)} may be {days}: please say which."
+        yield Failure(check=AMBIGUOUS_CHECK, message=message, fields=(path,))
+
+
+def suggest_readings(extraction: Extraction, document: Document, schema: Schema) -> Extraction:
+    """The extraction with both readings of dates whose day may be the month, each half as probable."""
+    readings = other_readings(GateInput(document, extraction, schema))
+    if not readings:
+        return extraction
+    data = extraction.data.model_dump(mode="json")
+    suggestions: dict[str, tuple[Suggestion, ...]] = {}
+    for path, other in readings.items():
+        proof = extraction.evidence[path]
+        half = proof.model_copy(update={"confidence": proof.confidence / 2})
+        values = (value_at(data, path), other.isoformat())
+        suggestions[path] = tuple(Suggestion(value=value, evidence=half) for value in values)
+    return extraction.model_copy(update={"suggestions": {**extraction.suggestions, **suggestions}})
+
+
+def other_readings(judged: GateInput) -> Mapping[str, date]:
+    """The other day that a date may be, by path, where nothing on the document tells which."""
     doubtful: list[tuple[str, date, date, WrittenDate]] = []
     for path, day in judged.days.items():
         evidence = judged.evidence(path)
         written = find_dates(evidence.text) if evidence is not None and evidence.text else ()
         if len(written) == 1 and (other := _other_reading(written[0], day)):
             doubtful.append((path, day, other, written[0]))
-    if not doubtful:
-        return
-    order = _date_order(judged)
-    for path, day, other, written in doubtful:
-        if order is None or written.value(day_first=order == "day first") != day:
-            message = f"{judged.name(path)} may be {day:%-d %B %Y} or {other:%-d %B %Y}: please say which."
-            yield Failure(check="ambiguous_date", message=message, fields=(path,))
+    order = _date_order(judged) if doubtful else None
+    return {
+        path: other
+        for path, day, other, written in doubtful
+        if order is None or written.value(day_first=order == "day first") != day
+    }
 
 
 def check_short_years(judged: GateInput) -> Iterator[Failure]:
@@ -101,7 +127,7 @@ def check_short_years(judged: GateInput) -> Iterator[Failure]:
         years = set(_YEAR.findall(judged.document.text[:_LONGEST_SEARCHED]))
         if str(day.year) not in years and str(other.year) in years:
             message = f"{judged.name(path)} may be {day:%-d %B %Y} or {other:%-d %B %Y}: please say which."
-            yield Failure(check="ambiguous_date", message=message, fields=(path,))
+            yield Failure(check=AMBIGUOUS_CHECK, message=message, fields=(path,))
 
 
 def _other_reading(written: WrittenDate, day: date) -> date | None:
