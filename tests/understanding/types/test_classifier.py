@@ -100,6 +100,11 @@ async def test_a_type_that_is_not_likely_is_left_to_a_person(typeset: Typeset) -
     found = classify(typeset(SLIP), model=unsure)
 
     assert (found.document_type, found.title, found.summary) == ("other", None, None)
+    assert "please say of which type it is" in found.doubt
+
+
+async def test_a_type_that_is_clearly_the_likeliest_needs_no_question(typeset: Typeset) -> None:
+    assert classify(typeset(SLIP)).doubt == ""
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,33 @@ def test_amounts_beside_those_of_the_year_so_far_are_shown_to_a_person(typeset: 
     assert "confidence" in failed(typeset(page), extraction)
 
 
+@pytest.mark.parametrize("heading", ["Year to date", "Cumul annuel", "Jahreswerte"])
+def test_a_page_with_the_amounts_of_the_year_alone_is_shown_to_a_person(
+    typeset: Typeset, heading: str
+) -> None:
+    page = PAYSLIP.format(**ENGLISH).replace("Income tax", f"{heading:>42}\nIncome tax")
+
+    extraction = understand(typeset(page)).extraction
+
+    assert extraction.document_type == "payslip"
+    assert extraction.evidence["net_pay"].confidence < 0.6
+    assert "confidence" in failed(typeset(page), extraction)
+
+
+def test_deductions_with_a_minus_are_what_is_kept_back(typeset: Typeset) -> None:
+    page = PAYSLIP.format(**ENGLISH)
+    for amount in ("388.60", "155.36", "543.96"):
+        page = page.replace(f" {amount}", f"-{amount}")
+    document = typeset(page)
+
+    extraction = understand(document).extraction
+
+    assert "-543.96" in document.text
+    assert extraction.data.model_dump()["total_deductions"] == Decimal("543.96")
+    assert extraction.data.model_dump()["income_tax"] == Decimal("388.60")
+    assert failed(document, extraction) == []
+
+
 def test_a_negative_net_pay_is_shown_to_a_person(typeset: Typeset) -> None:
     document = typeset(PAYSLIP.format(**ENGLISH))
     extraction = understand(document).extraction

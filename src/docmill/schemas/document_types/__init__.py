@@ -39,13 +39,14 @@ class FieldDefinition(_Table):
     """A field of a type that has no class in `docmill.schemas.types`.
 
     name: as people call it. read_as: a field of business papers whose rules read it where no label names it;
-    of a type that is read by rules, the field whose value it is.
+    of a type that is read by rules, the field whose value it is. is_positive: a minus before it means "less".
     """
 
     name: str
     kind: Literal["text", "date", "time", "decimal", "integer", "boolean"] = "text"
     description: str = ""
     read_as: str = ""
+    is_positive: StrictBool = False
 
 
 class CheckDefinition(_Table):
@@ -84,6 +85,7 @@ class TypeWords(_Table):
     documents, too, each with words anywhere on the document that settle it; without one it is not of the
     type, and a person is asked. contrary: words that speak against the type where the title is doubtful.
     phrases: words of the text of such documents, by group and language; after a `^` those that begin a line.
+    other_amounts: headings and words before amounts that are not those of the document, such as the year's.
     labels: of each field, by its path.
     """
 
@@ -91,6 +93,7 @@ class TypeWords(_Table):
     doubtful: Mapping[str, Mapping[str, Phrases]] = {}
     contrary: Mapping[str, Phrases] = {}
     phrases: Mapping[str, Mapping[str, Phrases]] = {}
+    other_amounts: Mapping[str, Phrases] = {}
     labels: Mapping[str, Mapping[str, Phrases]] = {}
 
 

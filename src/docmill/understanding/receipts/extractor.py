@@ -38,6 +38,7 @@ from docmill.understanding.receipts.model import (
 )
 from docmill.understanding.receipts.spans import Choices, enumerate_spans
 from docmill.understanding.user_schemas.extractor import labelled_findings
+from docmill.understanding.user_schemas.meant_amounts import meant_amounts
 
 STEP = StepTaken(kind="read", by="model trained on receipts, and rules for the other fields")
 TYPE = next(name for name, definition in DEFINITIONS.items() if definition.read_by == "receipt_model")
@@ -85,7 +86,7 @@ def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
     definition = DEFINITIONS[kind]
     if definition.read_by == "receipt_model":
         return shipped_findings(candidates)
-    labelled = labelled_findings(candidates, kind)
+    labelled = meant_amounts(candidates, kind, labelled_findings(candidates, kind))
     if definition.read_by == "labels":
         ruled = {**parties(candidates, kind), **dict(currency(candidates))}
         for path, field in definition.fields.items():

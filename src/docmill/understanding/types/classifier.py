@@ -1,7 +1,7 @@
 """Classification of documents by the trained model, and by rule where it was not trained on a type."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from docmill.model.document import Document
@@ -12,11 +12,13 @@ from docmill.understanding.fields.findings import Findings
 from docmill.understanding.page.titles import title_scores
 from docmill.understanding.receipts.extractor import built_in_findings
 from docmill.understanding.types.model import Kinds, shipped, signs
-from docmill.understanding.types.recognition import recognise
-from docmill.understanding.types.summary import MAILS, describe_as_type
+from docmill.understanding.types.recognition import Recognition, recognise
+from docmill.understanding.types.summary import MAILS, describe_as_type, name_of
 
 SURE = 0.5
 """Least confidence in a type that is given to a document; below, a person should say."""
+_CLEARLY = 0.4
+"""Least lead of the likeliest type over the next. Measured: bench/results/document-types.md."""
 _SURE_OF_FOREIGN = 0.4
 """The most confidence that a document in a foreign script is of none of the types."""
 _SCRIPT_CHARACTERS = 5000
@@ -40,7 +42,10 @@ def classify(
         confidence = min(confidence, _SURE_OF_FOREIGN)
     if confidence < SURE:
         document_type = "other"
-    document_type, confidence, doubt = recognise(layout, document_type, confidence)
+    by_model = Recognition(document_type, confidence)
+    document_type, confidence, doubt = recognised = recognise(layout, *by_model[:2])
+    if recognised == by_model and document.media_type not in MAILS:  # no words settle it
+        doubt = _doubt(shares)
     findings = _NO_FINDINGS if document_type == "other" else built_in_findings(candidates, document_type)
     turned = _type_of_negative(document_type, findings)
     if turned is not None:
@@ -59,6 +64,15 @@ def classify(
             "doubt": doubt,
         }
     )
+
+
+def _doubt(shares: Mapping[DocumentType, float]) -> str:
+    """A question to a person where two types are nearly as likely; empty where one is clearly the best."""
+    best, second = sorted(shares, key=shares.__getitem__, reverse=True)[:2]
+    if shares[best] - shares[second] >= _CLEARLY:
+        return ""
+    names = [name_of(name).lower() if name != "other" else "of no known type" for name in (best, second)]
+    return f"The document may be {names[0]} or {names[1]}: please say of which type it is."
 
 
 def _type_of_negative(document_type: DocumentType, findings: Findings) -> DocumentType | None:
