@@ -144,3 +144,19 @@ def test_balances_with_a_date_are_no_bookings(typeset: Typeset, opening: str, cl
 
     assert [row.amount for row in read.transactions] == [Decimal(250), Decimal(-300), Decimal(-100)]
     assert (read.opening_balance, read.closing_balance) == (Decimal(1000), Decimal(850))
+
+
+def test_the_iban_of_a_booking_is_not_that_of_the_account(typeset: Typeset) -> None:
+    statement = """
+Kontoauszug 9/2026                         {account}
+Zeitraum: 01.09.2026 bis 30.09.2026
+
+Datum     Buchungstext       IBAN                             Betrag
+03.09.    Rieselfeld GmbH    DE02120300000000202051           250,00
+12.09.    Finanzamt          DE02500105170137075030          -300,00
+"""
+    named = typeset(statement.format(account="IBAN DE89 3704 0044 0532 0130 00"))
+    unnamed = typeset(statement.format(account="Musterbank AG"))
+
+    assert cast("BankStatement", extracted(named).data).iban == "DE89370400440532013000"
+    assert cast("BankStatement", extracted(unnamed).data).iban is None

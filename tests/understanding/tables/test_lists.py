@@ -161,3 +161,16 @@ Pos  Description                        Quantity         Price     Amount
         "items[1].quantity": Decimal(2),
         "items[1].net_amount": Decimal("40.00"),
     }
+
+
+def test_a_member_is_not_read_from_an_empty_column() -> None:
+    found = read(
+        table(
+            ("Description", "Quantity", "Quantity delivered", "Net amount"),
+            ("Books", "", "10", "80.00"),
+            ("Chair", "", "1", "100.00"),
+        ),
+        ITEMS,
+    )
+
+    assert [found["items[0].quantity"], found["items[1].quantity"]] == [10, 1]

@@ -95,3 +95,20 @@ def test_a_vat_number_without_its_prefix_is_known_by_its_check_digits(
 )
 def test_the_code_of_a_portuguese_document_is_part_of_its_number(text: str, values: list[str]) -> None:
     assert [code.value for code in find_identifiers(text)] == values
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("Invoice No: SI 2026/77", ["SI 2026/77"]),
+        ("Rechnung Nr. RE 4711 vom 10.01.2026", ["RE 4711", "10.01.2026"]),
+        ("Facture n° FA 2026 0042", ["FA 2026 0042"]),
+        ("RE 4711", ["RE 4711"]),
+        ("Numer faktury: FV 12/01/2026", ["FV 12/01/2026"]),
+        ("Total: EUR 4711", ["4711"]),
+        ("Page No. A 1", ["1"]),
+        ("Order No. PO Box 1234", ["1234"]),
+    ],
+)
+def test_a_series_and_a_space_belong_to_the_number_behind_a_mark(text: str, values: list[str]) -> None:
+    assert [code.value for code in find_identifiers(text)] == values

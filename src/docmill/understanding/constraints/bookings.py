@@ -8,9 +8,10 @@ from decimal import Decimal
 from itertools import accumulate, pairwise, product
 
 from docmill.understanding.constraints.address_features import legal_form_end
+from docmill.understanding.constraints.header_fields import WRONG_CHECKSUM
 from docmill.understanding.constraints.totals import balance_options
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.findings import Finding, Findings, cleaned
+from docmill.understanding.fields.findings import Finding, Findings, cleaned, finding_of
 from docmill.understanding.page.labels import BOOKINGS, LABELS
 from docmill.understanding.tables.find import find_tables
 from docmill.understanding.tables.grid import Grid, Row
@@ -96,6 +97,21 @@ def find_bookings(candidates: Candidates, findings: Findings) -> dict[str, Findi
             fields["date"] = booking.day
         result |= {f"transactions[{index}].{name}": finding for name, finding in fields.items()}
     return result
+
+
+def account_iban(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
+    """The IBAN of the account: the first on the page that stands in no booking."""
+    grids = [grid for grid in find_tables(candidates) if any(map(grid.has_column, _DATED))]
+    lines = [line for grid in grids for row in grid.rows for line in (*row.above, *row.cells, *row.below)]
+    of_bookings = {word.segment.index for line in lines for word in line}
+    for code in candidates.ibans:
+        if code.segment.index not in of_bookings:
+            yield "iban", finding_of(code, _PROVED)
+            return
+    for code in candidates.doubtful_ibans:
+        if code.segment.index not in of_bookings:
+            yield "iban", finding_of(code, WRONG_CHECKSUM)
+            return
 
 
 class _BookingReader:

@@ -7,7 +7,7 @@ from docmill.model.document import Document
 from docmill.model.result import Extraction, Schema, StepTaken
 from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.schemas.filling import filled
-from docmill.understanding.constraints.bookings import find_bookings
+from docmill.understanding.constraints.bookings import account_iban, find_bookings
 from docmill.understanding.constraints.header_fields import account_codes, dates, numbers, time_of_day
 from docmill.understanding.constraints.letters import letter_fields
 from docmill.understanding.constraints.parties import parties, shop
@@ -77,8 +77,7 @@ def ruled_findings(
     }
     if definition.line_items == "bookings":
         findings.update(balances(candidates))
-        if "payment.iban" in findings:
-            findings["iban"] = findings["payment.iban"]
+        findings.update(account_iban(candidates))
     if definition.line_items == "till":
         findings.update(tip(candidates))
         findings.update(shop(candidates))

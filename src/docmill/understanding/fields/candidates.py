@@ -61,7 +61,7 @@ _LONGEST_CODE = 24
 _VAT_COUNTRIES = {language.code: language.vat for language in LANGUAGES}
 _PLAIN_LANGUAGES = frozenset(language.code for language in LANGUAGES if not language.accents)
 _WORD_WITH_DIGIT = re.compile(r"[^\W_](?:[^\W_]|[\-_/.](?=[^\W_]))*")
-_SERIES = re.compile(r"[^\W\d_]{1,4}/\d+/\d")
+_SERIES = re.compile(r"[^\W\d_]{1,4}[/ ]\d+/\d")
 """A number with month and year, `FV/5/03/2026`: no date, though the end of it could be one."""
 _FILE_ENDING = re.compile(r"\.[a-z]{2,3}$")
 _REVISION = re.compile(r"\s?/\s?\d{1,2}\b| ?\((?:Rev|Ver)\.? ?\d+\)", re.IGNORECASE)

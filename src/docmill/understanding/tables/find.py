@@ -20,7 +20,7 @@ from docmill.understanding.tables.headings import Heading, are_headings, heading
 from docmill.understanding.tables.printed_lines import Word, joined, printed_lines, words_of
 
 _MOST_PAGES = 200
-_HEADER_ROWS = 4
+_HEADER_ROWS = 12
 """The first rows of a stored table, one of which has its headings."""
 _GUESSED = ("application/pdf", "image/", "text/plain")
 """Types of files without tables of their own: those of their pages were guessed from lines and gaps."""

@@ -1,6 +1,6 @@
 """Lists of objects of a user's schema, from the tables whose headings name the objects' members."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 
@@ -57,7 +57,11 @@ def _items(candidates: Candidates, members: Members) -> Iterator[dict[str, Findi
         grids = reader.grids or grids
     typed = [member for member in members if members[member].form in ("money", "number", "date")]
     for grid in grids:
-        columns = _columns_of(grid.headings, members)
+        filled = {
+            column for column in range(len(grid.headings)) if any(row.cells[column] for row in grid.rows)
+        }
+        filled |= {grid.text} if grid.text is not None else set()
+        columns = _columns_of(grid.headings, members, filled)
         for row in grid.rows:
             item: dict[str, Finding] = {}
             for member, column in columns.items():
@@ -70,13 +74,17 @@ def _items(candidates: Candidates, members: Members) -> Iterator[dict[str, Findi
                 yield item
 
 
-def _columns_of(headings: Sequence[Heading], members: Members) -> dict[str, int]:
-    """The column of each member that is named, the strongest first.
+def _columns_of(
+    headings: Sequence[Heading], members: Members, filled: Collection[int] | None = None
+) -> dict[str, int]:
+    """The column of each member that is named, the strongest first. filled: those that are no empty columns.
 
     Of headings that name a member alike, that spelt like it comes first, then that which names others less.
     """
     options: list[tuple[float, bool, float, str, int]] = []
     for column, heading in enumerate(headings):
+        if filled is not None and column not in filled:
+            continue
         strengths = {member: meaning.match_strength(heading.text) for member, meaning in members.items()}
         for member, strength in strengths.items():
             others = max((strengths[other] for other in members if other != member), default=0.0)

@@ -9,6 +9,8 @@ from stdnum import bic, iban
 from stdnum.eu import vat
 from stdnum.exceptions import ValidationError
 
+from docmill.understanding.text.money import currency_spans
+
 _IBAN = re.compile(r"(?<![A-Z0-9])[A-Z]{2}\s?\d{2}(?:[\s\-]?[A-Z0-9]){11,30}", re.IGNORECASE)
 _DIGITS_OF_IBAN = re.compile(r"(?<![A-Z0-9])[A-Z]{2}\s?\d{2}(?:\s?\d){10,30}(?![A-Z0-9])")
 _BIC = re.compile(r"(?<![A-Z0-9])[A-Z]{4}\s?[A-Z]{2}\s?[A-Z0-9]{2}(?:\s?[A-Z0-9]{3})?(?![A-Z0-9])")
@@ -24,6 +26,10 @@ _VAT_NUMBER = re.compile(r"(?<![^\s:])[A-Z]?\d(?:[ .\-]?\d){6,11}[A-Z]?(?![^\s,;
 _IDENTIFIER = re.compile(
     # A Portuguese document has its code, a space, series and number (SAF-T (PT), element InvoiceNo).
     r"(?<![^\s:])(?:FT|FS|FR|NC|ND|VD|RC|RG|GR|GT|PF) [A-Z0-9](?:[A-Z0-9]|[\-.](?=[A-Z0-9]))*/\d+(?![^\W_])"
+    # A series in capitals, a space and the number, behind a mark or alone: `No: SI 2026/77`.
+    r"|(?<=[:#.\u00b0\u00ba] )[A-Z]{1,4} (?=(?:\W?\d){3})\d+(?:[/.\-]\d+)*(?: \d{3,4}(?=\W*$))?"
+    r"(?!\w|[.,/\-]\w)"
+    r"|^[A-Z]{1,4} (?=(?:\W?\d){3})\d+(?:[/.\-]\d+)*$"
     r"|(?<![^\s:])\d{3,4}(?: \d{3,4})+$|[^\W_](?:[^\W_]|[\-/._#](?=[^\W_]))*"
 )
 _MISREAD = str.maketrans("OQIlSB", "001158")
@@ -126,5 +132,9 @@ def is_vat_id(text: str) -> bool:
 def find_identifiers(text: str) -> Iterator[Code]:
     """Words with a digit in them, without the punctuation around them; a numeral alone from one digit on."""
     for match in _IDENTIFIER.finditer(text):
+        series, _, number = match[0].partition(" ")
+        start = (
+            match.end() - len(number) if number and currency_spans(series) else match.start()
+        )  # `EUR 4711`
         if any(map(str.isdecimal, match[0])) and len(match[0]) <= _LONGEST_IDENTIFIER:
-            yield Code(match[0], match.start(), match.end(), valid=True)
+            yield Code(text[start : match.end()], start, match.end(), valid=True)
