@@ -194,6 +194,13 @@ def test_an_order_that_is_headed_contract_stays_an_order(typeset: Typeset) -> No
     assert understand(typeset(page)).classification.document_type == "purchase_order"
 
 
+def test_an_invoice_that_speaks_of_an_agreement_stays_an_invoice(typeset: Typeset) -> None:
+    page = QUOTE.format(title="Invoice", label="Invoice no").replace("Valid until", "Due date")
+    page = page.replace("\nBill to", "\nService Agreement between the parties\n\nBill to")
+
+    assert understand(typeset(page)).classification.document_type == "invoice"
+
+
 @pytest.mark.parametrize("title", ["Proposal", "Oferta", "Offre"])
 def test_a_title_that_settles_nothing_asks_a_person(typeset: Typeset, title: str) -> None:
     page = f"{title}\n\nWe suggest that the hall is painted green, which would please all."

@@ -121,8 +121,11 @@ def _by_title(
         is_possible = document_type == definition.extends or (document_type == "other" and is_sure)
         return _refine(name, page, title, is_outdone=is_outdone) if is_possible else None
     evidence = _evidence(definition, page)
-    is_contradicted = document_type != "other" and _has_title(page, document_type)
-    if evidence is None or is_outdone or (title.phrase.is_doubtful and is_contradicted):
+    # Orders and invoices speak of contracts; a paper without amounts is not taken for one.
+    is_contradicted = document_type != "other" and (
+        not definition.amount or (title.phrase.is_doubtful and _has_title(page, document_type))
+    )
+    if evidence is None or is_outdone or is_contradicted:
         return None
     if not title.phrase.is_doubtful or _is_settled(definition, page, title):
         return Recognition(name, min(_MOST, _LEAST + _EACH * evidence))
