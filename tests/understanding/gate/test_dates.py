@@ -17,6 +17,7 @@ APRIL = {"issue_date": (date(2026, 4, 3), "03/04/2026")}
         "Invoice\nDate: 03/04/2026",
         "Invoice\nDate: 03/04/2026\nTotal   $ 12.00",
         "Invoice\nToronto, Canada\nDate: 03/04/2026",
+        "Invoice\nhello@harbour.co\nDate: 03/04/2026",
     ],
 )
 def test_a_day_that_may_be_a_month_is_asked_about(judge: Judge, page: str) -> None:
@@ -32,6 +33,7 @@ def test_a_day_that_may_be_a_month_is_asked_about(judge: Judge, page: str) -> No
         "Invoice\nDate: 03/04/2026\nDue: 25/04/2026",
         "Invoice\nPage 1 of 1   Printed 02.03.2026\nDate: 03/04/2026",
         "Beispiel GmbH\nDate: 03/04/2026",
+        "www.harbour.co.uk\nDate: 03/04/2026",
         "12 High Street, London, United Kingdom\nDate: 03/04/2026",
         "Rechnung\nDatum der Rechnung 03/04/2026\nZahlbar bis zum Ende des Monats, wir danken",
     ],

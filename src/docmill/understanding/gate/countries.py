@@ -51,6 +51,8 @@ US_ADDRESS = re.compile(
     rf"(?<![^\W_])(?:{'|'.join(COUNTRIES['US'].states)})\.?,?\s+\d{{5}}(?:-\d{{4}})?(?!\d)"
 )
 """A state and ZIP code."""
+_GENERIC = frozenset({"CO"})
+"""Countries whose domain is used everywhere."""
 _STATE = 3
 """Letters: `SA` and `AG` are legal forms, and may be anything."""
 _COUNTRY_OF_WORD = {word: code for code, country in COUNTRIES.items() for word in country.words}
@@ -89,10 +91,17 @@ def countries_of(judged: GateInput) -> Mapping[str, Country]:
     return {code: country for code, country in COUNTRIES.items() if country.currency == currency}
 
 
+_DOMAIN = re.compile(r"(?:www\.|@)[\w.\-]+\.([a-z]{2})(?![\w.])", re.IGNORECASE)
+_COUNTRY_OF_DOMAIN = {"uk": "GB", **{code.lower(): code for code in COUNTRIES if code not in _GENERIC}}
+
+
 def date_order_of(text: str) -> DateOrder | None:
     """Return which of day and month stands first in the countries that a text names; None for no country."""
     if US_ADDRESS.search(text):
         return "month first"
+    domains = {_COUNTRY_OF_DOMAIN.get(ending.lower()) for ending in _DOMAIN.findall(text)} - {None}
+    if len(domains) == 1:
+        return COUNTRIES[str(domains.pop())].date_order
     folded = re.sub(r"[^\w]+", " ", fold(text))
     if _OTHER_LANGUAGES.search(folded):
         return "day first"
