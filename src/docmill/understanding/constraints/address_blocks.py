@@ -15,7 +15,7 @@ from docmill.understanding.constraints.address_features import (
     is_country,
     line_features,
 )
-from docmill.understanding.constraints.name_lines import choose_name_lines
+from docmill.understanding.constraints.name_lines import choose_name_lines, is_name_told
 from docmill.understanding.constraints.party_forms import (
     find_aside_label,
     is_attention,
@@ -81,7 +81,7 @@ class Block:
 
     name_lines: the printed lines of the whole name, of which `name` is one. aside: the party is named as one
     to pay (`payee`) or as neither seller nor buyer (`other`). is_bank: it is a bank. is_street: its first
-    line is of an address.
+    line is of an address. is_name_sure: nothing but its looks tells where its name begins, if not.
 
     has_contact, has_tax_id: a telephone, mail address or account, or a tax identifier, stands with it.
     has_legal_form, has_firm_word: of the name, see `LineFeatures`. customer_number: printed below the label.
@@ -101,6 +101,7 @@ class Block:
     aside: str = ""
     is_bank: bool = False
     is_street: bool = False
+    is_name_sure: bool = True
 
     @property
     def full_name(self) -> str:
@@ -220,6 +221,7 @@ class _BlockFinder:
                     yield replace(
                         block,
                         name=lines[0] if lines else first,
+                        is_name_sure=not lines or is_name_told(first, lines, (), self._texts),
                         name_lines=lines or form.name,
                         address=form.address or block.address,
                         label=concept,
@@ -362,7 +364,7 @@ class _BlockFinder:
             name = Span(person, 0, len(person.text)) if person is not None else name
         lines, stopper, complete = self._follow_block(name)
         features = [self._features[line.index] for line in lines]
-        names = choose_name_lines(name, features, self._texts)
+        name_at_first, names = name, choose_name_lines(name, features, self._texts)
         address = [
             line for line in features if line.segment.index not in {span.segment.index for span in names}
         ]
@@ -382,6 +384,7 @@ class _BlockFinder:
             ),
             has_firm_word=own.has_firm_word,
             name_lines=names,
+            is_name_sure=is_name_told(name_at_first, names, features, self._texts),
             is_bank=is_bank(name.text),
             is_street=own.address_score > 0 and not own.legal_form_end,
         )
@@ -422,7 +425,8 @@ class _BlockFinder:
             return False
         if features.has_value or features.is_registration_number or features.has_contact:
             return False
-        if features.label_share > 0.4 and not features.is_street:  # noqa: PLR2004 - much of it
+        is_telling = features.is_street or features.legal_form_end > 0
+        if features.label_share > 0.4 and not is_telling:  # noqa: PLR2004 - much of it
             return False
         return features.may_be_name or features.address_score > 0 or features.has_postcode
 

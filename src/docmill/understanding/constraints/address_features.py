@@ -246,6 +246,7 @@ def is_name(text: str) -> bool:
     return _COMMON.isdisjoint(words) or 2 * small <= len(joined)
 
 
+@lru_cache(maxsize=4096)
 def is_bank(text: str) -> bool:
     """True if the text has a word of banks' names."""
     words = token_texts(text)

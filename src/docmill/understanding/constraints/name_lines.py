@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from docmill.model.document import letters_and_digits
 from docmill.understanding.constraints.address_features import (
@@ -63,6 +64,27 @@ def choose_name_lines(name: Span, below: Sequence[LineFeatures], texts: Sequence
     return (name, second) if _is_wrapped(name, line.segment, texts) else (second,)
 
 
+def is_name_told(
+    first: Span, lines: Sequence[Span], below: Sequence[LineFeatures], texts: Sequence[str]
+) -> bool:
+    """True if the page tells that these are the lines of a name that may begin with `first`.
+
+    The whole name stands elsewhere, the first line is unfinished, or the last one is a legal form. Of a name
+    on one line, no other line that could be of it stands below. lines: empty for `first` alone.
+    """
+    if not lines:
+        line = next(iter(below), None)
+        if line is None or legal_form_end(first.text) > 0 or is_attention(line.segment.text):
+            return True
+        return line.address_score > 0 or line.has_postcode or line.has_region
+    whole = letters_and_digits(" ".join(line.text for line in lines))
+    if len(lines) > 1:
+        words = token_texts(lines[-1].text)
+        is_form = _LEGAL_WORDS.issuperset(words)
+        return is_form or first.text.rstrip().endswith(_UNFINISHED) or any(whole in text for text in texts)
+    return texts.count(whole) > max(1, texts.count(letters_and_digits(first.text)))
+
+
 def _may_go_on(name: Span, line: LineFeatures) -> bool:
     """True if a line may be of the name above it. Behind a label, the next line has another one's value."""
     gap = line.segment.box.y0 - name.segment.box.y1
@@ -91,6 +113,7 @@ def _is_wrapped(name: Span, line: Segment, texts: Sequence[str]) -> bool:
     return not is_logo
 
 
+@lru_cache(maxsize=4096)
 def name_range(text: str) -> tuple[int, int]:
     """Start and end of the name in a line, without greetings and registration numbers."""
     start = match.end() if (match := _HEAD_NOISE.match(text)) else 0

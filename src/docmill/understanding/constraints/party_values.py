@@ -18,6 +18,8 @@ from docmill.understanding.vocabulary import Concept
 NO_PARTY = 1.2
 """The score of no party."""
 _SHARED = (Concept.SELLER, Concept.BUYER, Concept.ADVERTISER)
+_BY_LOOKS = 0.7
+"""Share of the names on two lines, or below a brand, that are right where only their looks tell it."""
 _SAME_NAME = 88
 _HEAD = 0.3
 """An address without a name in the upper part, down to here, may be the one of the name beside it."""
@@ -91,10 +93,13 @@ def find_party(
     score = best.pop(name_key(chosen))[0]
     others = sorted(best.values(), key=lambda pair: -pair[0])
     share, *rest = probabilities([score, *(pair[0] for pair in others)], null=NO_PARTY)
+    name_share = share * (1.0 if chosen.is_name_sure else _BY_LOOKS)
     rivals = [(block, part) for (_, block), part in zip(others, rest, strict=True)][:MOST_RIVALS]
     yield (
         f"{role}.name",
-        _name(chosen, share, candidates, tuple(_name(block, part, candidates) for block, part in rivals)),
+        _name(
+            chosen, name_share, candidates, tuple(_name(block, part, candidates) for block, part in rivals)
+        ),
     )
     number = chosen.customer_number
     if role == "buyer" and number is not None:
