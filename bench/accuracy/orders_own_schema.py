@@ -26,7 +26,8 @@ from docmill.schemas.outline import outline
 from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.corrections.fit import fit_layouts, fit_model, make_example
 from docmill.understanding.fields.analysis_cache import candidates_of
-from docmill.understanding.user_schemas.extractor import extract_user_schema, meanings_of, score_fields
+from docmill.understanding.offline import read_pages
+from docmill.understanding.user_schemas.extractor import meanings_of, score_fields
 from docmill.understanding.user_schemas.schema_model import Example, SchemaModel
 
 FIELDS = {
@@ -77,7 +78,7 @@ def measure_untrained(
     seconds: list[float] = []
     for name, document in loaded.items():
         started = time.process_time()
-        data = extract_user_schema(document, schema).data.model_dump()
+        data = read_pages(document, schema).data.model_dump()
         seconds.append(time.process_time() - started)
         for field in FIELDS:
             hits[field].append(is_right(field, data[field], truth[name].get(field), score))

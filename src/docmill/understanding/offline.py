@@ -6,15 +6,15 @@ from typing import NamedTuple
 from docmill.model.corrections import Corrections
 from docmill.model.document import Document
 from docmill.model.result import TYPE_CHECK, Classification, Extraction, Failure, Schema
-from docmill.schemas.document_types import DEFINITIONS, known_type
+from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.schemas.registry import REGISTRY, is_built_in
 from docmill.sections.splitting import sections
+from docmill.understanding.built_in_fields import extract_own_fields
 from docmill.understanding.corrections.apply import apply_corrections
 from docmill.understanding.einvoice.extractor import classify_einvoice, extract_einvoice
 from docmill.understanding.einvoice.reading import EmbeddedInvoice, find_einvoice
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.understanding.types.classifier import classify
-from docmill.understanding.user_schemas.extractor import extract_user_schema
 from docmill.understanding.user_schemas.schema_model import SchemaModel
 
 MOST_PAGES = 100
@@ -52,7 +52,8 @@ def understand(
         if data.invoice
         else classify(document, tags_in_use)
     )
-    extraction = _extract(document, *choose_schema(classification.document_type), data)
+    schema, model = choose_schema(classification.document_type)
+    extraction = _extract(document, schema, model, data, known_type(classification.document_type))
     if classification.doubt:
         doubt = Failure(check=TYPE_CHECK, message=classification.doubt)
         extraction = extraction.model_copy(update={"failures": (*extraction.failures, doubt)})
@@ -65,24 +66,40 @@ def extract(document: Document, schema: Schema, model: SchemaModel | None = None
 
 
 def _extract(
-    document: Document, schema: Schema, model: SchemaModel | None, data: EmbeddedInvoice
+    document: Document,
+    schema: Schema,
+    model: SchemaModel | None,
+    data: EmbeddedInvoice,
+    document_type: DocumentType | None = None,
 ) -> Extraction:
     xml = DEFINITIONS[known_type(schema.name)].xml
     message = xml.message if xml is not None and is_built_in(schema) else None
     if data.invoice is not None and data.invoice.kind.message == message:
         extraction = extract_einvoice(document, data.invoice, known_type(schema.name))
     else:
-        extraction = read_pages(document, schema, model)
+        extraction = read_pages(document, schema, model, document_type)
     if data.failures:
         extraction = extraction.model_copy(update={"failures": (*extraction.failures, *data.failures)})
     return check_for_several(document, extraction)
 
 
-def read_pages(document: Document, schema: Schema, model: SchemaModel | None = None) -> Extraction:
-    """Read the fields from the pages alone, without the corrections of the tenant."""
+def read_pages(
+    document: Document,
+    schema: Schema,
+    model: SchemaModel | None = None,
+    document_type: DocumentType | None = None,
+) -> Extraction:
+    """Read the fields from the pages alone, without the corrections of the tenant.
+
+    document_type: of the document, if it is known.
+    """
     if is_built_in(schema):
         return extract_built_in(document, schema)
-    return extract_user_schema(document, schema, model)
+    return extract_own_fields(document, schema, model, document_type or _type_of(document))
+
+
+def _type_of(document: Document) -> DocumentType:
+    return known_type(classify(document).document_type)
 
 
 def correct(document: Document, schema: Schema, read: Extraction, corrections: Corrections) -> Extraction:

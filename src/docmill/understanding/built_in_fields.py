@@ -1,0 +1,100 @@
+"""The fields of a user's schema that are fields of docmill's own under another name: `supplier`, `netto`.
+
+Rules of business papers read them better than labels alone: a seller rarely has a label, and of several
+amounts beside the word "net" one is the total. Both readers look, and the surer value is taken.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Literal
+
+from docmill.model.document import Document
+from docmill.model.result import Extraction, Schema
+from docmill.schemas.document_types import DocumentType
+from docmill.schemas.outline import FieldOutline, outline
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
+from docmill.understanding.receipts.extractor import built_in_findings
+from docmill.understanding.user_schemas.extractor import extract_user_schema, meanings_of
+from docmill.understanding.user_schemas.schema_model import SchemaModel
+from docmill.understanding.vocabulary import Concept
+
+LEAST_SCORE = 2.0
+"""Score of a field's words for a built-in field from which on both are the same."""
+_Sort = Literal["date", "amount", "name", "address", "code", "iban", "bic", "vat id", "currency"]
+_BY_NAME: Mapping[str, _Sort] = {
+    "name": "name",
+    "address": "address",
+    "iban": "iban",
+    "bic": "bic",
+    "vat_id": "vat id",
+    "currency": "currency",
+}
+_UNMISTAKABLE: tuple[_Sort, ...] = ("iban", "bic", "currency")
+"""Sorts of which a document type has one field, which needs no label to be the same."""
+
+
+def extract_own_fields(
+    document: Document, schema: Schema, model: SchemaModel | None, document_type: DocumentType
+) -> Extraction:
+    """The fields of a user's schema, those that are built-in ones by both readers. model: as learned.
+
+    document_type: of the document, by whose rules it is read. What a model was taught is read by it alone.
+    """
+    if model is not None or document_type == "other" or not document.pages:
+        return extract_user_schema(document, schema, model)
+    paths = built_in_paths(meanings_of(outline(schema)), document_type)
+    found = built_in_findings(candidates_of(document), document_type) if paths else {}
+    built_in = {path: found[other] for path, other in paths.items() if other in found}
+    return extract_user_schema(document, schema, built_in=built_in)
+
+
+def built_in_paths(meanings: Mapping[str, FieldMeaning], document_type: DocumentType) -> dict[str, str]:
+    """The built-in field that is the same as each field, by its path; no two have the same one."""
+    best: dict[str, tuple[float, str]] = {}
+    for path, meaning in meanings.items():
+        score, other = _same_field(meaning, document_type)
+        if score >= LEAST_SCORE and score > best.get(other, (0.0, ""))[0]:
+            best[other] = score, path
+    return {path: other for other, (_, path) in best.items()}
+
+
+@lru_cache(maxsize=500)
+def _same_field(meaning: FieldMeaning, document_type: DocumentType) -> tuple[float, str]:
+    """The built-in field that fits best, with its score."""
+    scores: list[tuple[float, str]] = [(0.0, "")]
+    for field in outline(REGISTRY[document_type]):
+        sort = _sort_of(field)
+        if field.is_listed or not _may_be(meaning, sort):
+            continue
+        labels = built_in_meaning(field.path, document_type).labels
+        score = sum(weight * labels.get(concept, 0.0) for concept, weight in meaning.labels.items())
+        # Who advertises may buy through an agency, which is then the buyer.
+        is_other_role = Concept.ADVERTISER in meaning.labels
+        scores.append((LEAST_SCORE if sort in _UNMISTAKABLE else -is_other_role or score, field.path))
+    return max(scores)
+
+
+def _sort_of(field: FieldOutline) -> _Sort:
+    if field.kind == "date":
+        return "date"
+    return "amount" if field.kind == "decimal" else _BY_NAME.get(field.name, "code")
+
+
+def _may_be(meaning: FieldMeaning, sort: _Sort) -> bool:
+    """Return whether values of a field can be of a sort."""
+    is_address = Concept.ADDRESS in meaning.labels
+    match meaning.form:
+        case "date":
+            return sort == "date"
+        case "money" | "number":
+            return sort == "amount"
+        case "name" | "text":
+            return sort == ("address" if is_address else "name") or (
+                meaning.form == "text" and sort == "code"
+            )
+        case "code":
+            return sort == "code"
+        case _:
+            return meaning.form == sort

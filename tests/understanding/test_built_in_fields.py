@@ -1,0 +1,91 @@
+"""Fields of a user's schema that are built-in ones under another name are read by their rules, too."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from docmill.model.document import Document
+from docmill.model.result import Schema
+from docmill.schemas.outline import outline
+from docmill.schemas.user_schemas import schema_of
+from docmill.understanding.built_in_fields import built_in_paths
+from docmill.understanding.offline import extract
+from docmill.understanding.user_schemas.extractor import AGREED, meanings_of
+
+PAGE = """
+Harbour Ltd                                   Invoice R-104
+12 Quay Street, London SW1A 1AA
+                                              Date: 05.03.2024
+Bill to:
+Lantern Books Ltd
+4 Mill Lane, Leeds LS1 4AB
+
+Description            Quantity   Unit price    Amount
+Pens                        4        1.00         4.00
+Ink                         2        8.00        16.00
+
+                                  Net total      20.00
+                                  VAT 20 %        4.00
+                                  Total          24.00 GBP
+"""
+
+
+def own_schema(**fields: str) -> Schema:
+    forms: dict[str, dict[str, Any]] = {
+        "date": {"type": "string", "format": "date"},
+        "amount": {"type": "number"},
+        "text": {"type": "string"},
+    }
+    properties = {name: forms[kind] for name, kind in fields.items()}
+    return schema_of({"title": "bill", "type": "object", "properties": properties})
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "path"),
+    [
+        ("supplier", "text", "seller.name"),
+        ("lieferant", "text", "seller.name"),
+        ("client_name", "text", "buyer.name"),
+        ("supplier_address", "text", "seller.address"),
+        ("invoice_no", "text", "number"),
+        ("kundennummer", "text", "customer_number"),
+        ("po_number", "text", "order_number"),
+        ("rechnungsdatum", "date", "issue_date"),
+        ("faellig_am", "date", "due_date"),
+        ("netto", "amount", "net_total"),
+        ("vat_amount", "amount", "tax_total"),
+        ("grand_total", "amount", "gross_total"),
+        ("iban", "text", "payment.iban"),
+    ],
+)
+def test_a_field_is_known_by_the_words_of_its_name(name: str, kind: str, path: str) -> None:
+    meanings = meanings_of(outline(own_schema(**{name: kind})))
+
+    assert built_in_paths(meanings, "invoice") == {name: path}
+
+
+@pytest.mark.parametrize(("name", "kind"), [("colour", "text"), ("advertiser", "text"), ("weight", "amount")])
+def test_another_field_is_none_of_ours(name: str, kind: str) -> None:
+    assert built_in_paths(meanings_of(outline(own_schema(**{name: kind}))), "invoice") == {}
+
+
+def test_of_two_fields_that_may_be_the_same_the_better_one_is() -> None:
+    meanings = meanings_of(outline(own_schema(total="amount", grand_total="amount")))
+
+    assert built_in_paths(meanings, "invoice") == {"grand_total": "gross_total"}
+
+
+def test_values_without_a_label_are_read(typeset: Callable[..., Document]) -> None:
+    schema = own_schema(supplier="text", customer="text", netto="amount", vat_amount="amount")
+
+    data = extract(typeset(PAGE), schema).data.model_dump(mode="json")
+
+    assert (data["supplier"], data["customer"]) == ("Harbour Ltd", "Lantern Books Ltd")
+    assert (float(data["netto"]), float(data["vat_amount"])) == (20, 4)
+
+
+def test_what_both_readers_found_is_sure(typeset: Callable[..., Document]) -> None:
+    extraction = extract(typeset(PAGE), own_schema(invoice_date="date"))
+
+    assert extraction.evidence["invoice_date"].confidence >= AGREED
