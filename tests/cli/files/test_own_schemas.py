@@ -177,7 +177,7 @@ def test_a_schema_of_the_settings_is_called_by_its_name(
     assert json.loads(told.stdout)["data"] == {"job_number": "KN00001"}
     assert unknown.exit_code != 0
     assert "there is no schema 'nothing', and no such file; there are " in str(unknown.exception)
-    assert "job, other, " in str(unknown.exception)
+    assert "job, letter, other, " in str(unknown.exception)
 
 
 def test_a_run_reads_documents_of_its_types_by_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

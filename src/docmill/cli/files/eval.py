@@ -21,7 +21,7 @@ from docmill.evaluation.html_report import build_page
 from docmill.evaluation.judge import Judge
 from docmill.evaluation.metrics import JudgedDocument
 from docmill.evaluation.report import Report, build_report, compare_reports, judge_document, read_report
-from docmill.evaluation.trust import score_trust
+from docmill.evaluation.trust_figures import score_trust
 from docmill.evaluation.trust_picture import draw_trust
 from docmill.evaluation.truth import Truth, known_fields, read_truths, sources_of
 from docmill.model.document import Box

@@ -8,7 +8,7 @@ import pytest
 from docmill.evaluation.judge import Judge
 from docmill.evaluation.metrics import JudgedDocument
 from docmill.evaluation.report import judge_document
-from docmill.evaluation.trust import score_trust
+from docmill.evaluation.trust_figures import score_trust
 from docmill.evaluation.trust_picture import draw_trust
 from docmill.evaluation.truth import Truth
 from docmill.schemas.outline import Kind
