@@ -45,7 +45,7 @@ def extract_own_fields(
     if model is not None or document_type == "other" or not document.pages:
         return extract_user_schema(document, schema, model)
     paths = built_in_paths(meanings_of(outline(schema)), document_type)
-    found = built_in_findings(candidates_of(document), document_type) if paths else {}
+    found = built_in_findings(candidates_of(document), document_type)
     built_in = {path: found[other] for path, other in paths.items() if other in found}
     return extract_user_schema(document, schema, built_in=built_in)
 
