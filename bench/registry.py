@@ -112,6 +112,13 @@ BENCHMARKS = (
     Benchmark("gate_checks", "bench.accuracy.gate_checks", 2, data=True, arguments="KEPT"),
     Benchmark("undeclared_encodings", "bench.accuracy.undeclared_encodings", 1),
     Benchmark("reader_libraries", "bench.accuracy.reader_libraries", 2, data=True),
+    Benchmark(
+        "fitted_belief",
+        "bench.fit.fitted_belief",
+        3,
+        data=True,
+        arguments="--golden, --orders and --pictures FOLDER",
+    ),
     Benchmark("page_quality", "bench.fit.page_quality", 1, data=True, arguments="FOLDER"),
     Benchmark("character_sequences", "bench.fit.character_sequences", 1, data=True),
     Benchmark("cluster", "bench.cluster", 5),

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench.accuracy.einvoice_files import recognise_pages
 from bench.accuracy.orders_own_schema import STATION
@@ -170,8 +171,13 @@ def calibration_error(values: Sequence[Judged]) -> float:
     """The expected calibration error over ten ranges of confidence."""
     if not values:
         return 0.0
-    confidences = np.array([value.confidence for value in values])
-    right = np.array([value.is_right for value in values], np.float64)
+    return ece(
+        np.array([value.confidence for value in values]), np.array([value.is_right for value in values])
+    )
+
+
+def ece(confidences: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
+    """The expected calibration error over ten ranges of confidence."""
     bins = np.minimum((confidences * BINS).astype(int), BINS - 1)
     return float(
         sum(
@@ -214,10 +220,10 @@ def load_orders() -> Collection:
     def is_right(field: str, answer: str, accepted: Sequence[str], score: Any) -> bool:
         return any(orders.is_right(field, answer, text, score) for text in accepted)
 
-    return Collection(orders.FIELDS, truth, is_right, {name: _station(name) for name in truth})
+    return Collection(orders.FIELDS, truth, is_right, {name: station(name) for name in truth})
 
 
-def _station(name: str) -> str:
+def station(name: str) -> str:
     """Return the station that the first page's text layer names first, or else the file's name."""
     words = (word for page in text_layer(DATA / "adbuy/pdf" / name).pages[:1] for word in page.words.texts)
     return next((match[1] for word in words if (match := STATION.match(word))), name)

@@ -11,7 +11,8 @@ from docmill.schemas.outline import outline
 from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.built_in_fields import built_in_paths
 from docmill.understanding.offline import extract
-from docmill.understanding.user_schemas.extractor import AGREED, meanings_of
+from docmill.understanding.user_schemas.extractor import meanings_of
+from docmill.understanding.withholding import FLOOR
 
 PAGE = """
 Harbour Ltd                                   Invoice R-104
@@ -85,7 +86,7 @@ def test_values_without_a_label_are_read(typeset: Callable[..., Document]) -> No
     assert (float(data["netto"]), float(data["vat_amount"])) == (20, 4)
 
 
-def test_what_both_readers_found_is_sure(typeset: Callable[..., Document]) -> None:
+def test_what_both_readers_found_is_believed(typeset: Callable[..., Document]) -> None:
     extraction = extract(typeset(PAGE), own_schema(invoice_date="date"))
 
-    assert extraction.evidence["invoice_date"].confidence >= AGREED
+    assert extraction.evidence["invoice_date"].confidence >= FLOOR

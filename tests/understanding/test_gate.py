@@ -15,6 +15,7 @@ from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Fields, Invoice, Line, Party, Payment, Receipt
 from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.gate import RuleGate, judge_off_loop
+from docmill.understanding.withholding import withhold
 
 Typeset = Callable[..., Document]
 
@@ -135,24 +136,24 @@ def test_a_value_without_a_place_on_the_page_fails(document: Document) -> None:
     assert failed == {"number", "issue_date", "gross_total", "due_date", "currency"}
 
 
-def test_an_uncertain_critical_field_is_shown_to_a_person(document: Document) -> None:
-    verdict = _judged(document, _extraction(document, Invoice(**INVOICE), confidence=0.4))
+def test_every_uncertain_value_is_doubted(document: Document) -> None:
+    uncertain = _extraction(document, Invoice(**INVOICE), confidence=0.4)
 
-    assert [failure.fields for failure in verdict.failures] == [
-        ("number",),
-        ("issue_date",),
-        ("seller.name",),
-        ("gross_total",),
-    ]
+    verdict = _judged(document, uncertain)
+
+    assert [failure.fields[0] for failure in verdict.failures] == list(uncertain.evidence)
     assert all(failure.check == "confidence" for failure in verdict.failures)
 
 
-def test_a_recognised_page_must_be_surer_of_names_and_totals(typeset: Typeset) -> None:
-    document = typeset("anything at all", source="ocr")
+def test_withheld_values_that_are_not_critical_need_no_person(document: Document) -> None:
+    surely = _extraction(document, Invoice(**INVOICE))
+    doubted = {**surely.evidence["due_date"].model_dump(), "confidence": 0.4}
+    evidence = {**surely.evidence, "due_date": Evidence.model_validate(doubted)}
 
-    verdict = _judged(document, _extraction(document, Invoice(**INVOICE), confidence=0.8))
+    withheld = withhold(surely.model_copy(update={"evidence": evidence}), REGISTRY["invoice"])
 
-    assert [failure.fields for failure in verdict.failures] == [("seller.name",), ("gross_total",)]
+    assert _judged(document, withheld).passed
+    assert list(withheld.suggestions) == ["due_date"]
 
 
 def test_data_of_another_schema_is_refused(document: Document) -> None:

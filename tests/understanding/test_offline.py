@@ -75,7 +75,9 @@ async def test_a_document_is_understood_in_one_visit(file: Path, given: dict[str
     assert result.extraction is not None
     assert result.extraction.document_type == name
     total = "total" if name == "job" else "gross_total"
-    assert result.extraction.evidence[total].text == "24.00 EUR"
+    extraction = result.extraction
+    suggested = [suggestion.evidence for suggestion in extraction.suggestions.get(total, ())]
+    assert extraction.evidence.get(total, *suggested[:1]).text == "24.00 EUR"
 
 
 @pytest.mark.parametrize("schema", [REGISTRY["invoice"], JOB], ids=["built-in", "own"])

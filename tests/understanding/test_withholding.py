@@ -39,10 +39,10 @@ def extraction(name_confidence: float, **more: object) -> Extraction:
     ).model_copy(update=more)
 
 
-def test_a_value_below_its_floor_is_null_and_the_first_suggestion(page: Document) -> None:
+def test_a_value_below_its_floor_is_null_and_the_first_suggestion() -> None:
     rivals = tuple(Suggestion(value=f"Quay {number}", evidence=proof(0.1)) for number in range(4))
 
-    withheld = withhold(extraction(0.4, suggestions={"seller.name": rivals}), page, SCHEMA)
+    withheld = withhold(extraction(0.4, suggestions={"seller.name": rivals}), SCHEMA)
 
     assert isinstance(withheld.data, Invoice)
     assert withheld.data.seller is None or withheld.data.seller.name is None
@@ -53,31 +53,31 @@ def test_a_value_below_its_floor_is_null_and_the_first_suggestion(page: Document
     assert len(suggested) == MOST_SUGGESTIONS
 
 
-def test_a_believed_value_stays_and_has_no_suggestions(page: Document) -> None:
+def test_a_believed_value_stays_and_has_no_suggestions() -> None:
     rivals = (Suggestion(value="Quay", evidence=proof(0.1)),)
 
-    kept = withhold(extraction(0.9, suggestions={"seller.name": rivals}), page, SCHEMA)
+    kept = withhold(extraction(0.9, suggestions={"seller.name": rivals}), SCHEMA)
 
     assert kept.data == extraction(0.9).data
     assert kept.suggestions == {}
 
 
-def test_suggestions_are_json(page: Document) -> None:
+def test_suggestions_are_json() -> None:
     low = extraction(0.9).model_copy(update={"evidence": {"gross_total": proof(0.2)}})
 
-    withheld = withhold(low, page, SCHEMA)
+    withheld = withhold(low, SCHEMA)
 
     assert withheld.suggestions_as_json["gross_total"][0]["value"] == "24.00"
 
 
-def test_values_of_an_xml_have_no_floor(page: Document) -> None:
+def test_values_of_an_xml_have_no_floor() -> None:
     low = extraction(0.9).model_copy(update={"evidence": {"gross_total": proof(0.2, match="embedded")}})
 
-    assert withhold(low, page, SCHEMA).data == low.data
+    assert withhold(low, SCHEMA).data == low.data
 
 
 def test_a_critical_value_that_was_withheld_is_uncertain_and_not_missing(page: Document) -> None:
-    verdict = RuleGate().judge(page, withhold(extraction(0.4), page, SCHEMA), SCHEMA)
+    verdict = RuleGate().judge(page, withhold(extraction(0.4), SCHEMA), SCHEMA)
 
     of_name = [failure.check for failure in verdict.failures if failure.fields == ("seller.name",)]
     assert of_name == ["confidence"]
@@ -90,7 +90,7 @@ class Ticket(BaseModel):
     price: Decimal
 
 
-def test_a_required_field_of_a_users_schema_is_withheld_too(page: Document) -> None:
+def test_a_required_field_of_a_users_schema_is_withheld_too() -> None:
     schema = Schema("ticket", Ticket, critical=("holder",))
     read = Extraction(
         document_type="ticket",
@@ -98,7 +98,7 @@ def test_a_required_field_of_a_users_schema_is_withheld_too(page: Document) -> N
         evidence={"holder": proof(0.3), "price": proof(0.9)},
     )
 
-    withheld = withhold(read, page, schema)
+    withheld = withhold(read, schema)
 
     assert withheld.data.model_dump() == {"holder": None, "price": Decimal("24.00")}
     assert withheld.suggestions["holder"][0].value == "Ada"

@@ -50,7 +50,6 @@ def _named_paths(definition: TypeDefinition) -> Iterator[tuple[str, str]]:
         "critical": definition.critical,
         "recognition.fields": definition.recognition.fields,
         "floors": definition.floors,
-        "floors_when_recognised": definition.floors_when_recognised,
         "labels in the file of words": definition.words.labels,
     }
     for key in ("counterparty", "amount"):

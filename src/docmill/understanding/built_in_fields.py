@@ -14,12 +14,15 @@ from docmill.schemas.document_types import DocumentType
 from docmill.schemas.outline import FieldOutline, outline
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.fields.findings import Finding
 from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
 from docmill.understanding.receipts.extractor import built_in_findings
 from docmill.understanding.user_schemas.extractor import extract_user_schema, meanings_of
 from docmill.understanding.user_schemas.schema_model import SchemaModel
 from docmill.understanding.vocabulary import Concept
 
+_OF_NAME = 0.5
+"""Least weight of a label of a number's name: its description may name the numbers of several papers."""
 LEAST_SCORE = 2.0
 """Score of a field's words for a built-in field from which on both are the same."""
 _Sort = Literal["date", "amount", "name", "address", "code", "iban", "bic", "vat id", "currency"]
@@ -44,10 +47,17 @@ def extract_own_fields(
     """
     if model is not None or document_type == "other" or not document.pages:
         return extract_user_schema(document, schema, model)
-    paths = built_in_paths(meanings_of(outline(schema)), document_type)
-    found = built_in_findings(candidates_of(document), document_type)
-    built_in = {path: found[other] for path, other in paths.items() if other in found}
+    built_in = find_built_in(document, meanings_of(outline(schema)), document_type)
     return extract_user_schema(document, schema, built_in=built_in)
+
+
+def find_built_in(
+    document: Document, meanings: Mapping[str, FieldMeaning], document_type: DocumentType
+) -> dict[str, Finding]:
+    """The values of the built-in fields that a user's fields are, by the user's paths."""
+    found = built_in_findings(candidates_of(document), document_type)
+    paths = built_in_paths(meanings, document_type)
+    return {path: found[other] for path, other in paths.items() if other in found}
 
 
 def built_in_paths(meanings: Mapping[str, FieldMeaning], document_type: DocumentType) -> dict[str, str]:
@@ -69,7 +79,11 @@ def _same_field(meaning: FieldMeaning, document_type: DocumentType) -> tuple[flo
         if field.is_listed or not _may_be(meaning, sort):
             continue
         labels = built_in_meaning(field.path, document_type).labels
-        score = sum(weight * labels.get(concept, 0.0) for concept, weight in meaning.labels.items())
+        score = sum(
+            weight * labels.get(concept, 0.0)
+            for concept, weight in meaning.labels.items()
+            if sort != "code" or weight >= _OF_NAME
+        )
         # Who advertises may buy through an agency, which is then the buyer.
         is_other_role = Concept.ADVERTISER in meaning.labels
         scores.append((LEAST_SCORE if sort in _UNMISTAKABLE else -is_other_role or score, field.path))

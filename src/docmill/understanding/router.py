@@ -67,7 +67,7 @@ class GateRouter:
             state.steps.append(StepTaken(kind="given_up", note=given_up))
             state.errors.append(TimeLimitError(f"the models were given up {given_up}"))
         meter = question.meter
-        believed = withhold(state.best, document, schema)
+        believed = withhold(state.best, schema)
         verdict = await judge_off_loop(self._gate, document, believed, schema)
         if any(failure.check == AMBIGUOUS_CHECK for failure in verdict.failures):
             believed = suggest_readings(believed, document, schema)

@@ -115,8 +115,8 @@ class TypeDefinition(_Table):
     printed as negative are meant as positive ones. counterparty: the path of the name it is filed under.
     amount: the path of what it is about; a mail without it only speaks of such a document. summary: parts of
     a sentence with paths in braces; a part whose first value is missing is left out.
-    floors: the least confidence of fields, where it is not the usual one; a value below it is withheld.
-    floors_when_recognised: the same on recognised pages, where it is more. xml: its e-invoices.
+    floors: the least confidence of fields, where it is not the usual one; a value below it is withheld. xml:
+    its e-invoices.
     """
 
     position: int
@@ -140,7 +140,6 @@ class TypeDefinition(_Table):
     summary: tuple[str, ...] = ()
     checks: tuple[CheckDefinition, ...] = ()
     floors: Mapping[str, float] = {}
-    floors_when_recognised: Mapping[str, float] = {}
     xml: XmlDefinition | None = None
     words: TypeWords = TypeWords()
 

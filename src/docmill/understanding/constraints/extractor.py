@@ -7,6 +7,7 @@ from docmill.model.document import Document
 from docmill.model.result import Extraction, Schema, StepTaken
 from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.schemas.filling import filled
+from docmill.understanding.belief.model import believed
 from docmill.understanding.constraints.bookings import account_iban, find_bookings
 from docmill.understanding.constraints.header_fields import account_codes, dates, numbers, time_of_day
 from docmill.understanding.constraints.letters import letter_fields
@@ -37,6 +38,13 @@ def extract_by_rules(document: Document, schema: Schema) -> Extraction:
 @once
 def every_finding(candidates: Candidates, document_type: DocumentType) -> Findings:
     """All that the rules read of a document of this type, by path."""
+    findings = find_by_rules(candidates, document_type)
+    is_till = DEFINITIONS[document_type].is_till_paper
+    return findings if is_till else believed(findings, candidates, "business")
+
+
+def find_by_rules(candidates: Candidates, document_type: DocumentType) -> Findings:
+    """The findings with the shares of belief that they have among their rivals."""
     table = items(candidates) if DEFINITIONS[document_type].line_items == "table" else NO_ITEMS
     findings = ruled_findings(candidates, document_type, table)
     findings |= listed_findings(candidates, document_type, findings, table)

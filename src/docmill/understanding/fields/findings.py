@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 from docmill.model.paths import set_value
 from docmill.model.result import Evidence, Extraction, Schema, StepTaken, Suggestion
 from docmill.schemas.filling import filled
-from docmill.understanding.fields.candidates import Candidate
+from docmill.understanding.fields.candidates import Candidate, Form
 from docmill.understanding.page.layout import Layout, Span, spans_reading
 from docmill.understanding.text.folding import without_accents
 
@@ -27,7 +27,8 @@ class Finding:
 
     spans: empty for a value computed from others. calibrated: the probability is the share of such
     answers that are right, and counts already how well the words were recognised. rivals: the next best
-    values, the best first.
+    values, the best first. named: the strength with which labels name the field, as far as known. form: of
+    the candidate that it was. agrees: whether another reader of the field found the same; None without one.
     """
 
     value: date | Decimal | str
@@ -35,6 +36,9 @@ class Finding:
     probability: float
     calibrated: bool = False
     rivals: "tuple[Finding, ...]" = ()
+    named: float = 0.0
+    form: Form | None = None
+    agrees: bool | None = None
 
 
 Findings = Mapping[str, Finding]
@@ -51,7 +55,10 @@ def cleaned(text: str, *, plain: bool) -> str:
 
 def finding_of(candidate: Candidate[Any], probability: float, rivals: "tuple[Finding, ...]" = ()) -> Finding:
     """The finding of a candidate's value."""
-    return Finding(candidate.value, candidate.spans, probability, rivals=rivals)
+    named = max(candidate.clues.values(), default=0.0)
+    return Finding(
+        candidate.value, candidate.spans, probability, rivals=rivals, named=named, form=candidate.form
+    )
 
 
 def probabilities(scores: Sequence[float], *, null: float) -> list[float]:

@@ -13,7 +13,7 @@ from docmill.model.paths import path_of
 from docmill.model.result import Evidence, Failure
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
-from docmill.understanding.withholding import Floors
+from docmill.understanding.withholding import is_below_floor
 
 LARGEST = Decimal(10) ** 15
 """Amounts from here on are misread, in any currency."""
@@ -82,10 +82,9 @@ def check_codes(judged: GateInput) -> Iterator[Failure]:
 
 def check_confidence(judged: GateInput) -> Iterator[Failure]:
     """Failures of values below their floors."""
-    floors = Floors(judged.document, judged.schema)
     for path in judged.values:
         evidence = judged.extraction.evidence.get(path)
-        if evidence is not None and floors.is_below(path, evidence):
+        if evidence is not None and is_below_floor(judged.schema, path, evidence):
             yield _uncertain(judged, path)
 
 

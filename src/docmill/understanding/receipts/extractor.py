@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from docmill.model.document import Document, letters_and_digits
 from docmill.model.result import Extraction, Schema, StepTaken
 from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
+from docmill.understanding.belief.model import believed
 from docmill.understanding.constraints.extractor import STEP as RULES_STEP
 from docmill.understanding.constraints.extractor import (
     every_finding,
@@ -106,7 +107,13 @@ def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
 @once
 def shipped_findings(candidates: Candidates) -> Findings:
     """Every field of a receipt by the shipped model, by path."""
-    return learned_findings(candidates, shipped())
+    findings = learned_findings(candidates, shipped())
+    # Names, addresses and dates have the curves of their model; net and tax are shares among rivals.
+    return (
+        {**findings, _TOTAL: believed(findings, candidates, "receipt")[_TOTAL]}
+        if _TOTAL in findings
+        else findings
+    )
 
 
 def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:

@@ -1,0 +1,336 @@
+"""Fit `understanding/belief/beliefs.json`, and measure beliefs on sources that were left out.
+
+python -m bench fitted_belief --golden FOLDER --orders FOLDER --pictures FOLDER [--write]
+
+Sources of business papers: e-invoices by their text layer and as pictures, broadcasters' orders, generated
+samples. Of users' schemas: the orders by one of their own, and the others by made-up schemas, whose fields
+have other names. What is set aside (`bench.accuracy.trust`) is no part of it. Every source weighs alike. A
+name in the XML of several lines may be printed as one of them; days that no calendar has are no truth.
+
+Amounts of receipts: made-up receipts of many countries, of which the receipts' model has seen none; names,
+addresses and dates have the curves of that model. Labelled receipts are no source, since it knows them.
+
+For each source and kind of value: the calibration error, the share of values at a belief of .9 or more, and
+how many of these are wrong, before, and by the model that was fitted to the other sources alone.
+"""
+
+import json
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.accuracy import trust
+from bench.accuracy.einvoice_files import recognise_pages
+from bench.accuracy.orders_own_schema import own_schema
+from bench.arguments import argument_parser
+from bench.data import invoices, orders
+from bench.data.shared import load_scorer
+from bench.golden.readings import Readings
+from docmill.demo import generate
+from docmill.evaluation.judge import day_of
+from docmill.model import codec
+from docmill.model.document import Document, letters_and_digits
+from docmill.model.paths import value_at
+from docmill.model.result import Schema
+from docmill.schemas.outline import outline
+from docmill.schemas.user_schemas import schema_of
+from docmill.training.generated_receipts import generate_receipts
+from docmill.training.receipts import LabelledReceipt
+from docmill.understanding.belief.facts import facts_of
+from docmill.understanding.belief.model import BeliefModel
+from docmill.understanding.built_in_fields import find_built_in
+from docmill.understanding.constraints.extractor import find_by_rules
+from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.fields.findings import evidence_of
+from docmill.understanding.receipts.extractor import learned_findings
+from docmill.understanding.receipts.model import shipped
+from docmill.understanding.types.classifier import classify
+from docmill.understanding.user_schemas.extractor import find_unjudged_values, meanings_of
+
+RIDGE = 1.0
+MOST = 300
+"""Rows of a source that count whole; more of them share this weight."""
+SURE = 0.9
+RECEIPTS, RECEIPTS_SEED = 900, 424242
+"""The made-up receipts, none of which the shipped model was trained on."""
+FEWEST = 25
+"""Rows of a kind that has a model."""
+OWN_NAMES: Mapping[str, Sequence[tuple[str, str]]] = {
+    "number": (("invoice_no", "number of the document"), ("belegnummer", ""), ("document_number", "")),
+    "issue_date": (
+        ("invoice_date", ""),
+        ("belegdatum", "Datum der Rechnung"),
+        ("date_issued", "date of issue"),
+    ),
+    "due_date": (("due_date", ""), ("faellig_am", ""), ("payment_due", "date by which it must be paid")),
+    "delivery_date": (("delivery_date", ""), ("lieferdatum", ""), ("date_of_delivery", "")),
+    "seller.name": (("supplier", "name of the supplier"), ("lieferant", ""), ("vendor_name", "")),
+    "seller.vat_id": (("supplier_vat_id", ""), ("ust_id_lieferant", ""), ("vendor_vat_id", "")),
+    "buyer.name": (("customer", "name of the customer"), ("kunde", ""), ("client_name", "")),
+    "order_number": (("order_no", ""), ("bestellnummer", ""), ("po_number", "purchase order number")),
+    "customer_number": (("customer_no", ""), ("kundennummer", ""), ("customer_id", "")),
+    "currency": (("currency", ""), ("waehrung", ""), ("currency_code", "")),
+    "net_total": (("net_amount", ""), ("netto", "Nettobetrag"), ("subtotal", "total without tax")),
+    "tax_total": (("vat_amount", ""), ("mwst_betrag", ""), ("tax", "amount of tax")),
+    "gross_total": (("total_amount", "total including tax"), ("gesamtbetrag", ""), ("grand_total", "")),
+    "payment.iban": (("iban", ""), ("iban_lieferant", ""), ("bank_account", "IBAN")),
+}
+MORE = (
+    *(
+        "seller.address",
+        "buyer.address",
+        "buyer.vat_id",
+        "period_start",
+        "period_end",
+        "delivery_note_number",
+    ),
+    *("contract_number", "payment.bic"),
+)
+"""Fields of samples that made-up schemas do not have."""
+DATES = ("issue_date", "due_date", "delivery_date", "period_start", "period_end")
+AMOUNTS = ("net_total", "tax_total", "gross_total")
+
+Floats = NDArray[np.float64]
+Truth = Mapping[str, str | None]
+"""The true texts by field; None where the paper has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A value that was found. key: reading and kind. before: the confidence without beliefs."""
+
+    source: str
+    key: str
+    facts: Floats
+    before: float
+    is_right: bool
+
+
+def main() -> None:
+    parser = argument_parser(__doc__)
+    parser.add_argument("--golden", type=Path, required=True, help="folder of golden readings")
+    parser.add_argument("--orders", type=Path, default=orders.CACHE)
+    parser.add_argument("--pictures", type=Path, required=True, help="folder of recognised e-invoices")
+    parser.add_argument("--write", type=Path, help="where the weights go")
+    arguments = parser.parse_args()
+    rows = list(collect(arguments.golden, arguments.orders, arguments.pictures))
+    report(rows)
+    if arguments.write:
+        weights = {key: fit(members) for key, members in by_key(rows).items() if len(members) >= FEWEST}
+        arguments.write.write_text(json.dumps(BeliefModel(weights).content(), indent=1) + "\n")
+
+
+def collect(golden: Path, cache: Path, pictures: Path) -> Iterator[Row]:
+    truths = invoices.labels()
+    for path, document in invoices.documents():
+        truth = {field: texts[0] for field, texts in truths[invoices.name_of(path)].items()}
+        if not trust.is_set_aside(truth.get("seller.name", invoices.name_of(path))):
+            yield from business_rows("layer", replace(document, embedded=()), truth)
+            yield from business_rows("pictures", recognise_pages(path, 150, pictures), truth)
+    gold = {
+        row["id"]: {field: text for field, text in row["gold"].items() if text} for row in orders.labels()
+    }
+    for name, document in orders.documents(cache):
+        if not trust.is_set_aside(trust.station(f"{name}.pdf")):
+            yield from order_rows(document, gold[name])
+    for document, truth in samples(golden):
+        yield from business_rows("samples", document, truth)
+    for receipt in generate_receipts(RECEIPTS, seed=RECEIPTS_SEED):
+        yield from receipt_rows(receipt)
+
+
+def samples(golden: Path) -> Iterator[tuple[Document, Truth]]:
+    """Yield the generated samples that are no receipts, as they were read."""
+    truths = {path.name: truth for path, truth in _sample_truths()}
+    for reading in Readings(golden / "readings.sqlite").of("samples"):
+        truth = truths.get(Path(reading.source).name)
+        if truth is not None and reading.transcription:
+            yield codec.loads(reading.transcription), truth
+
+
+def _sample_truths() -> Iterator[tuple[Path, Truth]]:
+
+    with tempfile.TemporaryDirectory() as folder:
+        for sample in generate(Path(folder)):
+            if sample.document_type != "receipt":
+                data = sample.truth.model_dump(mode="json")
+                fields = [field for field in (*OWN_NAMES, *MORE) if field.partition(".")[0] in data]
+                values = {field: value_at(data, field) for field in fields}
+                yield (
+                    sample.path,
+                    {field: None if value is None else str(value) for field, value in values.items()},
+                )
+
+
+def business_rows(source: str, document: Document, truth: Truth) -> Iterator[Row]:
+    """Yield the values of the built-in type, and those of made-up schemas with other names."""
+    if not document.pages:
+        return
+    candidates = candidates_of(document)
+    kind = classify(document).document_type
+    findings = find_by_rules(candidates, kind)
+    facts = facts_of(findings, candidates)
+    for path in facts.keys() & truth.keys():
+        right = same(path, findings[path].value, truth[path])
+        if right is not None:
+            before = evidence_of(findings[path], candidates.layout).confidence
+            yield Row(source, f"business {facts[path].kind}", facts[path].facts, before, right)
+    for variant in range(3):
+        schema, field_of = made_up_schema(variant)
+        yield from own_rows(
+            f"own {source}",
+            document,
+            schema,
+            {own: truth[f] for own, f in field_of.items() if f in truth},
+            field_of,
+        )
+
+
+def receipt_rows(receipt: LabelledReceipt) -> Iterator[Row]:
+    """Yield the total of a made-up receipt."""
+    candidates = candidates_of(receipt.document)
+    findings = learned_findings(candidates, shipped())
+    facts = facts_of(findings, candidates)
+    total = receipt.truth.get("gross_total")
+    if total is not None and "gross_total" in facts:
+        right = bool(total) and same("gross_total", findings["gross_total"].value, total)
+        before = evidence_of(findings["gross_total"], candidates.layout).confidence
+        value = facts["gross_total"]
+        yield Row("made-up receipts", f"receipt {value.kind}", value.facts, before, bool(right))
+
+
+def made_up_schema(variant: int) -> tuple[Schema, dict[str, str]]:
+    names = {field: variants[variant] for field, variants in OWN_NAMES.items()}
+    properties: dict[str, dict[str, str]] = {}
+    for field, (name, description) in names.items():
+        kind = {"type": "number"} if field in AMOUNTS else {"type": "string"}
+        form = {"format": "date"} if field in DATES else {}
+        properties[name] = {**kind, **form, "description": description}
+    schema = schema_of({"title": "made-up", "type": "object", "properties": properties})
+    return schema, {name: field for field, (name, _) in names.items()}
+
+
+def order_rows(document: Document, truth: Truth) -> Iterator[Row]:
+    schema = own_schema({})
+    fields = {"flight_from": "issue_date", "flight_to": "issue_date", "gross_amount": "gross_total"}
+    yield from own_rows("own orders", document, schema, truth, fields, complete=True)
+    candidates = candidates_of(document)
+    findings = find_by_rules(candidates, classify(document).document_type)
+    facts = facts_of(findings, candidates)
+    for path, label in (
+        ("gross_total", "gross_amount"),
+        ("period_start", "flight_from"),
+        ("period_end", "flight_to"),
+    ):
+        right = same(fields[label], findings[path].value, truth.get(label)) if path in facts else None
+        if right is not None:
+            before = evidence_of(findings[path], candidates.layout).confidence
+            yield Row("orders", f"business {facts[path].kind}", facts[path].facts, before, right)
+
+
+def own_rows(
+    source: str,
+    document: Document,
+    schema: Schema,
+    truth: Mapping[str, str | None],
+    field_of: Mapping[str, str],
+    *,
+    complete: bool = False,
+) -> Iterator[Row]:
+    candidates = candidates_of(document)
+    meanings = meanings_of(outline(schema))
+    kind = classify(document).document_type
+    others = {} if kind == "other" else find_built_in(document, meanings, kind)
+    findings = find_unjudged_values(candidates, meanings, others=others)
+    facts = facts_of(findings, candidates)
+    for path, value in facts.items():
+        text = truth.get(path)
+        if path not in truth and not complete:
+            continue
+        right = same(field_of.get(path, path), findings[path].value, text)
+        if right is not None:
+            before = evidence_of(findings[path], candidates.layout).confidence
+            yield Row(source, f"own {value.kind}", value.facts, before, right)
+
+
+def same(field: str, value: object, truth: str | None) -> bool | None:
+    """Return whether the value is the true one; None where the truth is none."""
+    if truth is None:
+        return False
+    if field in DATES:
+        day = day_of(truth, month_first=isinstance(value, date) and "/" in truth)
+        return None if day is None else day == value
+    if field in AMOUNTS or field == "amount_due":
+        digits = re.sub(r"[^\d.-]", "", truth)
+        return bool(digits) and invoices.is_right("gross_total", str(value), digits, load_scorer())
+    lines = [truth, *truth.splitlines()]
+    return letters_and_digits(str(value)) in {letters_and_digits(line) for line in lines}
+
+
+def by_key(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    grouped: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        grouped[row.key].append(row)
+    return dict(grouped)
+
+
+def fit(rows: Sequence[Row]) -> Floats:
+    """Fit the logistic regression by Newton's method, with a ridge on all weights but the offset."""
+    x = np.array([np.r_[1.0, row.facts] for row in rows])
+    y = np.array([row.is_right for row in rows], np.float64)
+    sizes: dict[str, int] = defaultdict(int)
+    for row in rows:
+        sizes[row.source] += 1
+    weights = np.array([min(1.0, MOST / sizes[row.source]) for row in rows])
+    ridge = np.full(x.shape[1], RIDGE)
+    ridge[0] = 0.01
+    found = np.zeros(x.shape[1])
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-np.clip(x @ found, -30, 30)))
+        gradient = x.T @ (weights * (p - y)) + ridge * found
+        curvature = (x * (weights * p * (1 - p))[:, None]).T @ x + np.diag(ridge)
+        step = np.linalg.solve(curvature, gradient)
+        found -= step
+        if np.abs(step).max() < 1e-6:
+            break
+    return found
+
+
+def report(rows: Sequence[Row]) -> None:
+    sources = sorted({row.source for row in rows})
+    print(
+        f"{'source':14} {'values':16} {'n':>5} {'right':>6} | ECE  sure  wrong | left out: ECE  sure  wrong"
+    )
+    for source in sources:
+        left_out: list[tuple[Row, float]] = []
+        for key, members in by_key([row for row in rows if row.source == source]).items():
+            others = [row for row in rows if row.key == key and row.source != source]
+            if len(others) >= FEWEST and any(not row.is_right for row in others):
+                model = BeliefModel({key: fit(others)})
+                left_out += [(row, model.belief(key, row.facts) or 0.0) for row in members]
+        for key in sorted({row.key for row, _ in left_out}):
+            show(source, key, [(row, belief) for row, belief in left_out if row.key == key])
+        show(source, "all", left_out)
+
+
+def show(source: str, key: str, rows: Sequence[tuple[Row, float]]) -> None:
+    if not rows:
+        return
+    right = np.array([row.is_right for row, _ in rows], np.bool_)
+    figures: list[str] = []
+    for beliefs in (np.array([row.before for row, _ in rows]), np.array([belief for _, belief in rows])):
+        sure = beliefs >= SURE
+        wrong = int((sure & ~right).sum())
+        figures.append(f"{trust.ece(beliefs, right):.3f} {sure.mean():.2f} {wrong:3}/{int(sure.sum()):4}")
+    print(f"{source:14} {key:16} {len(rows):5} {right.mean():6.3f} | {' | '.join(figures)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""How much each value that was found can be believed: one calibrated probability for all fields."""

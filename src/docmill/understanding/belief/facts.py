@@ -1,0 +1,182 @@
+"""The facts about a value by which it is believed: its margin, form, legibility, and what confirms it."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from docmill.model.document import letters_and_digits
+from docmill.understanding.fields.analysis_cache import once
+from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.fields.findings import Finding, Findings
+from docmill.understanding.text.money import CASH_ROUNDING
+
+Kind = Literal["date", "time", "amount", "number", "code", "name", "address", "text"]
+"""What a value is, as far as it matters for how easily it is read wrong."""
+
+FACTS = (
+    "share",
+    "rival",
+    "cut",
+    "named",
+    "recognised",
+    "misread",
+    "quality",
+    "holds",
+    "contradicted",
+    "computed",
+    "repeated",
+    "no language",
+    "no currency",
+    "long",
+    "digits",
+    "agreed",
+    "disagreed",
+)
+"""The facts in their order, each about 0 to 1 wide."""
+_CLIP = 0.005
+_NO_RIVAL = 0.001
+_SURE_WORD = 0.001
+_LONG_NAME = 6
+_FULL_STRENGTH = 1.6
+_MOST_REPEATS = 4
+_TOTALS = ("net_total", "tax_total", "gross_total")
+
+Facts = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueFacts:
+    """The facts about one value, in the order of `FACTS`."""
+
+    kind: Kind
+    facts: Facts
+
+
+def facts_of(findings: Findings, candidates: Candidates) -> dict[str, ValueFacts]:
+    """The facts about every value outside of lists, by path."""
+    sums = _sums(findings)
+    conventions = candidates.conventions
+    facts: dict[str, ValueFacts] = {}
+    for path, finding in findings.items():
+        if "[" in path:
+            continue
+        kind = kind_of(path, finding)
+        recognised, misread, quality = _legibility(finding, candidates)
+        text = str(finding.value)
+        values = {
+            "share": _log_odds(finding.probability) / 4,
+            "rival": _log_odds(max(_NO_RIVAL, finding.rivals[0].probability if finding.rivals else 0)) / 4,
+            "cut": float(_is_cut_otherwise(finding)),
+            "named": min(finding.named, _FULL_STRENGTH) / _FULL_STRENGTH,
+            "recognised": float(recognised),
+            "misread": misread,
+            "quality": quality,
+            "holds": float(sums.get(path) is True),
+            "contradicted": float(sums.get(path) is False),
+            "computed": float(not finding.spans),
+            "repeated": _repeated(finding, candidates),
+            "no language": float(conventions.language is None),
+            "no currency": float(conventions.currency is None),
+            "long": float(len(text.split()) > _LONG_NAME),
+            "digits": float(any(map(str.isdecimal, text))),
+            "agreed": float(finding.agrees is True),
+            "disagreed": float(finding.agrees is False),
+        }
+        facts[path] = ValueFacts(kind, np.array([values[name] for name in FACTS]))
+    return facts
+
+
+def kind_of(path: str, finding: Finding) -> Kind:
+    """The kind of a value, by its type and the name of its field."""
+    value = finding.value
+    if isinstance(value, date):
+        return "date"
+    if isinstance(value, Decimal):
+        return "amount" if value.as_tuple().exponent == -2 else "number"  # noqa: PLR2004 - cents
+    name = path.rpartition(".")[2]
+    if name in ("name", "address", "time"):
+        return name
+    if finding.form in ("name", "text"):
+        return finding.form
+    return "code"
+
+
+def _log_odds(probability: float) -> float:
+    clipped = min(max(probability, _CLIP), 1 - _CLIP)
+    return math.log(clipped / (1 - clipped))
+
+
+def _is_cut_otherwise(finding: Finding) -> bool:
+    """Return whether the best rival is the same text with another beginning or end."""
+    if not finding.rivals or not isinstance(finding.value, str):
+        return False
+    short, long = sorted((finding.value, str(finding.rivals[0].value)), key=len)
+    return long.startswith(short) or long.endswith(short)
+
+
+def _legibility(finding: Finding, candidates: Candidates) -> tuple[bool, float, float]:
+    """Whether the value was recognised, how doubtful its worst word is, and how bad its page."""
+    if not finding.spans:
+        return False, 0.0, 0.0
+    page = candidates.layout.sheet(finding.spans[0].segment).page
+    if page.source != "ocr":
+        return False, 0.0, 0.0
+    least = 1.0
+    for span in finding.spans:
+        start, stop = span.segment.words(span.start, span.stop)
+        least = min(least, float(page.words.confidences[start:stop].min()))
+    doubt = 1 + math.log10(max(1 - least, _SURE_WORD)) / 3
+    return True, doubt, 1 - page.quality
+
+
+def _repeated(finding: Finding, candidates: Candidates) -> float:
+    """How often the text of the value is printed, from 0 for once to 1."""
+    key = letters_and_digits(" ".join(span.text for span in finding.spans) or str(finding.value))
+    count = _letters(candidates).count(key) if key else 0
+    return min(max(count - 1, 0), _MOST_REPEATS) / _MOST_REPEATS
+
+
+@once
+def _letters(candidates: Candidates) -> str:
+    return letters_and_digits("".join(segment.text for segment in candidates.layout.segments))
+
+
+def _sums(findings: Findings) -> dict[str, bool]:
+    """Whether the sums that a total is part of hold, by path; nothing of totals without a sum."""
+    amounts = {
+        path: amount for path in (*_TOTALS, "amount_due") if (amount := _amount(findings, path)) is not None
+    }
+    held: dict[str, bool] = {}
+    if all(path in amounts for path in _TOTALS):
+        net, tax, gross = (amounts[path] for path in _TOTALS)
+        is_sum = abs(net + tax - gross) <= CASH_ROUNDING
+        # A sum with zero, or with a part that was computed from the others, proves nothing.
+        if not is_sum or (net and tax and all(findings[path].spans for path in _TOTALS)):
+            held |= dict.fromkeys(_TOTALS, is_sum)
+    rows = list(_line_amounts(findings))
+    if rows:
+        total = sum(rows, Decimal(0))
+        for path in ("net_total", "gross_total"):
+            if path in amounts and abs(amounts[path] - total) <= CASH_ROUNDING:
+                held[path] = held.get(path, True)
+    return held
+
+
+def _line_amounts(findings: Findings) -> Iterator[Decimal]:
+    for path in findings:
+        if re.fullmatch(r"lines\[\d+\]\.net_amount", path):
+            amount = _amount(findings, path)
+            if amount is not None:
+                yield amount
+
+
+def _amount(findings: Mapping[str, Finding], path: str) -> Decimal | None:
+    finding = findings.get(path)
+    return finding.value if finding is not None and isinstance(finding.value, Decimal) else None

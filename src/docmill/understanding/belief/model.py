@@ -1,0 +1,72 @@
+"""Logistic models of belief by way of reading and kind of value; `bench.fit.fitted_belief` fits them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+import numpy as np
+
+from docmill.understanding.belief.facts import FACTS, Facts, facts_of
+from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.fields.findings import Finding, Findings
+from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
+
+Reading = Literal["business", "receipt", "own"]
+"""The way in which a value was found: by the rules of business papers, of receipts, by a user's schema."""
+
+MOST = 0.999
+"""No reading is surer than this."""
+_PLACES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class BeliefModel:
+    """Weights of the facts in the order of `FACTS`, behind the offset; by reading and kind, `own date`."""
+
+    weights: Mapping[str, Facts]
+
+    def belief(self, key: str, facts: Facts) -> float | None:
+        """The probability that a value with these facts is right; None if there is no such model."""
+        weights = self.weights.get(key)
+        if weights is None:
+            return None
+        return min(float(1 / (1 + np.exp(-(weights[0] + weights[1:] @ facts)))), MOST)
+
+    def content(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "facts": list(FACTS),
+            "weights": {
+                key: [round(float(weight), _PLACES) for weight in row] for key, row in self.weights.items()
+            },
+        }
+
+
+@cache
+def shipped_beliefs() -> BeliefModel:
+    """The model that comes with docmill."""
+    content = json.loads(
+        resources.files(__package__ or "").joinpath("beliefs.json").read_text(encoding="utf-8")
+    )
+    assert tuple(content["facts"]) == FACTS, "beliefs.json was fitted to other facts"
+    return BeliefModel({key: np.array(row) for key, row in content["weights"].items()})
+
+
+def believed(findings: Findings, candidates: Candidates, reading: Reading) -> dict[str, Finding]:
+    """The findings with calibrated probabilities, as far as there is a model for their kind."""
+    model = shipped_beliefs()
+    calibrated = dict(findings)
+    for path, value in facts_of(findings, candidates).items():
+        belief = model.belief(f"{reading} {value.kind}", value.facts)
+        if belief is not None and not _is_misread(path, findings[path]):
+            calibrated[path] = replace(findings[path], probability=belief, calibrated=True)
+    return calibrated
+
+
+def _is_misread(path: str, finding: Finding) -> bool:
+    """Return whether a code fails its checksum: such a value was found as a doubtful one, and stays it."""
+    is_valid = {"iban": is_iban, "vat_id": is_vat_id, "bic": is_bic}.get(path.rpartition(".")[2])
+    return is_valid is not None and isinstance(finding.value, str) and not is_valid(finding.value)
