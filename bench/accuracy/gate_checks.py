@@ -62,7 +62,7 @@ class Case:
         data = schema.fields.model_validate(self.extraction["data"])
         document = codec.loads(self.document)
         read = Extraction(document_type=self.schema, data=data, evidence=self.extraction["evidence"])
-        return document, withhold(read, document, schema), schema
+        return document, withhold(read, schema), schema
 
 
 class Judgement(NamedTuple):

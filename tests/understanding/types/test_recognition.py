@@ -7,10 +7,10 @@ from decimal import Decimal
 import pytest
 
 from docmill.model.document import Document
-from docmill.model.result import Extraction
+from docmill.model.result import TYPE_CHECK, Extraction
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.offline import TYPE_CHECK, understand
+from docmill.understanding.offline import understand
 
 Typeset = Callable[..., Document]
 
