@@ -9,6 +9,7 @@ import pytest
 from psycopg.types.json import Jsonb
 from pydantic import JsonValue
 
+from docmill.model.result import Classification
 from docmill.service.app import Service
 from docmill.service.store import reviews
 from docmill.service.store.database import new_id
@@ -207,7 +208,14 @@ async def test_who_learns_gets_the_latest_reviewed_documents_of_a_type_first(
 
     async with service.database.tenant(service.default_tenant_id) as conn:
         for document_id in (first, second):
-            await reviews.settle(conn, document_id, failures=[], accepted=[])
+            await reviews.settle(
+                conn,
+                document_id,
+                failures=[],
+                accepted=[],
+                description=Classification(document_type="invoice", title="Invoice 1"),
+                has_reviewed_values=True,
+            )
         found = await reviews.reviewed(conn, "invoice", limit=5)
         newest = await reviews.reviewed(conn, "invoice", limit=1)
         others = await reviews.reviewed(conn, "invoice", limit=5, only=[second])
