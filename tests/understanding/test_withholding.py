@@ -102,3 +102,26 @@ def test_a_required_field_of_a_users_schema_is_withheld_too() -> None:
 
     assert withheld.data.model_dump() == {"holder": None, "price": Decimal("24.00")}
     assert withheld.suggestions["holder"][0].value == "Ada"
+
+
+class Note(BaseModel):
+    """A user's own type that says nothing about what matters."""
+
+    holder: str | None = None
+    price: Decimal | None = None
+
+
+@pytest.mark.parametrize(("critical", "doubted"), [((), ["holder"]), (("price",), [])])
+def test_a_schema_that_names_nothing_critical_has_every_withheld_value_looked_at(
+    page: Document, critical: tuple[str, ...], doubted: list[str]
+) -> None:
+    schema = Schema("note", Note, critical=critical)
+    read = Extraction(
+        document_type="note",
+        data=Note(holder="Ada", price=Decimal("24.00")),
+        evidence={"holder": proof(0.3), "price": proof(0.9)},
+    )
+
+    verdict = RuleGate().judge(page, withhold(read, schema), schema)
+
+    assert [failure.fields[0] for failure in verdict.failures if failure.check == "confidence"] == doubted

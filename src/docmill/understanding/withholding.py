@@ -4,19 +4,22 @@ from docmill.model.paths import value_at, without_indices
 from docmill.model.result import Evidence, Extraction, Schema, Suggestion
 from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.schemas.filling import replace_values
+from docmill.schemas.registry import is_built_in
 
 MOST_SUGGESTIONS = 3
 """Values that are suggested for one field."""
 FLOOR = 0.85
 """The floor of a field without one of its own: the least confidence with which its value is data."""
+FLOOR_OF_OWN = 0.7
+"""The same for the fields of a user's schema, whose beliefs are too modest: bench/results/trust.md."""
 _FLOOR_IN_LISTS = 0.0
 
 
 def floor_of(schema: Schema, path: str) -> float:
     """The floor of the value at a path."""
     field = without_indices(path)
-    floors = DEFINITIONS[known_type(schema.name)].floors
-    return floors.get(field, _FLOOR_IN_LISTS if "[]" in field else FLOOR)
+    usual = FLOOR if is_built_in(schema) else FLOOR_OF_OWN
+    return DEFINITIONS[known_type(schema.name)].floors.get(field, _FLOOR_IN_LISTS if "[]" in field else usual)
 
 
 def is_below_floor(schema: Schema, path: str, evidence: Evidence) -> bool:

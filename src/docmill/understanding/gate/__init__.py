@@ -16,6 +16,7 @@ from docmill.understanding.gate.fields import (
     check_confidence,
     check_ranges,
     check_schema,
+    check_withheld,
 )
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.gate.lists import check_lists, check_rows
@@ -33,6 +34,7 @@ from docmill.understanding.gate.totals import (
 
 _CHECKS = (
     check_schema,
+    check_withheld,
     check_totals,
     check_tax_rate,
     check_tax_rows,

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from docmill.model.document import Document, letters_and_digits
 from docmill.model.paths import path_of
 from docmill.model.result import Evidence, Failure
+from docmill.schemas.registry import is_built_in
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
 from docmill.understanding.withholding import is_below_floor
@@ -52,6 +53,18 @@ def check_schema(judged: GateInput) -> Iterator[Failure]:
         else:
             message = f"{judged.name(path)} was not found."
             yield Failure(check="critical_missing", message=message, fields=(path,))
+
+
+def check_withheld(judged: GateInput) -> Iterator[Failure]:
+    """Failures of fields that are null because their values are below the floor.
+
+    Only of a user's schema that does not say which fields matter: of others, critical ones are told apart.
+    """
+    if judged.schema.critical or is_built_in(judged.schema):
+        return
+    for path in judged.extraction.suggestions:
+        if path not in judged.values:
+            yield _uncertain(judged, path)
 
 
 def check_ranges(judged: GateInput) -> Iterator[Failure]:

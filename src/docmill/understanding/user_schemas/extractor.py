@@ -113,8 +113,15 @@ def find_values(
     model: SchemaModel | None = None,
     others: Findings | None = None,
 ) -> dict[str, Finding]:
-    """One value for each field that is no member of a list of objects. others: of another reader."""
-    return believed(find_unjudged_values(candidates, meanings, model, others), candidates, "own")
+    """One value for each field that is no member of a list of objects. others: of another reader.
+
+    What a user taught or labelled is believed by its share among the rivals, if that is more.
+    """
+    found = find_unjudged_values(candidates, meanings, model, others)
+    values = believed(found, candidates, "own")
+    told = [path for path in found if model is not None or meanings[path].aliases]
+    surer = {path: found[path] for path in told if found[path].probability > values[path].probability}
+    return {**values, **surer}
 
 
 def find_unjudged_values(
