@@ -84,9 +84,11 @@ def _same_field(meaning: FieldMeaning, document_type: DocumentType) -> tuple[flo
             for concept, weight in meaning.labels.items()
             if sort != "code" or weight >= _OF_NAME
         )
-        # Who advertises may buy through an agency, which is then the buyer.
-        is_other_role = Concept.ADVERTISER in meaning.labels
-        scores.append((LEAST_SCORE if sort in _UNMISTAKABLE else -is_other_role or score, field.path))
+        if sort in _UNMISTAKABLE:
+            score = LEAST_SCORE
+        elif Concept.ADVERTISER in meaning.labels:
+            score = 0.0  # who advertises may buy through an agency, which is then the buyer
+        scores.append((score, field.path))
     return max(scores)
 
 
