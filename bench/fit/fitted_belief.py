@@ -263,7 +263,11 @@ def own_rows(
         right = same(field_of.get(path, path), findings[path].value, text)
         if right is not None:
             before = evidence_of(findings[path], candidates.layout).confidence
-            yield Row(source, f"own {value.kind}", value.facts, before, right)
+            is_alone = findings[path].agrees is None
+            if is_alone and not complete:
+                continue  # a field with another name for one of ours that was not recognised as that
+            reading = "alone" if is_alone else "own"
+            yield Row(source, f"{reading} {value.kind}", value.facts, before, right)
 
 
 def same(field: str, value: object, truth: str | None) -> bool | None:

@@ -53,11 +53,11 @@ def extract_own_fields(
 
 def find_built_in(
     document: Document, meanings: Mapping[str, FieldMeaning], document_type: DocumentType
-) -> dict[str, Finding]:
-    """The values of the built-in fields that a user's fields are, by the user's paths."""
+) -> dict[str, Finding | None]:
+    """The values of the built-in fields that a user's fields are, by the user's paths; None for no value."""
     found = built_in_findings(candidates_of(document), document_type)
     paths = built_in_paths(meanings, document_type)
-    return {path: found[other] for path, other in paths.items() if other in found}
+    return {path: found.get(other) for path, other in paths.items()}
 
 
 def built_in_paths(meanings: Mapping[str, FieldMeaning], document_type: DocumentType) -> dict[str, str]:

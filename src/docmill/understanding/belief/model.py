@@ -60,7 +60,9 @@ def believed(findings: Findings, candidates: Candidates, reading: Reading) -> di
     model = shipped_beliefs()
     calibrated = dict(findings)
     for path, value in facts_of(findings, candidates).items():
-        belief = model.belief(f"{reading} {value.kind}", value.facts)
+        # Fields that the built-in types have, too, are confirmed by them; others speak for themselves.
+        is_alone = reading == "own" and findings[path].agrees is None
+        belief = model.belief(f"{'alone' if is_alone else reading} {value.kind}", value.facts)
         if belief is not None and not _is_misread(path, findings[path]):
             calibrated[path] = replace(findings[path], probability=belief, calibrated=True)
     return calibrated

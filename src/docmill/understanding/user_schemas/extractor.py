@@ -52,12 +52,17 @@ _ALONE = 1.0
 _RIVALS = 8
 _AMOUNT = re.compile(r"[\d.,]*\d[.,]\d\d")
 
+OtherFindings = Mapping[str, Finding | None]
+"""The values of another reader for the fields that it reads, too, by path; None where it found nothing."""
 Place = tuple[int, int, int]
 """The index of a segment, its first character there, and the one behind its last."""
 
 
 def extract_user_schema(
-    document: Document, schema: Schema, model: SchemaModel | None = None, built_in: Findings | None = None
+    document: Document,
+    schema: Schema,
+    model: SchemaModel | None = None,
+    built_in: OtherFindings | None = None,
 ) -> Extraction:
     """The fields of a user's schema, offline. model: its learned weights. built_in: see `surest`."""
     meanings = meanings_of(outline(schema))
@@ -94,7 +99,7 @@ def meanings_of(fields: Sequence[FieldOutline]) -> dict[str, FieldMeaning]:
     return {field.path: meaning_of(field) for field in fields}
 
 
-def surest(own: Findings, built_in: Findings) -> dict[str, Finding]:
+def surest(own: Findings, built_in: OtherFindings) -> dict[str, Finding]:
     """The surer value for each field.
 
     built_in: by the rules of the document's type, by the paths of the user's fields.
@@ -102,7 +107,7 @@ def surest(own: Findings, built_in: Findings) -> dict[str, Finding]:
     surer = {
         path: finding
         for path, finding in built_in.items()
-        if path not in own or finding.probability > own[path].probability
+        if finding is not None and (path not in own or finding.probability > own[path].probability)
     }
     return {**own, **surer}
 
@@ -111,7 +116,7 @@ def find_values(
     candidates: Candidates,
     meanings: Mapping[str, FieldMeaning],
     model: SchemaModel | None = None,
-    others: Findings | None = None,
+    others: OtherFindings | None = None,
 ) -> dict[str, Finding]:
     """One value for each field that is no member of a list of objects. others: of another reader.
 
@@ -128,7 +133,7 @@ def find_unjudged_values(
     candidates: Candidates,
     meanings: Mapping[str, FieldMeaning],
     model: SchemaModel | None = None,
-    others: Findings | None = None,
+    others: OtherFindings | None = None,
 ) -> dict[str, Finding]:
     """The values with the shares of belief that they have among their rivals."""
     fields = score_fields(candidates, meanings)
@@ -136,7 +141,7 @@ def find_unjudged_values(
         fields = model.rescored(fields, candidates.layout.document)
     found = choose_values(fields, find_periods([field.meaning for field in fields.values()]))
     agreed = {
-        path: is_same_value(found[path].value, other.value)
+        path: other is not None and is_same_value(found[path].value, other.value)
         for path, other in (others or {}).items()
         if path in found
     }
