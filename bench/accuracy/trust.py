@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bench.accuracy.einvoice_files import recognise_pages
 from bench.accuracy.orders_own_schema import STATION
@@ -29,8 +28,8 @@ from bench.data import invoices, orders, photos, receipts
 from bench.data.shared import DATA, load_scorer
 from bench.data.text_layer import text_layer
 from bench.golden.readings import Readings, understood
+from docmill.evaluation.metrics import calibration_error
 
-BINS = 10
 _DPI = 150
 SURE = 0.9
 VITAL = (
@@ -162,28 +161,17 @@ def print_figures(documents: Sequence[tuple[str, Sequence[Judged]]], score: Any)
         show(f"{field}: precision of values given", right, len(answers))
     sure = [value for value in given if value.confidence >= SURE]
     show(f"wrong at a belief of {SURE} or more", sum(map(is_wrong, sure)), len(sure))
-    print(f"calibration error (ECE): {calibration_error(given):.3f}")
+    print(f"calibration error (ECE): {belief_error(given):.3f}")
     for field in dict.fromkeys(value.field for value in given):
-        print(f"  {field:20} {calibration_error([value for value in given if value.field == field]):.3f}")
+        print(f"  {field:20} {belief_error([value for value in given if value.field == field]):.3f}")
 
 
-def calibration_error(values: Sequence[Judged]) -> float:
-    """The expected calibration error over ten ranges of confidence."""
+def belief_error(values: Sequence[Judged]) -> float:
+    """The expected calibration error of the confidences; 0 without values."""
     if not values:
         return 0.0
-    return ece(
+    return calibration_error(
         np.array([value.confidence for value in values]), np.array([value.is_right for value in values])
-    )
-
-
-def ece(confidences: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
-    """The expected calibration error over ten ranges of confidence."""
-    bins = np.minimum((confidences * BINS).astype(int), BINS - 1)
-    return float(
-        sum(
-            abs(confidences[bins == index].mean() - right[bins == index].mean()) * (bins == index).mean()
-            for index in np.unique(bins)
-        )
     )
 
 

@@ -35,6 +35,7 @@ from bench.data.shared import load_scorer
 from bench.golden.readings import Readings
 from docmill.demo import generate
 from docmill.evaluation.judge import day_of
+from docmill.evaluation.metrics import calibration_error
 from docmill.model import codec
 from docmill.model.document import Document, letters_and_digits
 from docmill.model.paths import value_at
@@ -57,7 +58,6 @@ from docmill.understanding.user_schemas.extractor import find_unjudged_values, m
 RIDGE = 1.0
 MOST = 300
 """Rows of a source that count whole; more of them share this weight."""
-SURE = 0.9
 RECEIPTS, RECEIPTS_SEED = 900, 424242
 """The made-up receipts, none of which the shipped model was trained on."""
 SIGNS: Mapping[str, int] = {
@@ -65,7 +65,7 @@ SIGNS: Mapping[str, int] = {
     **dict.fromkeys(("rival", "bracket", "misread", "quality", "contradicted", "disagreed"), -1),
     **dict.fromkeys(("no language", "no currency"), -1),
 }
-"""Which way a fact can speak; the others may speak either way."""
+"""The sign that the weight of a fact may have; the others may have either."""
 FEWEST = 25
 """Rows of a kind that has a model."""
 OWN_NAMES: Mapping[str, Sequence[tuple[str, str]]] = {
@@ -162,7 +162,6 @@ def samples(golden: Path) -> Iterator[tuple[Document, Truth]]:
 
 
 def _sample_truths() -> Iterator[tuple[Path, Truth]]:
-
     with tempfile.TemporaryDirectory() as folder:
         for sample in generate(Path(folder)):
             if sample.document_type != "receipt":
@@ -352,9 +351,11 @@ def show(source: str, key: str, rows: Sequence[tuple[Row, float]]) -> None:
     right = np.array([row.is_right for row, _ in rows], np.bool_)
     figures: list[str] = []
     for beliefs in (np.array([row.before for row, _ in rows]), np.array([belief for _, belief in rows])):
-        sure = beliefs >= SURE
+        sure = beliefs >= trust.SURE
         wrong = int((sure & ~right).sum())
-        figures.append(f"{trust.ece(beliefs, right):.3f} {sure.mean():.2f} {wrong:3}/{int(sure.sum()):4}")
+        figures.append(
+            f"{calibration_error(beliefs, right):.3f} {sure.mean():.2f} {wrong:3}/{int(sure.sum()):4}"
+        )
     print(f"{source:14} {key:16} {len(rows):5} {right.mean():6.3f} | {' | '.join(figures)}")
 
 

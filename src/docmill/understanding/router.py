@@ -68,7 +68,8 @@ class GateRouter:
             state.errors.append(TimeLimitError(f"the models were given up {given_up}"))
         meter = question.meter
         believed = withhold(state.best, schema)
-        verdict = await judge_off_loop(self._gate, document, believed, schema)
+        is_whole = believed.data is state.best.data  # nothing was withheld, so the verdict is the same
+        verdict = state.verdict if is_whole else await judge_off_loop(self._gate, document, believed, schema)
         if any(failure.check == AMBIGUOUS_CHECK for failure in verdict.failures):
             believed = suggest_readings(believed, document, schema)
         extraction = believed.model_copy(

@@ -35,7 +35,7 @@ def withhold(extraction: Extraction, schema: Schema) -> Extraction:
     below = {
         path: proof for path, proof in extraction.evidence.items() if is_below_floor(schema, path, proof)
     }
-    data = extraction.data.model_dump(mode="json")
+    data = extraction.data.model_dump(mode="json") if below else {}
     suggestions = {
         path: others for path, others in extraction.suggestions.items() if path not in extraction.evidence
     } | {
