@@ -1,6 +1,7 @@
 """Fit `understanding/belief/beliefs.json`, and measure beliefs on sources that were left out.
 
-python -m bench fitted_belief --golden FOLDER --orders FOLDER --pictures FOLDER [--write]
+python -m bench fitted_belief --golden FOLDER --orders FOLDER --pictures FOLDER [--write FILE]
+    [--only READING ...]
 
 Sources of business papers: e-invoices by their text layer and as pictures, broadcasters' orders, generated
 samples. Of users' schemas: the orders by one of their own, and the others by made-up schemas, whose fields
@@ -125,12 +126,26 @@ def main() -> None:
     parser.add_argument("--orders", type=Path, default=orders.CACHE)
     parser.add_argument("--pictures", type=Path, required=True, help="folder of recognised e-invoices")
     parser.add_argument("--write", type=Path, help="where the weights go")
+    parser.add_argument(
+        "--only", nargs="+", default=[], help="the readings (business, own, alone, receipt) to write anew"
+    )
     arguments = parser.parse_args()
     rows = list(collect(arguments.golden, arguments.orders, arguments.pictures))
     report(rows)
     if arguments.write:
-        weights = {key: fit(members) for key, members in by_key(rows).items() if len(members) >= FEWEST}
-        arguments.write.write_text(json.dumps(BeliefModel(weights).content(), indent=1) + "\n")
+        write(arguments.write, rows, arguments.only)
+
+
+def write(path: Path, rows: Sequence[Row], only: Sequence[str]) -> None:
+    """Write the weights of all readings, or of some of them, and leave those of the others as they are."""
+    weights = {
+        key: fit(members)
+        for key, members in by_key(rows).items()
+        if len(members) >= FEWEST and (not only or key.partition(" ")[0] in only)
+    }
+    kept: dict[str, dict[str, float]] = json.loads(path.read_text()) if only else {}
+    content = kept | BeliefModel(weights).content()
+    path.write_text(json.dumps(dict(sorted(content.items())), indent=1) + "\n")
 
 
 def collect(golden: Path, cache: Path, pictures: Path) -> Iterator[Row]:

@@ -35,24 +35,34 @@ class BeliefModel:
             return None
         return min(float(1 / (1 + np.exp(-(weights[0] + weights[1:] @ facts)))), MOST)
 
-    def content(self) -> dict[str, object]:
-        """As JSON."""
+    @classmethod
+    def of_content(cls, content: Mapping[str, Mapping[str, float]]) -> "BeliefModel":
+        """The model that has this content; a fact that it does not name weighs nothing."""
+        unknown = {name for named in content.values() for name in named} - {"offset", *FACTS}
+        assert not unknown, f"beliefs.json was fitted to other facts: {sorted(unknown)}"
+        return cls(
+            {
+                key: np.array([named.get(name, 0.0) for name in ("offset", *FACTS)])
+                for key, named in content.items()
+            }
+        )
+
+    def content(self) -> dict[str, dict[str, float]]:
+        """As JSON: by reading and kind, the weights that are not zero, by fact."""
+        names = ("offset", *FACTS)
         return {
-            "facts": list(FACTS),
-            "weights": {
-                key: [round(float(weight), _PLACES) for weight in row] for key, row in self.weights.items()
-            },
+            key: {
+                name: round(float(weight), _PLACES) for name, weight in zip(names, row, strict=True) if weight
+            }
+            for key, row in self.weights.items()
         }
 
 
 @cache
 def shipped_beliefs() -> BeliefModel:
     """The model that comes with docmill."""
-    content = json.loads(
-        resources.files(__package__ or "").joinpath("beliefs.json").read_text(encoding="utf-8")
-    )
-    assert tuple(content["facts"]) == FACTS, "beliefs.json was fitted to other facts"
-    return BeliefModel({key: np.array(row) for key, row in content["weights"].items()})
+    content = resources.files(__package__ or "").joinpath("beliefs.json").read_text(encoding="utf-8")
+    return BeliefModel.of_content(json.loads(content))
 
 
 def believed(findings: Findings, candidates: Candidates, reading: Reading) -> dict[str, Finding]:
