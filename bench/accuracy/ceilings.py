@@ -1,4 +1,4 @@
-"""Where the values of photographs are lost: in reading, among the candidates, or in the choice of one.
+"""Measure at which stage values of photographs are lost: reading, candidates, or the choice of one.
 
 python -m bench ceilings FILE    # kept readings, as `bench.golden.readings` keeps them
 
@@ -33,7 +33,7 @@ _SPAN_FIELDS: dict[str, Field] = {PATHS[field]: field for field in FIELDS}
 
 
 class Answer(NamedTuple):
-    """What became of one field. stages: of `STAGES` those that an accepted text has reached."""
+    """The answer for one field. stages: of `STAGES` those that an accepted text has reached."""
 
     source: str
     field: str

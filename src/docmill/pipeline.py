@@ -369,7 +369,7 @@ async def _classify(document: Document, attempt: _Attempt) -> tuple[Understood, 
 
 
 def _with_chosen_type(understood: Understood, attempt: _Attempt) -> Understood:
-    """What was understood, under the type that a person chose; fields and words of another type are dropped.
+    """The understood document with the type that a person chose, without what belongs to another type.
 
     A type whose schema is no longer in the settings counts as not chosen.
     """

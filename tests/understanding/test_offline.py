@@ -14,8 +14,9 @@ from docmill.pipeline import DocumentIO, process
 from docmill.ports import Ref
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import schema_of
-from docmill.understanding.offline import extract, understand
+from docmill.understanding.offline import SchemaWithModel, extract, understand
 from docmill.understanding.pooled import PooledUnderstanding
+from docmill.understanding.withholding import withhold
 from docmill.wiring import steps_for
 from docmill.workers.pool import Pool
 
@@ -26,6 +27,24 @@ Harbour Ltd                       Invoice number: R-1
 Net           20.00
 VAT 20 %       4.00
 Total         24.00 EUR
+"""
+UNSURE_NUMBER = """
+Credit Note
+
+Document no: CN-2026-17                         Harbour Tools Ltd
+Date: 03/04/2026                                4 Dock Street, Leith EH6 6QQ
+Original invoice: INV-881
+
+Bill to
+Annie Bell
+9 Mill Lane, Leith EH6 5AA
+
+Description                Quantity      Price      Amount
+Torque wrench returned     2             40.00      80.00
+
+Net total                                           80.00
+VAT 20%                                             16.00
+Total                                               96.00 GBP
 """
 JOB = schema_of({"title": "job", "type": "object", "properties": {"total": {"type": "number"}}})
 
@@ -94,3 +113,21 @@ async def test_a_visit_gives_what_its_functions_give(
     assert understood.classification == understand(document).classification
     assert understood.extraction == extracted
     assert extracted.model_dump() == extract(document, schema).model_dump()
+
+
+def test_the_first_description_has_no_value_that_is_withheld(typeset: Callable[..., Document]) -> None:
+    classification, extraction = understand(typeset(UNSURE_NUMBER))
+
+    believed = withhold(extraction, REGISTRY["credit_note"])
+
+    assert "number" in believed.suggestions
+    assert classification.title == "Credit note, Harbour Tools Ltd"
+    assert "CN-2026-17" not in str(classification.summary)
+
+
+def test_a_schema_of_ones_own_is_described_by_believed_values(typeset: Callable[..., Document]) -> None:
+    page = typeset(UNSURE_NUMBER)
+
+    classification, _ = understand(page, lambda _: SchemaWithModel(JOB))
+
+    assert classification.title == "Credit note, Harbour Tools Ltd"

@@ -76,7 +76,7 @@ Change                   0.80
     [
         (PRICE_LIST, "other", None),
         (CONTENTS, "other", None),
-        (LETTER, "letter", "Letter, Harbour Ltd"),
+        (LETTER, "letter", "Letter"),
         (OFFER, "quote", "Quote A-77, Tischlerei Beispiel GmbH"),
         ("HARBOUR\nsince 1921", "other", None),
         (SLIP, "receipt", "Receipt, CAFE MARLENE"),

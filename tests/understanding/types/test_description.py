@@ -67,6 +67,14 @@ def test_a_name_that_nobody_would_believe_is_no_title(paper: Document) -> None:
     assert told.tags == ("site Nord", "Invoice", "2026")
 
 
+def test_a_name_and_a_day_that_somebody_adds_become_tags(paper: Document) -> None:
+    read = READ.model_copy(update={"title": "Invoice 4711", "document_date": None, "tags": ("Invoice",)})
+
+    told = describe(paper, read, extraction(PUT_RIGHT))
+
+    assert told.tags == ("Invoice", "M\u00fcller GmbH", "2026")
+
+
 def test_without_a_date_the_day_stays(paper: Document) -> None:
     told = describe(paper, READ, extraction(Invoice(number="4711")))
 

@@ -41,7 +41,7 @@ def _turn_boxes(boxes: NDArray[np.float32], quarters: int) -> NDArray[np.float32
 
 
 def _touches_left(grey: NDArray[np.uint8], box: list[float]) -> bool:
-    """Whether the print of the word in this box runs into the left edge."""
+    """Return True if the print of the word in this box runs into the left edge."""
     height, width = grey.shape
     left, right = int(box[0] * width), int(np.ceil(box[2] * width))
     top, bottom = int(box[1] * height), int(np.ceil(box[3] * height))

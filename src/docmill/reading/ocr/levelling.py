@@ -76,6 +76,6 @@ def _unbend(corners: Corners, long: NDArray[np.bool_]) -> Corners:
 
 
 def _bends(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What may be added to the height of each point: a slant, a curl, a fan, and a fan that is curled."""
+    """Basis functions of the correction of heights at each point: slant, curl, fan, and curled fan."""
     x, y = points[..., 0], points[..., 1]
     return np.stack([x, x * x, x * y, x * x * y], axis=-1)

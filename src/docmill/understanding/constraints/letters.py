@@ -1,4 +1,4 @@
-"""What letters say in places of their own: the subject, and the day beside the town.
+"""Values that letters have in places of their own: the subject, and the day beside the town.
 
 A subject stands beside its label, above the salutation, or in large print at the top.
 """

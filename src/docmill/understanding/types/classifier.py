@@ -7,13 +7,16 @@ from decimal import Decimal
 from docmill.model.document import Document
 from docmill.model.result import Classification
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
+from docmill.schemas.registry import REGISTRY
 from docmill.understanding.fields.analysis_cache import candidates_of
-from docmill.understanding.fields.findings import Findings
+from docmill.understanding.fields.findings import Findings, evidence_of
+from docmill.understanding.page.layout import Layout
 from docmill.understanding.page.titles import title_scores
 from docmill.understanding.receipts.extractor import built_in_findings
 from docmill.understanding.types.model import Kinds, shipped, signs
 from docmill.understanding.types.recognition import Recognition, recognise
 from docmill.understanding.types.summary import MAILS, describe_as_type, name_of
+from docmill.understanding.withholding import is_below_floor
 
 SURE = 0.5
 """Least confidence in a type that is given to a document; below, a person should say."""
@@ -55,7 +58,8 @@ def classify(
     if document.media_type in MAILS and needed and definition.amount not in findings:
         # The mail speaks of such a document and is none.
         document_type, findings, doubt = "other", _NO_FINDINGS, ""
-    described = describe_as_type(candidates, document_type, findings, tags_in_use)
+    believed = _believed_findings(document_type, findings, layout)
+    described = describe_as_type(candidates, document_type, believed, tags_in_use)
     return described.model_copy(
         update={
             "title": described.title if confidence >= SURE else None,
@@ -64,6 +68,16 @@ def classify(
             "doubt": doubt,
         }
     )
+
+
+def _believed_findings(document_type: DocumentType, findings: Findings, layout: Layout) -> Findings:
+    """The findings that are data of the document: those that are not below the floors of their fields."""
+    schema = REGISTRY[document_type]
+    return {
+        path: finding
+        for path, finding in findings.items()
+        if not is_below_floor(schema, path, evidence_of(finding, layout))
+    }
 
 
 def _doubt(shares: Mapping[DocumentType, float]) -> str:

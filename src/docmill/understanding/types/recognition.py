@@ -83,7 +83,7 @@ class _Page:
         self._running = self._text.replace(f" {_LINE} ", " ")
 
     def says(self, phrase: str) -> bool:
-        """Whether the phrase stands anywhere; one marked as such, at the beginning of a line."""
+        """Return True if the phrase stands anywhere; one marked as such, at the beginning of a line."""
         words = " ".join(token_texts(fold(phrase.removeprefix(_LINE))))
         if phrase.startswith(_LINE):
             return f" {_LINE} {words} " in self._text
@@ -113,7 +113,7 @@ def recognise(layout: Layout, document_type: DocumentType, confidence: float) ->
 def _by_title(
     name: DocumentType, page: _Page, title: _Title, document_type: DocumentType
 ) -> Recognition | None:
-    """What a title of the type says of a document that the classifier takes for `document_type`."""
+    """The recognition by a title of the type; the classifier takes the document for `document_type`."""
     definition = DEFINITIONS[name]
     is_outdone = _is_outdone(name, page, title)
     if definition.extends:

@@ -98,11 +98,13 @@ def describe(
     }
     tags, party = classification.tags, _counterparty(document_type, findings)
     party_before = one_line((classification.title or "").partition(", ")[2], LONGEST)
-    if party_before in tags:
-        tags = choose_tags([party if tag == party_before else tag for tag in tags], tags_in_use)
+    if party_before is None or party_before in tags:
+        tags = [party if tag == party_before else tag for tag in tags]
+        tags = choose_tags([*tags, None if party_before else party], tags_in_use)
     day, day_before = _date_of(findings) or classification.document_date, classification.document_date
-    if day is not None and day_before is not None:
-        tags = tuple(str(day.year) if tag == str(day_before.year) else tag for tag in tags)
+    if day is not None:
+        tags = [str(day.year) if day_before and tag == str(day_before.year) else tag for tag in tags]
+        tags = choose_tags([*tags, None if day_before else str(day.year)], tags_in_use)
     return classification.model_copy(
         update={
             "title": _title(document_type, findings),
