@@ -22,6 +22,16 @@ def test_seller_and_buyer_are_two(judge: Judge) -> None:
     assert not judge("same_party", "nothing", {**same, "buyer.name": ("Acme Trading Ltd", "")})
 
 
+def test_a_vat_number_of_both_is_doubted_if_it_is_one(judge: Judge) -> None:
+    both: dict[str, tuple[object, str]] = {
+        "seller.vat_id": ("DE136695976", ""),
+        "buyer.vat_id": ("DE136695976", ""),
+    }
+
+    assert judge("same_party", "nothing", both)
+    assert not judge("same_party", "nothing", dict.fromkeys(both, ("DE123456789", "")))
+
+
 def test_an_amount_at_the_edge_of_a_picture_may_be_cut(judge: Judge) -> None:
     total = {"gross_total": (Decimal("112.00"), "112.00")}
     cut, whole = f"{'Total':<34}112.00", f"{'Total':<30}112.00"
@@ -57,6 +67,17 @@ def test_a_subtotal_that_is_the_last_amount_is_no_total(judge: Judge) -> None:
     assert judge("subtotal", "Tea   112.00\nSubtotal   112.00 \n", total, schema=receipt) == []
     assert judge("subtotal", "Tea   100.00\nCake   12.00\nSubtotal   112.00", total, schema=receipt)
     assert not judge("subtotal", "Tea   100.00\nCake   12.00\nTotal   112.00", total, schema=receipt)
+
+
+def test_a_subtotal_that_a_payment_or_the_tax_proves_is_the_total(judge: Judge) -> None:
+    receipt = REGISTRY["receipt"]
+    page = "Tea   100.00\nCake   12.00\nSubtotal   112.00"
+    total = {"gross_total": (Decimal("112.00"), "112.00")}
+    sums = {"net_total": (Decimal("105.66"), ""), "tax_total": (Decimal("6.34"), "")}
+
+    assert judge("subtotal", f"{page}\nCash   150.00\nChange   30.00", total, schema=receipt)
+    assert not judge("subtotal", f"{page}\nCash   150.00\nChange   38.00", total, schema=receipt)
+    assert not judge("subtotal", page, {**total, **sums}, schema=receipt)
 
 
 @pytest.mark.parametrize("title", ["Credit note 17", "AVOIR", "Nota de crédito nº 17"])

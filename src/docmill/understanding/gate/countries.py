@@ -4,11 +4,10 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from functools import cached_property
 from importlib import resources
-from typing import Literal
+from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.text.folding import alternatives, fold
@@ -17,27 +16,58 @@ from docmill.understanding.vocabulary import LANGUAGES
 DateOrder = Literal["day first", "month first", "either"]
 
 
+class Rate(NamedTuple):
+    """A rate of tax in percent, and the first and last year in which it held."""
+
+    percent: Decimal
+    first: int
+    last: int
+
+    def held_in(self, year: int | None) -> bool:
+        """Return whether papers of a year may bear it, those that were written late, too; None for any."""
+        return year is None or self.first <= year <= self.last + 1
+
+
+_WRITTEN = re.compile(r"(\d+(?:\.\d+)?)(?: (\d{4})?(-)?(\d{4})?)?")
+_ALWAYS = (0, 9999)
+
+
+def parse_rate(text: object) -> Rate:
+    """Parse a rate as the table writes it: `20`, `16 2020`, `24 2025-`, `19.6 -2013`, `23 2012-2020`."""
+    match = _WRITTEN.fullmatch(str(text))
+    if match is None:
+        message = f"not a rate: {text!r}"
+        raise ValueError(message)
+    percent, first, dash, last = match.groups()
+    if first and not dash:
+        last = first
+    return Rate(Decimal(percent), int(first or _ALWAYS[0]), int(last or _ALWAYS[1]))
+
+
 class Country(BaseModel):
     """Taxes, currency and dates of a country.
 
-    rates: of its tax, in percent; none where it has no such tax. highest: the highest sum of taxes, where
+    rates: of its tax; none where it has no such tax. highest: the highest sum of taxes, where
     states and towns add theirs. date_order: which is written first. words: on its papers in English, folded.
     states: before a ZIP code.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    rates: tuple[Decimal, ...] = ()
+    rates: tuple[Annotated[Rate, BeforeValidator(parse_rate)], ...] = ()
     highest: Decimal = Decimal(0)
     currency: str
     date_order: DateOrder = "day first"
     words: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
 
-    @cached_property
-    def highest_share(self) -> Decimal:
-        """The highest share of the net total that its tax can be."""
-        return max((*self.rates, self.highest)) / 100
+    def highest_share(self, year: int | None) -> Decimal:
+        """The highest share of the net total that its tax can be in a year; None for any year."""
+        return max((*self.percents(year), self.highest)) / 100
+
+    def percents(self, year: int | None) -> frozenset[Decimal]:
+        """The rates that papers of a year may bear; None for any year."""
+        return frozenset(rate.percent for rate in self.rates if rate.held_in(year))
 
 
 COUNTRIES: Mapping[str, Country] = {
@@ -78,17 +108,27 @@ def countries_of(judged: GateInput) -> Mapping[str, Country]:
 
     By the seller's VAT identifier; else by an address in the United States; else by the currency.
     """
+    if is_of_paper(judged):
+        return _country_of_seller(judged)
+    currency = judged.values.get("currency")
+    if currency is None or currency == _EVERYWHERE:
+        return {}
+    return {code: country for code, country in COUNTRIES.items() if country.currency == currency}
+
+
+def is_of_paper(judged: GateInput) -> bool:
+    """Return whether the seller's VAT identifier or address tells the country, and not only the currency."""
+    return bool(_country_of_seller(judged)) or isinstance(judged.values.get("seller.vat_id"), str)
+
+
+def _country_of_seller(judged: GateInput) -> Mapping[str, Country]:
     vat_id = judged.values.get("seller.vat_id")
     if isinstance(vat_id, str):
         code = _CODES_OF_VAT_IDS.get(vat_id[:2], vat_id[:2])
         return _those({code})
-    currency = judged.values.get("currency")
     address = judged.values.get("seller.address")
-    if currency in (None, "USD") and isinstance(address, str) and US_ADDRESS.search(address):
-        return _those({"US"})
-    if currency is None or currency == _EVERYWHERE:
-        return {}
-    return {code: country for code, country in COUNTRIES.items() if country.currency == currency}
+    is_american = isinstance(address, str) and bool(US_ADDRESS.search(address))
+    return _those({"US"}) if is_american and judged.values.get("currency") in (None, _EVERYWHERE) else {}
 
 
 _DOMAIN = re.compile(r"(?:www\.|@)[\w.\-]+\.([a-z]{2})(?![\w.])", re.IGNORECASE)

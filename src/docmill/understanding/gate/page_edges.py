@@ -1,10 +1,14 @@
 """Checks of what the edge of a picture cuts: an amount, or the total below a subtotal."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 from docmill.model.document import Box, Page
 from docmill.model.result import Failure
 from docmill.understanding.gate.inputs import GateInput, meanings_before
+from docmill.understanding.gate.lists import LONGEST_SEARCHED
+from docmill.understanding.page.labels import LABELS
+from docmill.understanding.text.money import CASH_ROUNDING, find_amounts, number
 from docmill.understanding.vocabulary import Concept
 
 _EDGE = 0.006
@@ -48,7 +52,7 @@ def _is_on_last_line(box: Box, page: Page) -> bool:
 
 
 def check_subtotal(judged: GateInput) -> Iterator[Failure]:
-    """A failure of a total that is printed once only, beside the label of a subtotal."""
+    """A failure of a total that stands once, beside the label of a subtotal, and that no sum proves."""
     path = judged.path("gross_total")
     line = judged.line_of(path) if path in judged.values else None
     evidence = judged.evidence(path)
@@ -56,9 +60,33 @@ def check_subtotal(judged: GateInput) -> Iterator[Failure]:
         return
     meanings = meanings_before(line)
     if Concept.SUBTOTAL in meanings and meanings.isdisjoint(_OF_TOTALS):
-        if line.page.text.count((evidence.text or "").split()[-1]) > 1:
+        is_twice = line.page.text.count((evidence.text or "").split()[-1]) > 1
+        if is_twice or _is_sum(judged) or _is_paid_with_change(judged):
             return
         message = (
             f"{judged.name(path)} {judged.values[path]} is a subtotal; the total may be missing on the page."
         )
         yield Failure(check="subtotal", message=message, fields=(path,))
+
+
+def _is_sum(judged: GateInput) -> bool:
+    """Return whether net total and tax add up to the total."""
+    net, tax, gross = (judged.amount(role) for role in ("net_total", "tax_total", "gross_total"))
+    return None not in (net, tax, gross) and abs((net or 0) + (tax or 0) - (gross or 0)) <= CASH_ROUNDING
+
+
+def _is_paid_with_change(judged: GateInput) -> bool:
+    """Return whether the page prints a payment and the change that is left of it after the total."""
+    gross = judged.amount("gross_total")
+    lines = [line for page in judged.document.pages for line in page.text.splitlines()]
+    of_change = [
+        line for line in lines if any(Concept.CHANGE in label.meanings for label in LABELS.find(line))
+    ]
+    change, printed = ({*_amounts("\n".join(some))} for some in (of_change, lines))
+    return gross is not None and any(left and gross + left in printed for left in change)
+
+
+def _amounts(text: str) -> Iterator[Decimal]:
+    for amount in find_amounts(text[:LONGEST_SEARCHED], misread=False):
+        for mark in (".", ","):
+            yield abs(number(amount.digits, mark))

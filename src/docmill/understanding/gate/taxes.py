@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from docmill.model.result import Failure
-from docmill.understanding.gate.countries import countries_of
+from docmill.understanding.gate.countries import countries_of, is_of_paper
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.text.money import CENT, find_amounts, number
 
@@ -27,33 +27,69 @@ class TaxRow(NamedTuple):
 
 
 def check_tax_rate(judged: GateInput) -> Iterator[Failure]:
-    """A failure of a tax that is more than any rate of the country allows.
+    """A failure of a tax that is more than any rate of its country allows, or beside a rate of no such tax.
 
     Less than the highest rate is plausible: part of the goods may be of a lower one, or free of tax.
     """
+    failure = _share_failure(judged) or _printed_rate_failure(judged)
+    if failure is not None:
+        yield failure
+
+
+def _share_failure(judged: GateInput) -> Failure | None:
     net, tax, gross = (judged.amount(role) for role in ("net_total", "tax_total", "gross_total"))
     if net is None and gross is not None and tax is not None and abs(tax) < abs(gross):
         net = gross - tax
     if net is None or tax is None or not net or not tax or judged.document.embedded:
-        return
+        return None
     if gross is not None and abs(net + tax - gross) > _ROUNDING:
-        return  # one of the three is wrong, which is said already
-    countries = countries_of(judged)
-    highest = max((country.highest_share for country in countries.values()), default=_HIGHEST)
+        return None  # one of the three is wrong, which is said already
+    countries, year = countries_of(judged), _year(judged)
+    highest = max((country.highest_share(year) for country in countries.values()), default=_HIGHEST)
     if abs(tax) <= abs(net) * highest + _ROUNDING:
-        return
+        return None
     share, most = (f"{100 * part:.1f} %" for part in (tax / net, highest))
     message = f"Tax {tax} is {share} of the net total {net}: more than {most}, the most {_where(judged)}."
     paths = (judged.path(role) for role in ("net_total", "tax_total"))
     fields = tuple(path for path in paths if path in judged.values)
-    yield Failure(check="tax_rate", message=message, fields=fields)
+    return Failure(check="tax_rate", message=message, fields=fields)
+
+
+def _printed_rate_failure(judged: GateInput) -> Failure | None:
+    """A failure of a tax on a line with one percentage that is no rate of the country."""
+    path = judged.path("tax_total")
+    line = judged.line_of(path) if path in judged.values and not judged.document.embedded else None
+    countries = countries_of(judged)
+    if line is None or not countries or any(country.highest for country in countries.values()):
+        return None
+    written = {
+        amount.digits
+        for amount in find_amounts(f"{line.before} {line.after}", misread=False)
+        if amount.percent
+    }
+    if len(written) != 1:
+        return None
+    digits = written.pop()
+    year = _year(judged)
+    known = frozenset[Decimal]().union(*(country.percents(year) for country in countries.values()))
+    rates = {number(digits, mark) for mark in _MARKS}
+    if not rates.isdisjoint({*known, Decimal(0)}):
+        return None
+    message = f"{judged.name(path)} {judged.values[path]} stands beside {digits} %, no rate {_where(judged)}."
+    fields = (path,) if is_of_paper(judged) else (path, "currency")
+    return Failure(check="tax_rate", message=message, fields=fields)
+
+
+def _year(judged: GateInput) -> int | None:
+    day = judged.day("issue_date")
+    return None if day is None else day.year
 
 
 def _where(judged: GateInput) -> str:
     codes = sorted(countries_of(judged))
     if not codes:
         return "that is plausible"
-    return f"in {codes[0]}" if len(codes) == 1 else f"where {judged.values.get('currency')} is paid"
+    return f"in {codes[0]}" if is_of_paper(judged) else f"where {judged.values.get('currency')} is paid"
 
 
 def check_tax_rows(judged: GateInput) -> Iterator[Failure]:
