@@ -350,3 +350,111 @@ Total net                                                                       
         (line.description, str(line.quantity), str(line.unit_price), str(line.net_amount))
         for line in lines_of(document, "purchase_order")
     ] == [("Books", "10", "8.00", "80.00"), ("Chair", "1", "100.00", "100.00")]
+
+
+def test_the_number_of_an_item_above_its_name_is_no_part_of_it(typeset: Typeset) -> None:
+    document = typeset("""\
+Rechnung Nr. 4711          Datum: 10.01.2024
+
+Art-Nr               Menge    Einzelpreis     Betrag
+Bezeichnung
+ZS997                   10           8,00      80,00
+Zitronensäure 100 ml
+2031                     1         100,00     100,00
+Großpackung mit langem Namen über die Menge
+GZ250                    2           2,50       5,00
+Gelierzucker
+
+Nettobetrag                                   185,00 EUR
+""")
+
+    assert [line.description for line in lines_of(document)] == [
+        "Zitronensäure 100 ml",
+        "Großpackung mit langem Namen über die Menge",
+        "Gelierzucker",
+    ]
+
+
+def test_lines_of_details_between_items_do_not_end_the_table(typeset: Typeset) -> None:
+    document = typeset("""\
+Purchase order PO-4711        Date: 10 January 2024
+
+Pos  Description                       Qty    Unit price    Discount      Amount
+1    Books                              10          8.00        0.00       80.00
+     Batch: 4711                     Origin: FR
+     Delivery: 15/04/2024            Partial: yes
+     Catalogue line 7                                         10.00       6.00 %
+     Reason: 64                                                     64 - SPECIAL
+     Reference: Q-17                 Line: 3
+2    Chair                               1        100.00        0.00      100.00
+
+Total net                                                              180.00 EUR
+""")
+
+    assert [(line.description, str(line.net_amount)) for line in lines_of(document, "purchase_order")] == [
+        ("Books", "80.00"),
+        ("Chair", "100.00"),
+    ]
+
+
+def test_of_two_quantities_one_above_the_other_that_counts_which_makes_the_amount(typeset: Typeset) -> None:
+    document = typeset("""\
+Rechnung Nr. 4711          Datum: 10.01.2024
+
+Pos  Bezeichnung            Menge    Einzelpreis     Betrag
+1    Kaffee 500 g               5           8,00      32,00
+                                4
+2    Filterpapier               2           2,50       5,00
+                                2
+
+Nettobetrag                                          37,00 EUR
+""")
+    extraction = extracted(document)
+
+    assert [str(line.quantity) for line in cast("Invoice", extraction.data).lines] == ["4", "2"]
+    assert extraction.evidence["lines[0].quantity"].text == "4"
+
+
+def test_a_price_may_be_that_of_a_hundred(typeset: Typeset) -> None:
+    document = typeset("""\
+Rechnung Nr. 4711          Datum: 10.01.2024
+
+Pos  Bezeichnung            Menge    Einzelpreis   Preiseinheit     Betrag
+1    Schrauben M8             400           8,00            100      32,00
+2    Muttern M8                 2           2,50              1       5,00
+
+Nettobetrag                                                          37,00 EUR
+""")
+    extraction = extracted(document)
+
+    assert [str(line.unit_price) for line in cast("Invoice", extraction.data).lines] == ["8.00", "2.50"]
+    assert extraction.evidence["lines[0].quantity"].confidence > 0.9
+
+
+def test_a_column_headed_as_positions_may_hold_quantities(typeset: Typeset) -> None:
+    document = typeset("""\
+Rechnung Nr. 4711          Datum: 10.01.2024
+
+#        Produkt            USt    Einzelpreis     Summe
+400,00   Luftballon         19%           0,80    320,00
+200,00   Heiße Luft         19%           0,10     20,00
+
+Nettobetrag                                       340,00 EUR
+""")
+
+    assert [str(line.quantity) for line in lines_of(document)] == ["400.00", "200.00"]
+
+
+def test_a_description_keeps_the_word_beyond_the_edge_of_its_column(typeset: Typeset) -> None:
+    document = typeset("""\
+Rechnung Nr. 4711          Datum: 10.01.2024
+
+Pos  Bezeichnung            Menge    Einzelpreis     Betrag
+1    Wartung der Anlage        10           8,00      80,00
+     im Zeitraum von KW 36
+2    Filterpapier          100000           2,50  250000,00
+
+Nettobetrag                                       250080,00 EUR
+""")
+
+    assert lines_of(document)[0].description == "Wartung der Anlage im Zeitraum von KW 36"

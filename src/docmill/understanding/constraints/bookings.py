@@ -13,8 +13,9 @@ from docmill.understanding.constraints.totals import balance_options
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings, cleaned, finding_of
 from docmill.understanding.page.labels import BOOKINGS, LABELS
+from docmill.understanding.tables.columns import Row
 from docmill.understanding.tables.find import find_tables
-from docmill.understanding.tables.grid import Grid, Row
+from docmill.understanding.tables.grid import Grid
 from docmill.understanding.tables.printed_lines import Word, flowing, joined, read_figure, spans
 from docmill.understanding.text.codes import find_ibans
 from docmill.understanding.text.dates import find_dates

@@ -7,15 +7,8 @@ from docmill.model.document import Document, Table
 from docmill.understanding.fields.analysis_cache import once
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.layout import Sheet
-from docmill.understanding.tables.grid import (
-    Cells,
-    Columns,
-    Grid,
-    GridReader,
-    Row,
-    is_alike,
-    names_sum,
-)
+from docmill.understanding.tables.columns import Cells, Columns, Row, names_sum
+from docmill.understanding.tables.grid import Grid, GridReader, is_alike
 from docmill.understanding.tables.headings import Heading, are_headings, heading_of
 from docmill.understanding.tables.printed_lines import Word, joined, printed_lines, words_of
 

@@ -1,16 +1,17 @@
 """Line items with their evidence: the roles of a table's columns of numbers, and its rows as findings."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, cleaned
+from docmill.understanding.tables.columns import Row, without_code
 from docmill.understanding.tables.find import find_tables
-from docmill.understanding.tables.grid import Grid, Row
+from docmill.understanding.tables.grid import Grid
 from docmill.understanding.tables.headings import FIGURES
 from docmill.understanding.tables.printed_lines import Figure, flowing, joined, read_figure, spans
 from docmill.understanding.text.dates import find_dates
@@ -35,6 +36,7 @@ _OF_NUMBERS = FIGURES | {
     Column.DISCOUNT,
     Column.TAX_RATE,
     Column.TAX_AMOUNT,
+    Column.PRICE_BASE,
     Column.POSITION,
     Column.DATE,
     Column.VALUE_DATE,
@@ -92,6 +94,7 @@ class _Roles:
     unit_price: int | None
     amount: int | None
     discount: int | None
+    base: int | None
     score: float
 
 
@@ -100,9 +103,8 @@ class _ItemTable:
 
     def __init__(self, candidates: Candidates, grid: Grid) -> None:
         self._candidates, self._grid = candidates, grid
-        self._figures: list[list[Figure | None]] = [
-            [read_figure(candidates, row.cells[index]) for row in grid.rows]
-            for index in range(len(grid.headings))
+        self._figures = [
+            [_figure_of(candidates, row, index) for row in grid.rows] for index in range(len(grid.headings))
         ]
         self._segments = frozenset(
             word.segment.index for row in grid.rows for cell in row.cells for word in cell
@@ -112,7 +114,7 @@ class _ItemTable:
         )
         self._roles = _choose_roles(grid, self._figures, self._printed)
         amount = self._roles.amount
-        taken = (self._roles.quantity, self._roles.unit_price, amount, self._roles.discount)
+        taken = (self._roles.quantity, self._roles.unit_price, amount, self._roles.discount, self._roles.base)
         self._rate = _rate_column(grid, self._figures, taken)
         cells = [cell.value for cell in self._figures[amount] if cell] if amount is not None else []
         self._sum = sum(cells, Decimal(0)) if amount is not None and len(cells) == len(grid.rows) else None
@@ -163,14 +165,15 @@ class _ItemTable:
             "unit_price": chosen.unit_price,
             "net_amount": chosen.amount,
             "discount": chosen.discount,
+            "base": chosen.base,
             "tax_rate": self._rate,
         }
         figures = {
             name: self._figures[column][index] if column is not None else None
             for name, column in columns.items()
         }
-        quantity, price, amount, discount, _ = figures.values()
-        agreed = _agreeing(quantity, price, amount, discount)
+        quantity, price, amount, discount, base, _ = figures.values()
+        agreed = _agreeing(quantity, price, amount, discount, base)
         sure = _SUMMED if self._makes_sum else _UNPROVED
         if agreed is not None:
             sure = _AGREED
@@ -180,7 +183,9 @@ class _ItemTable:
         for name in ("quantity", "unit_price", "net_amount", "tax_rate"):
             column, figure = columns[name], figures[name]
             if column is not None and figure is not None:
-                yield name, Finding(values.get(name, figure.value), spans(row.cells[column]), sure)
+                value = values.get(name, figure.value)
+                words = row.cells[column] if value in figure.readings else row.others[column]
+                yield name, Finding(value, spans(words), sure)
         yield from self._texts(row, sure)
         yield from self._unit(row, quantity, sure)
 
@@ -188,6 +193,8 @@ class _ItemTable:
         text = self._grid.text
         if text is not None:
             lines = [line for line in (*row.above, row.cells[text][self._is_numbered :], *row.below) if line]
+            layer = self._grid.headings[text].code_layer
+            lines = without_code(lines, layer) if len(lines) > 1 else lines
             name = cleaned(flowing(lines), plain=self._candidates.plain)
             if lines:
                 words = [word for line in lines for word in line]
@@ -240,6 +247,13 @@ class _ItemTable:
         return next((index for index in columns if index != self._grid.text), None)
 
 
+def _figure_of(candidates: Candidates, row: Row, index: int) -> Figure | None:
+    """The number in a cell, with that below it if there is one."""
+    figure = read_figure(candidates, row.cells[index])
+    below = read_figure(candidates, row.others[index]) if figure is not None and index in row.others else None
+    return replace(figure, below=below.value) if figure is not None and below is not None else figure
+
+
 def _choose_roles(grid: Grid, columns: Sequence[_Numbers], printed: frozenset[Decimal]) -> _Roles:
     """The best assignment. columns: of each column the numbers, by row. printed: amounts elsewhere."""
     numeric = [
@@ -247,14 +261,15 @@ def _choose_roles(grid: Grid, columns: Sequence[_Numbers], printed: frozenset[De
         for index, cells in enumerate(columns)
         if index != grid.text and sum(cell is not None for cell in cells) >= max(1.0, 0.3 * len(cells))
     ]
-    quantities = _options(grid, numeric, Column.QUANTITY)
+    quantities = _options(grid, numeric, Column.QUANTITY, _miscalled(grid, columns, numeric))
     prices = _options(grid, numeric, Column.UNIT_PRICE)
     amounts = [
         *_options(grid, numeric, Column.NET_AMOUNT),
         *((index, score - 1.0) for index, score in _options(grid, numeric, Column.GROSS_AMOUNT)[:-1]),
     ]
     discount = next((i for i in numeric if Column.DISCOUNT in grid.headings[i].meanings), None)
-    best = _Roles(None, None, None, discount, 0.0)
+    base = next((i for i in numeric if Column.PRICE_BASE in grid.headings[i].meanings), None)
+    best = _Roles(None, None, None, discount, base, 0.0)
     sums = {
         index: sum((cell.value for cell in columns[index] if cell is not None), Decimal(0))
         for index in numeric
@@ -265,33 +280,54 @@ def _choose_roles(grid: Grid, columns: Sequence[_Numbers], printed: frozenset[De
             continue
         score = q_score + p_score + a_score
         if quantity is not None and price is not None and amount is not None:
-            rebate = columns[discount] if discount is not None else [None] * len(columns[amount])
-            score += _AGREES * _agreement(columns[quantity], columns[price], columns[amount], rebate)
+            nothing = [None] * len(columns[amount])
+            rebates, bases = (columns[i] if i is not None else nothing for i in (discount, base))
+            score += _AGREES * _agreement(columns[quantity], columns[price], columns[amount], rebates, bases)
         if amount is not None and sums[amount] in printed:
             score += _SUMS_UP
         if score > best.score:
-            best = _Roles(quantity, price, amount, discount, score)
+            best = _Roles(quantity, price, amount, discount, base, score)
     return best
 
 
-def _options(grid: Grid, numeric: Sequence[int], role: Column) -> list[tuple[int | None, float]]:
-    """Columns that can have a role with the score of their headings; none at all last."""
+def _miscalled(grid: Grid, columns: Sequence[_Numbers], numeric: Sequence[int]) -> set[int]:
+    """Columns that are headed as positions, such as `#`, and do not count the rows one by one."""
+    found: set[int] = set()
+    for index in numeric:
+        values = [cell.value for cell in columns[index] if cell is not None]
+        steps = {after - before for before, after in pairwise(values)}
+        if grid.headings[index].meanings <= {Column.POSITION} and min(steps, default=Decimal(1)) <= 0:
+            found.add(index)
+    return found
+
+
+def _options(
+    grid: Grid, numeric: Sequence[int], role: Column, others: Collection[int] = ()
+) -> list[tuple[int | None, float]]:
+    """Columns that can have a role with the score of their headings; none at all last.
+
+    others: columns that may have it in spite of their headings.
+    """
     options: list[tuple[int | None, float]] = []
     for index in numeric:
         meanings = grid.headings[index].meanings
         if role in meanings:
             options.append((index, _NAMED + _ONLY * (len(meanings) == 1)))
-        elif meanings.isdisjoint(_OF_NUMBERS):
+        elif meanings.isdisjoint(_OF_NUMBERS) or index in others:
             options.append((index, _UNNAMED))
     options.sort(key=lambda option: -option[1])
     return [*options[:_MOST_OPTIONS], (None, 0.0)]
 
 
-def _agreement(quantities: _Numbers, prices: _Numbers, amounts: _Numbers, rebates: _Numbers) -> float:
-    """The share of rows in which they agree, less a part of those in which they do not."""
+def _agreement(*columns: _Numbers) -> float:
+    """The share of rows in which they agree, less a part of those in which they do not.
+
+    columns: quantities, prices, amounts, discounts and the quantities that the prices are for.
+    """
+    amounts = columns[2]
     rows = [
         row
-        for row in list(zip(quantities, prices, amounts, rebates, strict=True))[:_MOST_COMPARED]
+        for row in list(zip(*columns, strict=True))[:_MOST_COMPARED]
         if row[0] is not None and row[1] is not None and row[2] is not None
     ]
     if not rows:
@@ -301,15 +337,24 @@ def _agreement(quantities: _Numbers, prices: _Numbers, amounts: _Numbers, rebate
 
 
 def _agreeing(
-    quantity: Figure | None, price: Figure | None, amount: Figure | None, discount: Figure | None
+    quantity: Figure | None,
+    price: Figure | None,
+    amount: Figure | None,
+    discount: Figure | None,
+    base: Figure | None,
 ) -> tuple[Decimal, Decimal, Decimal] | None:
-    """The readings with which quantity times price, less discount, is the amount; None if none."""
+    """The readings with which quantity times price, less discount, is the amount; None if none.
+
+    base: the quantity that the price is for, where it has a column.
+    """
     if quantity is None or price is None or amount is None:
         return None
     reductions = [(Decimal(1), Decimal(0))]
     if discount is not None:  # by per cent, or by an amount
         reductions += [(1 - abs(discount.value) / 100, Decimal(0)), (Decimal(1), discount.value)]
-    for q, p, a in product(quantity.readings, price.readings, amount.readings):
+    if base is not None and base.value > 0:
+        reductions += [(factor / base.value, less) for factor, less in reductions]
+    for q, p, a in product(quantity.all_readings, price.readings, amount.readings):
         allowed = CENT / 2 * max(Decimal(1), abs(q)) + CENT
         for factor, less in reductions:
             if abs(abs(q * p * factor) - abs(less) - abs(a)) <= allowed:

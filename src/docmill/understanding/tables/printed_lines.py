@@ -18,6 +18,8 @@ _SAME_HEIGHT = 0.4
 BREAKS = ("-", "\u00ad", "\ufffe", "\u2010")
 """Hyphens at the end of a line; the third is what some PDFs give for the second."""
 _AMBIGUOUS = re.compile(r"\d{1,3}[.,]\d{3}")
+_UPRIGHT, _FEW_LETTERS = 2.0, 3
+"""Heights of a text that runs up or down for each width, if it is longer than a few letters."""
 _MOST_LETTERS = 12
 """Beside a number: a unit, not a text."""
 
@@ -75,7 +77,8 @@ class PrintedLine:
 def printed_lines(sheet: Sheet) -> list[PrintedLine]:
     """The page's lines from top to bottom; texts at one height are one line, however the page was cut."""
     groups: list[list[Segment]] = []
-    for segment in sorted(sheet.segments, key=lambda segment: (segment.middle, segment.box.x0)):
+    level = (segment for segment in sheet.segments if not _is_upright(segment))
+    for segment in sorted(level, key=lambda segment: (segment.middle, segment.box.x0)):
         for group in groups[-3:][::-1]:
             height = min(segment.height, group[-1].height)
             if segment.line == group[-1].line or (
@@ -92,6 +95,12 @@ def printed_lines(sheet: Sheet) -> list[PrintedLine]:
         words = (word for segment in segments for word in words_of(sheet, segment))
         lines.append(PrintedLine(tuple(segments), tuple(words)))
     return lines
+
+
+def _is_upright(segment: Segment) -> bool:
+    """True for words printed upwards or downwards, mostly on the margin, which stand on no line."""
+    box = segment.box
+    return len(segment.text) > _FEW_LETTERS and segment.height > _UPRIGHT * (box.x1 - box.x0)
 
 
 def words_of(sheet: Sheet, segment: Segment) -> Iterator[Word]:
@@ -133,18 +142,27 @@ def flowing(lines: Sequence[Sequence[Word]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number in a cell. other: if its mark means the other thing. rest: beside it, without currency."""
+    """A number in a cell. other: if its mark means the other thing. rest: beside it, without currency.
+
+    below: another number in the cell, such as the quantity delivered below that ordered.
+    """
 
     value: Decimal
     other: Decimal | None
     percent: bool
     rest: str
     money: bool
+    below: Decimal | None = None
 
     @property
     def readings(self) -> tuple[Decimal, ...]:
         """The values that it may have, the likelier first."""
         return (self.value,) if self.other is None else (self.value, self.other)
+
+    @property
+    def all_readings(self) -> tuple[Decimal, ...]:
+        """Those and the number below."""
+        return self.readings if self.below is None else (*self.readings, self.below)
 
 
 def read_figure(candidates: Candidates, words: Sequence[Word]) -> Figure | None:

@@ -10,7 +10,7 @@ from itertools import pairwise, permutations
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, cleaned
 from docmill.understanding.page.layout import Span
-from docmill.understanding.tables.grid import is_sum
+from docmill.understanding.tables.columns import is_sum
 from docmill.understanding.tables.headings import heading_row, is_heading
 from docmill.understanding.tables.items import NO_ITEMS, Items
 from docmill.understanding.tables.printed_lines import PrintedLine, printed_lines

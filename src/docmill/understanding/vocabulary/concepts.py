@@ -97,6 +97,7 @@ class Column(StrEnum):
     QUANTITY = auto()
     UNIT = auto()
     UNIT_PRICE = auto()
+    PRICE_BASE = auto()
     DISCOUNT = auto()
     TAX_RATE = auto()
     TAX_AMOUNT = auto()
