@@ -268,20 +268,20 @@ def own_rows(
     meanings = meanings_of(outline(schema))
     kind = classify(document).document_type
     others = {} if kind == "other" else find_built_in(document, meanings, kind)
-    findings = find_unjudged_values(candidates, meanings, others=others)
-    facts = facts_of(findings, candidates)
-    for path, value in facts.items():
-        text = truth.get(path)
-        if path not in truth and not complete:
-            continue
-        right = same(field_of.get(path, path), findings[path].value, text)
-        if right is not None:
-            before = evidence_of(findings[path], candidates.layout).confidence
+    # Fields of ours that no built-in rule is asked about stand for those that only a user's schema has.
+    for readings in (others, {}) if not complete else (others,):
+        findings = find_unjudged_values(candidates, meanings, others=readings)
+        for path, value in facts_of(findings, candidates).items():
             is_alone = findings[path].agrees is None
-            if is_alone and not complete:
-                continue  # a field with another name for one of ours that was not recognised as that
-            reading = "alone" if is_alone else "own"
-            yield Row(source, f"{reading} {value.kind}", value.facts, before, right)
+            if (path not in truth and not complete) or (is_alone and readings and not complete):
+                continue
+            if is_alone and value.kind == "name" and _papers_of(source) == "pictures":
+                continue  # invoices do not label the names of seller and buyer, as fields of one's own are
+            right = same(field_of.get(path, path), findings[path].value, truth.get(path))
+            if right is not None:
+                before = evidence_of(findings[path], candidates.layout).confidence
+                reading = "alone" if is_alone else "own"
+                yield Row(source, f"{reading} {value.kind}", value.facts, before, right)
 
 
 def same(field: str, value: object, truth: str | None) -> bool | None:
@@ -351,13 +351,18 @@ def report(rows: Sequence[Row]) -> None:
     for source in sources:
         left_out: list[tuple[Row, float]] = []
         for key, members in by_key([row for row in rows if row.source == source]).items():
-            others = [row for row in rows if row.key == key and row.source != source]
+            others = [row for row in rows if row.key == key and _papers_of(row.source) != _papers_of(source)]
             if len(others) >= FEWEST and any(not row.is_right for row in others):
                 model = BeliefModel({key: fit(others)})
                 left_out += [(row, model.belief(key, row.facts) or 0.0) for row in members]
         for key in sorted({row.key for row, _ in left_out}):
             show(source, key, [(row, belief) for row, belief in left_out if row.key == key])
         show(source, "all", left_out)
+
+
+def _papers_of(source: str) -> str:
+    """The papers of a source: those by their text layer and their pictures are the same."""
+    return source.removeprefix("own ").replace("layer", "pictures")
 
 
 def show(source: str, key: str, rows: Sequence[tuple[Row, float]]) -> None:

@@ -12,7 +12,7 @@ from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.built_in_fields import built_in_paths
 from docmill.understanding.offline import extract
 from docmill.understanding.user_schemas.extractor import meanings_of
-from docmill.understanding.withholding import FLOOR
+from docmill.understanding.withholding import FLOOR, FLOOR_OF_OWN
 
 PAGE = """
 Harbour Ltd                                   Invoice R-104
@@ -90,3 +90,36 @@ def test_what_both_readers_found_is_believed(typeset: Callable[..., Document]) -
     extraction = extract(typeset(PAGE), own_schema(invoice_date="date"))
 
     assert extraction.evidence["invoice_date"].confidence >= FLOOR
+
+
+NUMBER_OF_SEVERAL = schema_of(
+    {
+        "title": "booking",
+        "type": "object",
+        "properties": {
+            "contract_no": {"type": "string", "description": "number of the contract, order or invoice"}
+        },
+    }
+)
+
+
+def test_a_number_may_be_that_of_any_paper_which_its_description_names(
+    typeset: Callable[..., Document],
+) -> None:
+    extraction = extract(typeset(PAGE.replace("Invoice R-104", "Invoice No. R-104")), NUMBER_OF_SEVERAL)
+
+    assert extraction.data.model_dump() == {"contract_no": "R-104"}
+    assert extraction.evidence["contract_no"].confidence >= FLOOR_OF_OWN
+
+
+def test_of_two_numbers_that_a_description_names_neither_is_believed(
+    typeset: Callable[..., Document],
+) -> None:
+    page = PAGE.replace("Invoice R-104", "Invoice No. R-104").replace(
+        "Date: 05.03.2024", "Date: 05.03.2024\n\n                                        Contract No. 88123"
+    )
+    extraction = extract(typeset(page), NUMBER_OF_SEVERAL)
+
+    assert extraction.evidence["contract_no"].confidence < FLOOR_OF_OWN
+    seen = [suggestion.value for suggestion in extraction.suggestions["contract_no"]]
+    assert {"R-104", "88123"} <= {extraction.data.model_dump()["contract_no"], *map(str, seen)}

@@ -5,6 +5,7 @@ amounts beside the word "net" one is the total. Both readers look, and the surer
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
 
@@ -21,10 +22,16 @@ from docmill.understanding.user_schemas.extractor import extract_user_schema, me
 from docmill.understanding.user_schemas.schema_model import SchemaModel
 from docmill.understanding.vocabulary import Concept
 
+NUMBER = "number"
+"""The path of a document's own number, in every type that has one."""
 _OF_NAME = 0.5
 """Least weight of a label of a number's name: its description may name the numbers of several papers."""
 LEAST_SCORE = 2.0
 """Score of a field's words for a built-in field from which on both are the same."""
+_OF_SEVERAL = 0.5
+"""The belief in a number, as far as the description of a field says that it may be another paper's."""
+_LEAST_OF_DESCRIPTION = 1.0
+"""The same for one of the papers whose number a description names."""
 _Sort = Literal["date", "amount", "name", "address", "code", "iban", "bic", "vat id", "currency"]
 _BY_NAME: Mapping[str, _Sort] = {
     "name": "name",
@@ -53,11 +60,35 @@ def extract_own_fields(
 
 def find_built_in(
     document: Document, meanings: Mapping[str, FieldMeaning], document_type: DocumentType
-) -> dict[str, Finding | None]:
-    """The values of the built-in fields that a user's fields are, by the user's paths; None for no value."""
+) -> dict[str, tuple[Finding, ...]]:
+    """The values of the built-in fields that a user's fields are, by the user's paths; empty for no value.
+
+    A description may name several papers, as in "number of the contract or invoice". Then the number of the
+    document itself comes behind that of the field's name; there are two values where it prints both.
+    """
     found = built_in_findings(candidates_of(document), document_type)
     paths = built_in_paths(meanings, document_type)
-    return {path: found.get(other) for path, other in paths.items()}
+    values = {path: [found[other]] if other in found else [] for path, other in paths.items()}
+    if NUMBER in found and NUMBER not in paths.values():
+        labels = built_in_meaning(NUMBER, document_type).labels
+        for path, meaning in meanings.items():
+            if _describes(meaning, labels) and not (values.get(path) and _names(meaning, labels)):
+                number = replace(found[NUMBER], probability=found[NUMBER].probability * _OF_SEVERAL)
+                values.setdefault(path, []).append(number)
+    return {path: tuple(some) for path, some in values.items()}
+
+
+def _describes(meaning: FieldMeaning, labels: Mapping[Concept, float]) -> bool:
+    """Return whether the words of a code name a number with these labels, perhaps beside others."""
+    scores = (weight * labels.get(concept, 0.0) for concept, weight in meaning.labels.items())
+    return meaning.form == "code" and max(scores, default=0.0) >= _LEAST_OF_DESCRIPTION
+
+
+def _names(meaning: FieldMeaning, labels: Mapping[Concept, float]) -> bool:
+    """Return whether the name of a field may be that of a number with these labels."""
+    return any(
+        weight >= _OF_NAME and labels.get(concept, 0.0) > 0 for concept, weight in meaning.labels.items()
+    )
 
 
 def built_in_paths(meanings: Mapping[str, FieldMeaning], document_type: DocumentType) -> dict[str, str]:

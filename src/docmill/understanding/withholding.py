@@ -10,7 +10,7 @@ MOST_SUGGESTIONS = 3
 """Values that are suggested for one field."""
 FLOOR = 0.85
 """The floor of a field without one of its own: the least confidence with which its value is data."""
-FLOOR_OF_OWN = 0.7
+FLOOR_OF_OWN = 0.8
 """The same for the fields of a user's schema, whose beliefs are too modest: bench/results/trust.md."""
 _FLOOR_IN_LISTS = 0.0
 

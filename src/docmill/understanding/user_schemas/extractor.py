@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from docmill.model.document import Document
-from docmill.model.paths import is_same_value, set_value
+from docmill.model.paths import comparison_key, is_same_value, set_value
 from docmill.model.result import Evidence, Extraction, Schema, StepTaken, Suggestion
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.schemas.filling import filled
@@ -25,6 +25,7 @@ from docmill.understanding.belief.model import believed
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import (
+    MOST_RIVALS,
     Finding,
     Findings,
     cleaned,
@@ -35,7 +36,7 @@ from docmill.understanding.fields.findings import (
 from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, spelling_of, words_of
 from docmill.understanding.fields.scoring import CHECKED, Scored, is_whole, score_candidates
 from docmill.understanding.tables.lists import list_findings
-from docmill.understanding.user_schemas.schema_model import SchemaModel
+from docmill.understanding.user_schemas.schema_model import SchemaModel, is_cut_otherwise
 
 STEP = StepTaken(
     kind="read", by="labels and layout", note="no embedded data", without_model="no model needed"
@@ -52,8 +53,8 @@ _ALONE = 1.0
 _RIVALS = 8
 _AMOUNT = re.compile(r"[\d.,]*\d[.,]\d\d")
 
-OtherFindings = Mapping[str, Finding | None]
-"""The values of another reader for the fields that it reads, too, by path; None where it found nothing."""
+OtherFindings = Mapping[str, Sequence[Finding]]
+"""The values of another reader for the fields that it reads, too, by path; empty where it found nothing."""
 Place = tuple[int, int, int]
 """The index of a segment, its first character there, and the one behind its last."""
 
@@ -102,14 +103,34 @@ def meanings_of(fields: Sequence[FieldOutline]) -> dict[str, FieldMeaning]:
 def surest(own: Findings, built_in: OtherFindings) -> dict[str, Finding]:
     """The surer value for each field.
 
-    built_in: by the rules of the document's type, by the paths of the user's fields.
+    built_in: by the rules of the document's type, by the paths of the user's fields. Of two different ones
+    that fit a field, either is as likely.
     """
-    surer = {
-        path: finding
-        for path, finding in built_in.items()
-        if finding is not None and (path not in own or finding.probability > own[path].probability)
-    }
-    return {**own, **surer}
+    values = dict(own)
+    for path, others in built_in.items():
+        found = [*others[:1], *([own[path]] if path in own else [])]
+        if found:
+            best = max(found, key=_probability)
+            different = [other for other in others if not _is_nearly_same(other, best)]
+            values[path] = _one_of_several(best, different) if different and len(others) > 1 else best
+    return values
+
+
+def _probability(finding: Finding) -> float:
+    return finding.probability
+
+
+def _is_nearly_same(finding: Finding, other: Finding) -> bool:
+    same = is_same_value(finding.value, other.value)
+    return same or is_cut_otherwise(comparison_key(finding.value), comparison_key(other.value))
+
+
+def _one_of_several(finding: Finding, others: Sequence[Finding]) -> Finding:
+    return replace(
+        finding,
+        probability=min(finding.probability, 1 / (1 + len(others))),
+        rivals=(*others, *finding.rivals)[:MOST_RIVALS],
+    )
 
 
 def find_values(
@@ -141,8 +162,8 @@ def find_unjudged_values(
         fields = model.rescored(fields, candidates.layout.document)
     found = choose_values(fields, find_periods([field.meaning for field in fields.values()]))
     agreed = {
-        path: other is not None and is_same_value(found[path].value, other.value)
-        for path, other in (others or {}).items()
+        path: any(is_same_value(found[path].value, reading.value) for reading in readings)
+        for path, readings in (others or {}).items()
         if path in found
     }
     return {path: replace(finding, agrees=agreed.get(path)) for path, finding in found.items()}
