@@ -108,6 +108,7 @@ BENCHMARKS = (
     Benchmark(
         "trust", "bench.accuracy.trust", 1, data=True, arguments="photos, receipts or orders, out.jsonl"
     ),
+    Benchmark("release_figures", "bench.accuracy.release_figures", 1),
     Benchmark("ceilings", "bench.accuracy.ceilings", 1, data=True, arguments="FILE of kept readings"),
     Benchmark("gate_checks", "bench.accuracy.gate_checks", 2, data=True, arguments="KEPT"),
     Benchmark("undeclared_encodings", "bench.accuracy.undeclared_encodings", 1),

@@ -1,14 +1,17 @@
-"""Measure what a finished `docmill run` calls ready and believes: the trust figures of one collection.
+"""Measure what is called ready and believed: the figures of `docmill eval --trust` for one collection.
 
-python -m bench trust photos out.jsonl
+python -m bench trust photos out.jsonl          # records of `docmill run`
 python -m bench trust receipts out.jsonl
-python -m bench trust orders out.jsonl    # read with --schema bench/golden/own_schema.json
+python -m bench trust orders out.jsonl          # read with --schema bench/golden/own_schema.json
 python -m bench trust photos --readings FILE    # what understanding makes of readings that are kept
 python -m bench trust invoices                  # e-invoices by their text layer, without their XML
 python -m bench trust invoice_pictures --readings FOLDER    # as pictures; FOLDER keeps what was recognised
+python -m bench trust receipts out.jsonl --set-aside --keep # the release figures: see release_figures
 
 Header values that the truth names are judged; a value where the truth has none is wrong, too. A quarter of
 each collection, by vendor, station or file, is set aside (`--set-aside`): it is scored once, at the end.
+Values are compared by the rules of their collection, which accept several texts; all else is counted by
+`docmill.evaluation.trust_figures`. `--keep` writes the figures to bench/results/trust.json.
 """
 
 import asyncio
@@ -19,24 +22,35 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from bench.accuracy.einvoice_files import recognise_pages
 from bench.accuracy.orders_own_schema import STATION
+from bench.accuracy.release_figures import KEPT, keep
 from bench.arguments import argument_parser
 from bench.data import invoices, orders, photos, receipts
 from bench.data.shared import DATA, load_scorer
 from bench.data.text_layer import text_layer
 from bench.golden.readings import Readings, understood
-from docmill.evaluation.metrics import calibration_error
+from docmill.evaluation.judge import TIERS, JudgedValue
+from docmill.evaluation.metrics import JudgedDocument, compute_scores
+from docmill.evaluation.trust_figures import SURE, score_trust
+from docmill.model.result import Schema
+from docmill.schemas.outline import Kind
+from docmill.schemas.user_schemas import schema_of
 
 _DPI = 150
-SURE = 0.9
+_OWN_SCHEMA = Path("bench/golden/own_schema.json")
 VITAL = (
     *("issue_date", "due_date", "delivery_date", "flight_from", "flight_to"),
     *("net_total", "tax_total", "gross_total", "amount_due", "gross_amount", "tip"),
 )
 """Dates and amounts: an error in one of them is counted apart."""
+_VITAL_KIND: Kind = "decimal"
+TITLES = {
+    "ready": "ready",
+    "ready_wrong_vital": "ready with a wrong date or amount",
+    "ready_wrong_header": "ready with any wrong header value",
+    "sure_wrong": f"wrong at a belief of {SURE} or more",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,24 +87,35 @@ def main() -> None:
     parser.add_argument("records", type=Path, nargs="?", help="of a finished run, one a line")
     parser.add_argument("--readings", type=Path, help="kept readings, understood without reading again")
     parser.add_argument("--set-aside", action="store_true", help="score the quarter that is set aside")
+    parser.add_argument("--keep", type=Path, nargs="?", const=KEPT, help="write the figures to this file")
     arguments = parser.parse_args()
     is_made = arguments.collection in ("invoices", "invoice_pictures")
     if not is_made and (arguments.records is None) == (arguments.readings is None):
         parser.error("give the records of a run, or --readings")
     score = load_scorer()
     collection = COLLECTIONS[arguments.collection]()
-    documents: list[tuple[str, list[Judged]]] = []
-    for record in load_records(arguments.collection, arguments.records, arguments.readings):
-        name = Path(record["source"]).name
-        accepted = collection.truth.get(name)
-        if accepted is None or is_set_aside(collection.groups.get(name, name)) != arguments.set_aside:
-            continue
-        documents.append((record["status"], list(judge(record, accepted, collection, score))))
-    print_figures(documents, score)
+
+    def is_wanted(name: str) -> bool:
+        group = collection.groups.get(name, name)
+        return name in collection.truth and is_set_aside(group) == arguments.set_aside
+
+    records = load_records(arguments.collection, arguments.records, arguments.readings, is_wanted)
+    wanted = [record for record in records if is_wanted(Path(record["source"]).name)]
+    wanted.sort(key=lambda record: record["source"])  # draws of intervals depend on the order
+    documents = [judged_document(record, collection, score) for record in wanted]
+    figures = score_trust(documents, dict.fromkeys(VITAL, _VITAL_KIND))["all"]
+    if arguments.keep is not None:
+        keep(arguments.keep, arguments.collection, figures, is_set_aside=arguments.set_aside)
+    print_figures(documents, figures)
 
 
-def load_records(kind: str, records: Path | None, readings: Path | None) -> list[dict[str, Any]]:
-    """Load the records of a run, or make them of kept readings."""
+def load_records(
+    kind: str,
+    records: Path | None,
+    readings: Path | None,
+    is_wanted: Callable[[str], bool] | None = None,
+) -> list[dict[str, Any]]:
+    """Load the records of a run, or make them of the kept readings that are wanted, by file name."""
     if kind == "invoices":
         return invoices.records()
     if kind == "invoice_pictures" and readings is not None:
@@ -99,11 +124,17 @@ def load_records(kind: str, records: Path | None, readings: Path | None) -> list
         return [json.loads(line) for line in records.read_text(encoding="utf-8").splitlines()]
     made: list[dict[str, Any]] = []
     if readings is not None:
-        asyncio.run(understood(Readings(readings).of(kind), 2, None, made.append))
+        kept = [one for one in Readings(readings).of(kind) if one.transcription]
+        found = [one for one in kept if is_wanted is None or is_wanted(Path(one.source).name)]
+        asyncio.run(understood(found, 2, own_schema() if kind == "orders" else None, made.append))
     for record in made:
         verdict: dict[str, Any] | None = record["verdict"]
         record["status"] = "completed" if verdict is None or verdict["passed"] else "needs_review"
     return made
+
+
+def own_schema() -> Schema:
+    return schema_of(json.loads(_OWN_SCHEMA.read_text(encoding="utf-8")))
 
 
 def is_set_aside(name: str) -> bool:
@@ -134,45 +165,44 @@ def answer_of(record: Mapping[str, Any], field: str) -> str | None:
     return None if value is None else str(value)
 
 
-def print_figures(documents: Sequence[tuple[str, Sequence[Judged]]], score: Any) -> None:
-    ready = [values for status, values in documents if status == "completed"]
-    print(f"{len(documents)} documents")
-
-    def show(name: str, part: int, whole: int) -> None:
-        low, high = score.wilson(part, whole)
-        print(f"{name:44} {part:4} of {whole:4}  {part / max(1, whole):6.1%}  95 % {low:.1%}-{high:.1%}")
-
-    def is_wrong(value: Judged) -> bool:
-        return value.answer is not None and not value.is_right
-
-    show("ready", len(ready), len(documents))
-    vital = sum(any(is_wrong(value) and value.field in VITAL for value in values) for values in ready)
-    show("ready with a wrong date or amount", vital, len(ready))
-    show("ready with any wrong header value", sum(any(map(is_wrong, values)) for values in ready), len(ready))
-    values = [value for _, judged in documents for value in judged]
-    given = [value for value in values if value.answer is not None]
-    errors = sum(is_wrong(value) for judged in ready for value in judged)
-    print(f"silent errors per 100 ready: {100 * errors / max(1, len(ready)):.1f}")
-    for field in dict.fromkeys(value.field for value in values):
-        of_field = [value for value in values if value.field == field]
-        answers = [value for value in of_field if value.answer is not None]
-        right = sum(value.is_right for value in of_field)
-        show(f"{field}: recall", right, sum(value.is_labelled for value in of_field))
-        show(f"{field}: precision of values given", right, len(answers))
-    sure = [value for value in given if value.confidence >= SURE]
-    show(f"wrong at a belief of {SURE} or more", sum(map(is_wrong, sure)), len(sure))
-    print(f"calibration error (ECE): {belief_error(given):.3f}")
-    for field in dict.fromkeys(value.field for value in given):
-        print(f"  {field:20} {belief_error([value for value in given if value.field == field]):.3f}")
+def judged_document(record: Mapping[str, Any], collection: Collection, score: Any) -> JudgedDocument:
+    """The document of a record as the evaluation has it."""
+    name = Path(record["source"]).name
+    accepted = collection.truth[name]
+    cells = [
+        JudgedValue(
+            value.field,
+            true=" ".join(accepted[value.field]) if value.is_labelled else None,
+            read=value.answer,
+            path=value.field,
+            tiers=TIERS if value.is_right else (),
+        )
+        for value in judge(record, accepted, collection, score)
+    ]
+    group = collection.groups.get(name, name)
+    return JudgedDocument(name, group, record["status"], cells, record.get("evidence") or {})
 
 
-def belief_error(values: Sequence[Judged]) -> float:
-    """The expected calibration error of the confidences; 0 without values."""
-    if not values:
-        return 0.0
-    return calibration_error(
-        np.array([value.confidence for value in values]), np.array([value.is_right for value in values])
-    )
+def print_figures(documents: Sequence[JudgedDocument], figures: Mapping[str, Any]) -> None:
+    print(f"{figures['documents']} documents")
+    for name, title in TITLES.items():
+        figure = figures[name]
+        print(f"{title:44} {figure['count']:4} of {figure['of']:4}  {percent(figure)}")
+    print(f"silent errors per 100 ready: {figures['silent_errors_per_100_ready']['share'] or 0:.1f}")
+    print(f"calibration error (ECE): {figures['ece'] or 0:.3f}")
+    for field, figure in compute_scores(documents)["fields"].items():
+        cells = [cell for document in documents for cell in document.cells if cell.field == field]
+        given = sum(cell.read is not None for cell in cells)
+        right, values = figure["right"], figure["values"]
+        recall, precision = right / max(1, values), right / max(1, given)
+        print(f"{field:20} recall {recall:.3f} of {values:4}, precision {precision:.3f}")
+
+
+def percent(figure: Mapping[str, Any]) -> str:
+    if figure["share"] is None:
+        return "-"
+    low, high = figure["interval"]
+    return f"{figure['share']:6.1%}  95 % {low:.1%}-{high:.1%}"
 
 
 def load_photos() -> Collection:

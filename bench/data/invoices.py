@@ -1,13 +1,14 @@
 """E-invoices of ../shared/data read from their pages alone: values of their XML, and records of reading."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bench.accuracy.einvoice_files import HEADER, born_digital, embedded_files, files, relative_name
+from bench.accuracy.einvoice_files import HEADER, born_digital, files, relative_name
 from bench.golden.records import Record
 from docmill.model.document import Document
 from docmill.model.paths import leaves
@@ -20,13 +21,12 @@ from docmill.understanding.router import GateRouter
 FIELDS = HEADER
 
 
-def documents() -> Iterator[tuple[Path, Document]]:
-    """Yield the invoices that are not wrong on purpose, with a text layer and an XML."""
-    for path in files():
-        if path.suffix == ".pdf" and "fail" not in path.parts and embedded_files(path):
-            document = born_digital(path)
-            if document is not None:
-                yield path, document
+@cache
+def documents() -> Sequence[tuple[Path, Document]]:
+    """Read the invoices that are not wrong on purpose, with a text layer and an XML."""
+    paths = [path for path in files() if path.suffix == ".pdf" and "fail" not in path.parts]
+    read = ((path, born_digital(path)) for path in paths)
+    return [(path, document) for path, document in read if document is not None and document.embedded]
 
 
 def name_of(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -66,6 +67,32 @@ def test_types_and_sources_have_figures_of_their_own() -> None:
     assert {name: row["documents"] for name, row in trust["types"].items()} == {"invoice": 2, "receipt": 3}
     assert {name: row["documents"] for name, row in trust["sources"].items()} == {"a": 2, "b": 3}
     assert trust["types"]["invoice"]["ready_wrong_header"]["share"] == 0.5
+
+
+def test_the_interval_of_few_documents_is_as_wide_as_chance_makes_it() -> None:
+    many = [document(f"a/{name}.pdf", "completed", RIGHT) for name in range(4)]
+    wrong = document("b/5.pdf", "completed", {**RIGHT, "number": "R-7"})
+
+    low, high = score_trust([*many, wrong], KINDS)["all"]["ready_wrong_header"]["interval"]
+    (single,) = (score_trust([DOCUMENTS[1]], KINDS)["all"]["ready_wrong_header"],)
+
+    assert (round(low, 2), round(high, 2)) == (0.0, 0.62)
+    assert [round(bound, 2) for bound in single["interval"]] == [0.21, 1.0]
+
+
+def test_the_interval_is_wider_where_a_whole_group_is_wrong() -> None:
+    def figures(groups: int) -> list[float]:
+        wrong = [document(f"w/{name}.pdf", "completed", {**RIGHT, "number": "R-7"}) for name in range(20)]
+        right = [document(f"r/{name}.pdf", "completed", RIGHT) for name in range(20)]
+        grouped = [
+            replace(one, group=str(number % groups if number < 20 else number % groups + groups))
+            for number, one in enumerate([*wrong, *right])
+        ]
+        return score_trust(grouped, KINDS)["all"]["ready_wrong_header"]["interval"]
+
+    low, high = figures(2)
+    lower, higher = figures(20)
+    assert low < lower < 0.5 < higher < high
 
 
 def test_sure_values_are_counted_apart() -> None:

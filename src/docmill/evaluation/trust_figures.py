@@ -14,6 +14,7 @@ from docmill.evaluation.metrics import (
     draw_weights,
     risk_coverage_curve,
     share,
+    wilson_interval,
 )
 from docmill.schemas.outline import Kind
 
@@ -79,7 +80,7 @@ def _figures(documents: Sequence[JudgedDocument], kinds: Mapping[str, Kind]) -> 
             name: _share(ready * np.array(flags, np.float64), ready, weights)
             for name, flags in counts.items()
         },
-        "silent_errors_per_100_ready": _share(ready * errors, ready, weights, scale=100),
+        "silent_errors_per_100_ready": _errors_per_100(ready * errors, ready, weights),
         "sure_wrong": _share(sure_wrong, sure, weights),
         "ece": calibration_error(confidences, is_right) if read else None,
         "values_curve": risk_coverage_curve(confidences, is_right) if read else [],
@@ -95,14 +96,26 @@ def _confidence(document: JudgedDocument, cell: JudgedValue) -> float:
     return float(document.evidence.get(cell.path or "", {}).get("confidence", 0.0))
 
 
-def _share(tops: Floats, bottoms: Floats, weights: Floats, *, scale: float = 1) -> dict[str, Any]:
+def _share(tops: Floats, bottoms: Floats, weights: Floats) -> dict[str, Any]:
+    """A share, with Wilson's interval; a wider one where what is wrong stands in groups of documents."""
+    whole = int(bottoms.sum())
     quotient = share(tops.sum(), bottoms.sum())
     interval = bootstrap_interval(tops, bottoms, weights)
+    if quotient is not None and interval is not None:
+        low, high = wilson_interval(quotient, whole)
+        interval = min(low, interval[0]), max(high, interval[1])
+    return {"count": int(tops.sum()), "of": whole, "share": quotient, "interval": interval and [*interval]}
+
+
+def _errors_per_100(errors: Floats, documents: Floats, weights: Floats) -> dict[str, Any]:
+    """The number of errors in a hundred documents, each of which may have several."""
+    mean = share(errors.sum(), documents.sum())
+    interval = bootstrap_interval(errors, documents, weights)
     return {
-        "count": int(tops.sum()),
-        "of": int(bottoms.sum()),
-        "share": None if quotient is None else scale * quotient,
-        "interval": None if interval is None else [scale * bound for bound in interval],
+        "count": int(errors.sum()),
+        "of": int(documents.sum()),
+        "share": None if mean is None else 100 * mean,
+        "interval": interval and [100 * bound for bound in interval],
     }
 
 

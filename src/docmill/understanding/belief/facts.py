@@ -15,6 +15,7 @@ from docmill.model.document import letters_and_digits
 from docmill.understanding.fields.analysis_cache import once
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings
+from docmill.understanding.text.cuts import is_cut_otherwise
 from docmill.understanding.text.money import CASH_ROUNDING
 
 Kind = Literal["date", "time", "amount", "number", "code", "name", "address", "text"]
@@ -74,7 +75,7 @@ def facts_of(findings: Findings, candidates: Candidates) -> dict[str, ValueFacts
         values = {
             "share": _log_odds(finding.probability) / 4,
             "rival": _log_odds(max(_NO_RIVAL, finding.rivals[0].probability if finding.rivals else 0)) / 4,
-            "cut": float(_is_cut_otherwise(finding)),
+            "cut": float(any(is_cut_otherwise(finding.value, rival.value) for rival in finding.rivals[:1])),
             "bracket": float(any("(" in str(found.value) for found in (finding, *finding.rivals[:1]))),
             "named": min(finding.named, _FULL_STRENGTH) / _FULL_STRENGTH,
             "recognised": float(recognised),
@@ -113,14 +114,6 @@ def kind_of(path: str, finding: Finding) -> Kind:
 def _log_odds(probability: float) -> float:
     clipped = min(max(probability, _CLIP), 1 - _CLIP)
     return math.log(clipped / (1 - clipped))
-
-
-def _is_cut_otherwise(finding: Finding) -> bool:
-    """Return whether the best rival is the same text with another beginning or end."""
-    if not finding.rivals or not isinstance(finding.value, str):
-        return False
-    short, long = sorted((finding.value, str(finding.rivals[0].value)), key=len)
-    return long.startswith(short) or long.endswith(short)
 
 
 def _legibility(finding: Finding, candidates: Candidates) -> tuple[bool, float, float]:

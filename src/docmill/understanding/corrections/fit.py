@@ -19,6 +19,7 @@ from docmill.understanding.corrections.counterparties import belongs_to_counterp
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.features import best_features, layout_words
 from docmill.understanding.page.conventions import Conventions
+from docmill.understanding.text.cuts import is_cut_otherwise
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import find_amounts
 from docmill.understanding.user_schemas.extractor import meanings_of, score_fields
@@ -27,7 +28,6 @@ from docmill.understanding.user_schemas.schema_model import (
     Example,
     FieldExample,
     SchemaModel,
-    is_cut_otherwise,
     layout_likeness,
 )
 

@@ -17,6 +17,7 @@ from docmill.model.corrections import LayoutWeights, Weights
 from docmill.model.document import Document
 from docmill.understanding.fields.features import CandidateFeatures, Rows, best_features, layout_words
 from docmill.understanding.fields.scoring import Scored
+from docmill.understanding.text.cuts import is_cut_otherwise
 
 FORMAT = 2
 _READABLE = (1, 2)
@@ -138,14 +139,6 @@ def apply_weights(field: Scored, weights: Weights, features: CandidateFeatures) 
             scores[[candidate.key == key for candidate in field.candidates]] -= ahead
             scores[before] += ahead
     return replace(field, scores=scores, is_taught=True)
-
-
-def is_cut_otherwise(text: object, other: object) -> bool:
-    """True if two texts are the same but for where they begin or end."""
-    if not isinstance(text, str) or not isinstance(other, str) or text == other:
-        return False
-    short, long = sorted((text, other), key=len)
-    return long.startswith(short) or long.endswith(short)
 
 
 def layout_likeness(words: frozenset[str], pages: Sequence[frozenset[str]]) -> float:
