@@ -57,6 +57,14 @@ def test_a_paper_of_the_united_states_has_the_month_first(judge: Judge) -> None:
     assert judge("ambiguous_date", page, {"issue_date": (date(2026, 3, 4), "03/04/2026")}) == []
 
 
+def test_a_telephone_number_tells_the_united_states_if_nothing_else_does(judge: Judge) -> None:
+    page = "Corner Diner\n(386) 555-8625\nDate: 03/04/2026"
+    march = {"issue_date": (date(2026, 3, 4), "03/04/2026")}
+
+    assert judge("ambiguous_date", page, march) == []
+    assert judge("ambiguous_date", f"{page}\nHST 13 %", march) != []
+
+
 def test_the_same_number_twice_needs_no_order(judge: Judge) -> None:
     assert judge("ambiguous_date", "Date: 04/04/2026", {"issue_date": (date(2026, 4, 4), "04/04/2026")}) == []
 

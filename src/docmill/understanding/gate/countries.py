@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.text.folding import alternatives, fold
+from docmill.understanding.text.united_states import has_us_address, has_us_phone
 from docmill.understanding.vocabulary import LANGUAGES
 
 DateOrder = Literal["day first", "month first", "either"]
@@ -49,7 +50,6 @@ class Country(BaseModel):
 
     rates: of its tax; none where it has no such tax. highest: the highest sum of taxes, where
     states and towns add theirs. date_order: which is written first. words: on its papers in English, folded.
-    states: before a ZIP code.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -59,7 +59,6 @@ class Country(BaseModel):
     currency: str
     date_order: DateOrder = "day first"
     words: tuple[str, ...] = ()
-    states: tuple[str, ...] = ()
 
     def highest_share(self, year: int | None) -> Decimal:
         """The highest share of the net total that its tax can be in a year; None for any year."""
@@ -77,10 +76,6 @@ COUNTRIES: Mapping[str, Country] = {
     ).items()
 }
 """By ISO 3166-1 code."""
-US_ADDRESS = re.compile(
-    rf"(?<![^\W_])(?:{'|'.join(COUNTRIES['US'].states)})\.?,?\s+\d{{5}}(?:-\d{{4}})?(?!\d)"
-)
-"""A state and ZIP code."""
 _GENERIC = frozenset({"CO"})
 """Countries whose domain is used everywhere."""
 _STATE = 3
@@ -127,7 +122,7 @@ def _country_of_seller(judged: GateInput) -> Mapping[str, Country]:
         code = _CODES_OF_VAT_IDS.get(vat_id[:2], vat_id[:2])
         return _those({code})
     address = judged.values.get("seller.address")
-    is_american = isinstance(address, str) and bool(US_ADDRESS.search(address))
+    is_american = isinstance(address, str) and has_us_address(address)
     return _those({"US"}) if is_american and judged.values.get("currency") in (None, _EVERYWHERE) else {}
 
 
@@ -137,7 +132,7 @@ _COUNTRY_OF_DOMAIN = {"uk": "GB", **{code.lower(): code for code in COUNTRIES if
 
 def date_order_of(text: str) -> DateOrder | None:
     """Return which of day and month stands first in the countries that a text names; None for no country."""
-    if US_ADDRESS.search(text):
+    if has_us_address(text):
         return "month first"
     domains = {_COUNTRY_OF_DOMAIN.get(ending.lower()) for ending in _DOMAIN.findall(text)} - {None}
     if len(domains) == 1:
@@ -146,6 +141,8 @@ def date_order_of(text: str) -> DateOrder | None:
     if _OTHER_LANGUAGES.search(folded):
         return "day first"
     orders: set[DateOrder] = {COUNTRIES[_COUNTRY_OF_WORD[word]].date_order for word in _WORDS.findall(folded)}
+    if not orders and has_us_phone(text):
+        return "month first"
     return orders.pop() if len(orders) == 1 else "either" if orders else None
 
 

@@ -17,6 +17,7 @@ from docmill.understanding.text.money import (
     find_currencies,
     in_thousandths,
 )
+from docmill.understanding.text.united_states import has_us_address, has_us_phone
 from docmill.understanding.vocabulary import LANGUAGES
 
 _LEAST_LANGUAGE_SCORE = 2.5
@@ -24,7 +25,6 @@ _LEAST_LANGUAGE_LEAD = 1.25
 _SHORTEST_TELLING_WORD = 2
 _MOST_OF_ONE_WORD = 3
 _COMMA_LANGUAGES = frozenset(language.code for language in LANGUAGES if language.decimal_comma)
-_US_ADDRESS = re.compile(r"\b[A-Z]{2}\.?,?\s+\d{5}(?:-\d{4})?\b")
 _DOLLARS = [
     (re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE), code)
     for language in LANGUAGES
@@ -65,7 +65,10 @@ def conventions(layout: Layout) -> Conventions:
         currency = next((code for name, code in _DOLLARS if name.search(text)), currency)
     day_first = sum(written.only_day_first or written.order == "day first" for written in dates)
     month_first = sum(written.only_month_first for written in dates)
-    is_american = currency == "USD" and (_US_ADDRESS.search(text) is not None or "$" in text)
+    has_dollars = currency == "USD" and "$" in text
+    is_american = currency in (None, "USD") and (
+        has_us_address(text) or (language in (None, "en") and (has_us_phone(text) or has_dollars))
+    )
     digits = [amount.digits for amount in amounts]
     default: Mark = "," if language in _COMMA_LANGUAGES else "."
     return Conventions(

