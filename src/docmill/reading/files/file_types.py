@@ -1,11 +1,9 @@
 """Detection of a file's type by its content, never by its name."""
 
-import csv
 import re
 import struct
 import zipfile
 import zlib
-from collections import Counter
 from lzma import LZMAError
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +11,7 @@ from typing import NamedTuple
 import olefile
 
 from docmill.errors import CorruptError, EncryptedError, UnsupportedFileTypeError
+from docmill.reading.files import delimited
 from docmill.reading.files.passwords import LOCKED, OLE_START
 from docmill.reading.text import encodings
 
@@ -29,40 +28,6 @@ ZIP_FAULTS = (
     struct.error,
     RuntimeError,
 )
-
-
-DELIMITERS = ",;\t|"
-ENOUGH_ROWS = 2
-SAMPLE_ROWS = 200
-SAMPLE = 64 * 1024
-"""Number of characters that are examined."""
-ALIKE = 0.9
-"""Least share of rows with the usual number of columns."""
-
-
-def delimiter(text: str, *, is_whole: bool) -> str | None:
-    """The delimiter of a table that makes most columns of nearly all rows; None for a text without one.
-
-    is_whole: False if the last row of `text` may be cut.
-    """
-    best, most_columns = None, 1
-    lines = text.splitlines(keepends=True)
-    for mark in DELIMITERS:
-        sizes: list[int] = []
-        try:
-            for row in csv.reader(lines, delimiter=mark):
-                if any(cell.strip() for cell in row):
-                    sizes.append(len(row))
-                if len(sizes) > SAMPLE_ROWS:
-                    break
-        except csv.Error:
-            continue
-        if not is_whole or len(sizes) > SAMPLE_ROWS:
-            sizes = sizes[:-1]
-        columns, count = Counter(sizes).most_common(1)[0] if len(sizes) >= ENOUGH_ROWS else (1, 0)
-        if columns > most_columns and count >= ALIKE * len(sizes):
-            best, most_columns = mark, columns
-    return best
 
 
 PDF = "application/pdf"
@@ -237,10 +202,10 @@ def kind(path: Path) -> Kind:
     for pattern, candidate in TEXT_KINDS:
         if pattern.search(text):
             return candidate
-    mark = delimiter(text, is_whole=len(head) < TEXT_HEAD_BYTES)
-    if mark is None:
+    table = delimited.find_table(text, is_whole=len(head) < TEXT_HEAD_BYTES)
+    if table is None:
         return TEXT
-    return TSV if mark == "\t" else CSV
+    return TSV if table.delimiter == "\t" else CSV
 
 
 def _binary_kind(path: Path, head: bytes) -> Kind | None:

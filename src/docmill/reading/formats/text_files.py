@@ -7,12 +7,12 @@ import csv
 import html as entities
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docmill.errors import CorruptError
-from docmill.reading.files import file_types
+from docmill.reading.files import delimited
 from docmill.reading.formats import html
 from docmill.reading.formats.package import Element, local, parse_xml
 from docmill.reading.formats.pictures import Album
@@ -81,25 +81,40 @@ def read_table(path: Path) -> list[Block]:
     """Read one table, whose first row names the columns; plain text if the content is no table."""
     content = encodings.decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
     named = NAMED.match(content)
-    if named:
-        delimiter = named[1]
-    else:
-        is_whole = len(content) <= file_types.SAMPLE
-        delimiter = file_types.delimiter(content[: file_types.SAMPLE], is_whole=is_whole)
-    if delimiter is None:
+    content = content[named.end() if named else 0 :]
+    is_whole = len(content) <= delimited.SAMPLE
+    table = delimited.find_table(content[: delimited.SAMPLE], is_whole=is_whole)
+    mark = named[1] if named else table.delimiter if table else None
+    if mark is None:
         return _plain_blocks(content)
-    lines = content[named.end() if named else 0 :].splitlines(keepends=True)
     rows: list[list[str]] = []
     left = MAX_CELLS
+    rest: list[Block] = []
     try:
-        for row in csv.reader(lines, delimiter=delimiter):
+        for row in csv.reader(content.splitlines(keepends=True), delimiter=mark):
             left -= len(row)
             if left < 0:
-                return [TableBlock(rows, 1), MissingBlock(REST.format(count=len(rows)))]
+                rest = [MissingBlock(REST.format(count=len(rows)))]
+                break
             rows.append([cell.strip() for cell in row])
     except csv.Error:  # a cell of a megabyte: a quotation mark that is none
         return _plain_blocks(content)
-    return [TableBlock(rows, 1)]
+    if table is None or table.delimiter != mark or not table.start:
+        return [TableBlock(rows, 1), *rest]
+    return [*_with_lines_around(rows, table), *rest]
+
+
+def _with_lines_around(rows: Sequence[Sequence[str]], table: delimited.DelimitedTable) -> Iterator[Block]:
+    """A table, and the lines before and after it as text."""
+    filled = [index for index, row in enumerate(rows) if any(row)]
+    start = filled[table.start]
+    stop = start + delimited.end_of_table(rows[start:], table.columns)
+    parts = (rows[:start], rows[stop:])
+    before, after = ("\n".join("  ".join(filter(None, row)) for row in part) for part in parts)
+    yield Paragraph(before, is_set=True)
+    yield TableBlock([row for row in rows[start:stop] if any(row)], 1)
+    if after.strip():
+        yield Paragraph(after, is_set=True)
 
 
 def read_xml(path: Path) -> list[Block]:

@@ -10,11 +10,12 @@ from itertools import accumulate, pairwise, product
 from docmill.understanding.constraints.address_features import legal_form_end
 from docmill.understanding.constraints.header_fields import WRONG_CHECKSUM
 from docmill.understanding.constraints.totals import balance_options
-from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, Findings, cleaned, finding_of
 from docmill.understanding.page.labels import BOOKINGS, LABELS
+from docmill.understanding.page.layout import Span
 from docmill.understanding.tables.columns import Row
-from docmill.understanding.tables.find import find_tables
+from docmill.understanding.tables.find import find_tables, has_own_tables
 from docmill.understanding.tables.grid import Grid
 from docmill.understanding.tables.printed_lines import Word, flowing, joined, read_figure, spans
 from docmill.understanding.text.codes import find_ibans
@@ -37,6 +38,17 @@ _REFERENCE = re.compile(
 )
 _SEPARATORS = (".", "/", "-", " ", ", ")
 _DATED = (Column.DATE, Column.VALUE_DATE)
+_OF_ACCOUNTS = (
+    (Column.DEBIT, Column.CREDIT),
+    (Column.BALANCE,),
+    (Column.DATE, Column.VALUE_DATE),
+    (Column.DATE, Column.COUNTERPARTY, Column.NET_AMOUNT),
+)
+"""Columns that lists of bookings have and those of items have not."""
+_LONGEST = timedelta(days=366)
+"""Of the period of a statement."""
+_LEAST_ROWS = 2
+"""Bookings whose balances prove each other."""
 _SLACK = timedelta(days=45)
 """A booking may be dated so long before or after the period."""
 _PROVED = 0.97
@@ -60,6 +72,7 @@ class Booking:
     day: Finding | None
     amount: Finding
     balance: Decimal | None
+    balance_spans: tuple[Span, ...] = ()
     is_proved: bool = False
 
     @property
@@ -85,7 +98,9 @@ def find_bookings(candidates: Candidates, findings: Findings) -> dict[str, Findi
         for opening, closing in balance_pairs
         if rows and Decimal(str(opening.value)) + total == closing.value
     )
-    result = {name: findings[name] for name in _BALANCES if name in findings}
+    result = dict(_running_balances(rows)) | {name: findings[name] for name in _BALANCES if name in findings}
+    if "period_start" not in findings and rows:
+        result |= _period(candidates, rows)
     for name, balance in zip(_BALANCES, next(agreeing, ()), strict=False):
         result[name] = replace(balance, probability=_PROVED)
     proved = "opening_balance" in result and all(
@@ -113,6 +128,84 @@ def account_iban(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
         if code.segment.index not in of_bookings:
             yield "iban", finding_of(code, WRONG_CHECKSUM)
             return
+    yield from _iban_of_rows(grids)
+
+
+def _iban_of_rows(grids: Sequence[Grid]) -> Iterator[tuple[str, Finding]]:
+    """The IBAN that a column has in every row: exports repeat that of the account."""
+    for grid in grids:
+        for index, heading in enumerate(grid.headings):
+            cells = [row.cells[index] for row in grid.rows]
+            codes = {code.value for cell in cells for code in find_ibans(joined(cell))}
+            if len(codes) == 1 < len(cells) and all(cells) and Column.COUNTERPARTY not in heading.meanings:
+                yield "iban", Finding(codes.pop(), spans(cells[0]), _PROVED)
+                return
+
+
+def _running_balances(rows: Sequence[Booking]) -> Iterator[tuple[str, Finding]]:
+    """The balances before and after all bookings, if the balance of each leads to that of the next."""
+    balances = [row.balance for row in rows if row.balance is not None]
+    if len(rows) < _LEAST_ROWS or len(balances) < len(rows):
+        return
+    steps = [after - before for before, after in pairwise(balances)]
+    if steps == [row.value for row in rows[1:]]:
+        first, last = 0, -1
+    elif [-step for step in steps] == [row.value for row in rows[:-1]]:
+        first, last = -1, 0
+    else:
+        return
+    yield "opening_balance", Finding(balances[first] - rows[first].value, (), _PROVED)
+    yield "closing_balance", Finding(balances[last], rows[last].balance_spans, _PROVED)
+
+
+def has_list_of_bookings(candidates: Candidates) -> bool:
+    """True if the file has a table whose headings and rows are those of bookings: an export of a bank."""
+    if not has_own_tables(candidates.layout.document):
+        return False
+    return any(
+        any(map(grid.has_column, _DATED))
+        and not _has_items(grid)
+        and any(all(map(grid.has_column, columns)) for columns in _OF_ACCOUNTS)
+        for grid in find_tables(candidates)
+    )
+
+
+def _has_items(grid: Grid) -> bool:
+    """True if a column of quantities or prices has anything."""
+    columns = [
+        index
+        for index, heading in enumerate(grid.headings)
+        if heading.meanings and heading.meanings <= {Column.QUANTITY, Column.UNIT_PRICE}
+    ]
+    return any(row.cells[index] for row in grid.rows for index in columns)
+
+
+def _period(candidates: Candidates, rows: Sequence[Booking]) -> Iterator[tuple[str, Finding]]:
+    """The shortest period whose ends are labelled, or stand in one line, and that holds all bookings."""
+    days = [day.value for row in rows if (day := row.day) and isinstance(day.value, date)]
+    of_rows = {word.segment.index for row in rows for cell in row.row.cells for word in cell}
+    dates = [day for day in candidates.dates if day.segment.index not in of_rows]
+    pairs = [
+        (start, end)
+        for start, end in product(dates, dates)
+        if days and start.value <= min(days) and max(days) <= end.value <= start.value + _LONGEST
+        if start.segment is end.segment
+        or (
+            _is_labelled(candidates, start, Concept.PERIOD_START)
+            and _is_labelled(candidates, end, Concept.PERIOD_END)
+        )
+    ]
+    if pairs:
+        start, end = min(pairs, key=lambda pair: pair[1].value - pair[0].value)
+        yield "period_start", finding_of(start, _PROVED)
+        yield "period_end", finding_of(end, _PROVED)
+
+
+def _is_labelled(candidates: Candidates, day: Candidate[date], concept: Concept) -> bool:
+    """True if a date has this label, or another table cell on its left is nothing but the label."""
+    lefts = candidates.layout.sheet(day.segment).left_of(day.segment)
+    labels = [label for left in lefts for label in LABELS.find(left.text) if label.start == 0]
+    return bool(day.clues.get(concept)) or any(concept in label.meanings for label in labels)
 
 
 class _BookingReader:
@@ -155,20 +248,24 @@ class _BookingReader:
     def _booking(self, grid: Grid, row: Row) -> Booking | None:
         amount: Finding | None = None
         balance: Decimal | None = None
+        places: tuple[Span, ...] = ()
+        column = _sign_column(grid)
+        beside = _sign(joined(row.cells[column]), (), Decimal(0)) if column is not None else 0
         for heading, cell in zip(grid.headings, row.cells, strict=True):
             figure = read_figure(self._candidates, cell)
             if figure is None:
                 continue
             size = abs(figure.value)
-            sign = _sign(figure.rest, cell, figure.value)
+            sign = _sign(figure.rest, cell, figure.value) or beside
             if Column.DEBIT in heading.meanings or Column.CREDIT in heading.meanings:
                 value = -size if Column.DEBIT in heading.meanings else size
                 amount = amount or Finding(value, spans(cell), _READ)
             elif Column.NET_AMOUNT in heading.meanings:
                 amount = amount or Finding(sign * size if sign else figure.value, spans(cell), _READ)
             elif Column.BALANCE in heading.meanings:
-                balance = sign * size or figure.value
-        return Booking(grid, row, self._day(grid, row), amount, balance) if amount is not None else None
+                balance, places = (sign if not beside else 0) * size or figure.value, spans(cell)
+        day = self._day(grid, row)
+        return Booking(grid, row, day, amount, balance, places) if amount is not None else None
 
     def _day(self, grid: Grid, row: Row) -> Finding | None:
         cells = [
@@ -197,7 +294,9 @@ class _BookingReader:
             for index, (heading, cell) in enumerate(zip(grid.headings, row.cells, strict=True))
             for column, name in ((Column.COUNTERPARTY, "counterparty"), (Column.REFERENCE, "reference"))
             if column in heading.meanings and cell and index != grid.text
+            if not any(find_ibans(joined(cell)))
         }
+        fields |= dict(_iban_beside(grid, row))
         lines = row.text_lines(grid.text) if grid.text is not None else []
         if not lines:
             return fields
@@ -213,6 +312,15 @@ class _BookingReader:
         else:
             text = cleaned(text, plain=self._candidates.plain)
         return fields | {"description": Finding(text, spans(words), _READ)} | codes
+
+
+def _sign_column(grid: Grid) -> int | None:
+    """The column that says of every row whether it is a debit or a credit; None without one."""
+    for index in range(len(grid.headings)):
+        texts = [joined(row.cells[index]) for row in grid.rows]
+        if texts and all(_DEBIT.match(text) or _CREDIT.match(text) for text in texts):
+            return index
+    return None
 
 
 def _is_balance(text: str) -> bool:
@@ -232,6 +340,16 @@ def _sign(rest: str, cell: Sequence[Word], value: Decimal) -> int:
     if value < 0:
         return -1
     return 1 if "+" in joined(cell) else 0
+
+
+def _iban_beside(grid: Grid, row: Row) -> Iterator[tuple[str, Finding]]:
+    """The IBAN in a cell of its own that is not the same in all rows, as that of the account is."""
+    for index, cell in enumerate(row.cells):
+        codes = [] if index == grid.text else list(find_ibans(joined(cell)))
+        texts = {joined(other.cells[index]) for other in grid.rows}
+        if codes and (len(texts) > 1 or Column.COUNTERPARTY in grid.headings[index].meanings):
+            yield "iban", Finding(codes[0].value, spans(cell), _PROVED)
+            return
 
 
 def _sides(

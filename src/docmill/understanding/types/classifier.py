@@ -8,6 +8,7 @@ from docmill.model.document import Document
 from docmill.model.result import Classification
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.schemas.registry import REGISTRY
+from docmill.understanding.constraints.bookings import has_list_of_bookings
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import Findings, evidence_of
 from docmill.understanding.page.layout import Layout
@@ -26,6 +27,10 @@ _SURE_OF_FOREIGN = 0.4
 """The most confidence that a document in a foreign script is of none of the types."""
 _SCRIPT_CHARACTERS = 5000
 """Characters by which the script is told."""
+_EXPORTS = ("text/csv", "text/tab-separated-values")
+"""Types of files that hold one table, which tells what they are."""
+_LISTED = 0.95
+"""Confidence that a file with a table of bookings is a bank statement."""
 _NO_FINDINGS: Findings = {}
 
 
@@ -47,6 +52,9 @@ def classify(
         document_type = "other"
     by_model = Recognition(document_type, confidence)
     document_type, confidence, doubt = recognised = recognise(layout, *by_model[:2])
+    may_be_listed = document_type == "other" or document.media_type in _EXPORTS
+    if may_be_listed and has_list_of_bookings(candidates):
+        document_type, confidence, doubt = recognised = Recognition("bank_statement", _LISTED)
     if recognised == by_model and document.media_type not in MAILS:  # no words settle it
         doubt = _doubt(shares)
     findings = _NO_FINDINGS if document_type == "other" else built_in_findings(candidates, document_type)
