@@ -26,3 +26,10 @@ def test_letters_among_other_words_are_no_currency(judge: Judge) -> None:
 )
 def test_a_code_beside_an_amount_or_a_label_is_a_currency(judge: Judge, page: str) -> None:
     assert judge("currency_place", page, {"currency": ("TRY", "TRY")}) == []
+
+
+def test_a_letter_of_a_name_is_no_sign_of_a_currency(judge: Judge) -> None:
+    rand = {"currency": ("ZAR", "R")}
+
+    assert judge("currency_place", "Toys R Us\nTotal 12.00", rand)
+    assert not judge("currency_place", "Toys and More\nTotal R 12.00", rand)

@@ -105,3 +105,40 @@ def test_a_short_year_may_come_first_if_the_page_says_so(judge: Judge) -> None:
     assert failure.message == "Date may be 15 March 2013 or 13 March 2015: please say which."
     assert not judge("ambiguous_date", "Date 15-03-13\n(c) 2013 Acme, until 2015", day)
     assert not judge("ambiguous_date", "Date 15-03-13", day)
+
+
+def test_a_quote_does_not_end_before_it_is_written(judge: Judge) -> None:
+    quote = REGISTRY["quote"]
+    days: dict[str, tuple[object, str]] = {"issue_date": (date(2026, 4, 23), "")}
+
+    assert judge("date_order", "nothing", {**days, "valid_until": (date(2026, 4, 2), "")}, schema=quote)
+    assert not judge("date_order", "nothing", {**days, "valid_until": (date(2026, 5, 2), "")}, schema=quote)
+
+
+def test_a_reminder_may_name_the_day_that_has_passed(judge: Judge) -> None:
+    days: dict[str, tuple[object, str]] = {
+        "issue_date": (date(2026, 4, 23), ""),
+        "due_date": (date(2026, 4, 2), ""),
+    }
+
+    assert judge("date_order", "nothing", days, schema=REGISTRY["invoice"])
+    assert not judge("date_order", "nothing", days, schema=REGISTRY["reminder"])
+
+
+def test_bookings_lie_in_the_period_of_their_statement(judge: Judge) -> None:
+    statement = REGISTRY["bank_statement"]
+    period: dict[str, tuple[object, str]] = {
+        "period_start": (date(2026, 4, 1), ""),
+        "period_end": (date(2026, 4, 30), ""),
+        "transactions[0].date": (date(2026, 4, 2), ""),
+    }
+    later = {**period, "transactions[1].date": (date(2026, 6, 2), "")}
+    valued = {**period, "transactions[1].date": (date(2026, 5, 2), "")}
+
+    (failure,) = judge("booking_date", "nothing", later, schema=statement)
+
+    assert (
+        failure.message == "A booking of 2026-06-02 is outside of the period from 2026-04-01 to 2026-04-30."
+    )
+    assert failure.fields == ("period_start", "period_end", "transactions[1].date")
+    assert not judge("booking_date", "nothing", valued, schema=statement)

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 
 import pytest
@@ -32,6 +33,45 @@ def test_a_vat_number_of_both_is_doubted_if_it_is_one(judge: Judge) -> None:
     assert not judge("same_party", "nothing", dict.fromkeys(both, ("DE123456789", "")))
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "Bill to: Acme Ltd",
+        "Carrier: Acme Ltd",
+        "Agency: Acme Ltd",
+        "Ship to:\nAcme Ltd",
+        "Kunde: Acme Ltd",
+        "Transporteur : Acme Ltd",
+    ],
+)
+def test_a_seller_beside_the_label_of_another_party_is_doubted(judge: Judge, page: str) -> None:
+    (failure,) = judge("party_label", page, {"seller.name": ("Acme Ltd", "Acme Ltd")})
+
+    assert failure.message.startswith("Seller 'Acme Ltd' stands beside another label: ")
+    assert failure.fields == ("seller.name",)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "Seller: Acme Ltd",
+        "Acme Ltd\nBill to: Halden Freight",
+        "Name: Acme Ltd",
+        "Bill to: Halden Freight   Acme Ltd",
+        "Ship to:                         Invoice\n                                 Acme Ltd",
+    ],
+)
+def test_a_seller_beside_its_own_label_or_none_passes(judge: Judge, page: str) -> None:
+    assert judge("party_label", page, {"seller.name": ("Acme Ltd", "Acme Ltd")}) == []
+
+
+def test_a_buyer_may_be_the_agency_and_is_not_the_supplier(judge: Judge) -> None:
+    buyer = {"buyer.name": ("Acme Ltd", "Acme Ltd")}
+
+    assert judge("party_label", "Supplier: Acme Ltd", buyer)
+    assert not judge("party_label", "Agency: Acme Ltd", buyer)
+
+
 def test_an_amount_at_the_edge_of_a_picture_may_be_cut(judge: Judge) -> None:
     total = {"gross_total": (Decimal("112.00"), "112.00")}
     cut, whole = f"{'Total':<34}112.00", f"{'Total':<30}112.00"
@@ -39,6 +79,24 @@ def test_an_amount_at_the_edge_of_a_picture_may_be_cut(judge: Judge) -> None:
     assert judge("cut_off", cut, total, engine="rapidocr")
     assert not judge("cut_off", whole, total, engine="rapidocr")
     assert not judge("cut_off", cut, total)
+
+
+def test_a_date_at_an_edge_that_cuts_the_paper_may_be_cut(typeset: Callable[..., Document]) -> None:
+    whole = typeset(f"{'Date':<89}03/04/2026\n{'Thank you':>100}", source="ocr")
+    box = whole.find("03/04/2026")[0].box
+    proof = Evidence(page=1, box=box, text="03/04/2026", match="exact", confidence=1)
+    read = Extraction(
+        document_type="receipt", data=Receipt(issue_date=date(2026, 4, 3)), evidence={"issue_date": proof}
+    )
+
+    def checks(*edges: str) -> set[str]:
+        page = replace(whole.pages[0], engine="rapidocr", cut_edges=edges)
+        verdict = RuleGate().judge(replace(whole, pages=[page]), read, REGISTRY["receipt"])
+        return {failure.check for failure in verdict.failures}
+
+    assert box.x1 < 1
+    assert "cut_off" in checks("right")
+    assert "cut_off" not in checks("bottom")
 
 
 def test_a_total_on_the_last_line_of_a_picture_that_cuts_the_paper_is_doubted(

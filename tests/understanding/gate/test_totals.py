@@ -47,6 +47,13 @@ def test_an_amount_due_below_the_total_needs_a_printed_payment(judge: Judge) -> 
     assert not judge("payments", "Total 112.00\nPaid 30.00\nPaid 20.00\nDue 62.00", amounts)
 
 
+def test_a_commission_explains_what_is_not_to_be_paid(judge: Judge) -> None:
+    amounts = _values(gross_total="112.00", amount_due="95.20")
+
+    assert judge("payments", "Total 112.00\nTo be paid 95.20", amounts)
+    assert not judge("payments", "Total 112.00\nAgency commission 16.80\nTo be paid 95.20", amounts)
+
+
 @pytest.fixture
 def own() -> Schema:
     properties = {

@@ -22,7 +22,7 @@ from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.gate.lists import check_lists, check_rows
 from docmill.understanding.gate.numbers import check_numbers
 from docmill.understanding.gate.page_edges import check_edges, check_subtotal
-from docmill.understanding.gate.parties import check_parties
+from docmill.understanding.gate.parties import check_parties, check_party_label
 from docmill.understanding.gate.taxes import check_tax_rate, check_tax_rows
 from docmill.understanding.gate.titles import check_credit
 from docmill.understanding.gate.totals import (
@@ -49,6 +49,7 @@ _CHECKS = (
     check_short_years,
     check_numbers,
     check_parties,
+    check_party_label,
     check_edges,
     check_subtotal,
     check_credit,

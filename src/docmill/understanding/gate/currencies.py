@@ -8,7 +8,8 @@ from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.page.labels import LABELS
 
 _LONGEST_SEARCHED = 100_000
-_LETTERS = re.compile(r"[A-Z]{3}")
+_LETTERS = re.compile(r"[^\W\d_]{1,4}")
+"""A code, or a sign of letters such as `kr` or `R`."""
 
 
 def check_currency(judged: GateInput) -> Iterator[Failure]:

@@ -19,6 +19,16 @@ AMBIGUOUS_CHECK = "ambiguous_date"
 LONGEST_CREDIT = timedelta(days=366)
 LONGEST_PERIOD = timedelta(days=5 * 366)
 LONGEST_DELIVERY = timedelta(days=366)
+_IN_ORDER = (
+    ("issue_date", "due_date", LONGEST_CREDIT),
+    ("issue_date", "valid_until", LONGEST_CREDIT),
+    ("period_start", "period_end", LONGEST_PERIOD),
+    ("preceding_invoice_date", "issue_date", LONGEST_PERIOD),
+)
+"""Dates of which the first is the earlier, and the longest time between them."""
+_REMINDER = "reminder"
+_VALUED = timedelta(days=7)
+"""By which bookings may lie outside a statement's period: weekends, and days from which they count."""
 _IN_NUMBERS = re.compile(r"(?<!\d)\d{1,2}\s?[/.\-]\s?\d{1,2}\s?[/.\-]\s?(?:\d{4}|\d\d)(?!\d)")
 _LONGEST_SEARCHED = 50_000
 _SHORT = re.compile(r"(\d\d)[-/.](\d\d)[-/.](\d\d)")
@@ -29,14 +39,12 @@ _OTHER_DATES = DATE_CONCEPTS - {Concept.DATE, Concept.INVOICE_DATE, Concept.ORDE
 
 def check_dates(judged: GateInput) -> Iterator[Failure]:
     """Failures of dates that are in the wrong order, or too far apart."""
-    for first, second, longest in (
-        ("issue_date", "due_date", LONGEST_CREDIT),
-        ("period_start", "period_end", LONGEST_PERIOD),
-        ("preceding_invoice_date", "issue_date", LONGEST_PERIOD),
-    ):
+    for first, second, longest in _IN_ORDER:
         earlier, later = judged.day(first), judged.day(second)
         if earlier is None or later is None:
             continue
+        if second == "due_date" and judged.extraction.document_type == _REMINDER:
+            continue  # which names the day that has passed
         fields = (judged.path(first), judged.path(second))
         names = f"{judged.name(fields[1])} {later} is {{}} {judged.inner_name(fields[0])} {earlier}."
         if later < earlier:
@@ -44,6 +52,7 @@ def check_dates(judged: GateInput) -> Iterator[Failure]:
         elif later - earlier > longest:
             yield Failure(check="date_distance", message=names.format("too long after"), fields=fields)
     yield from _check_delivery(judged)
+    yield from _check_bookings(judged)
 
 
 def _check_delivery(judged: GateInput) -> Iterator[Failure]:
@@ -58,6 +67,19 @@ def _check_delivery(judged: GateInput) -> Iterator[Failure]:
     elif abs(delivered - issued) > LONGEST_DELIVERY:
         message = f"The delivery date {delivered} is more than a year from the date {issued}."
         yield Failure(check="date_distance", message=message, fields=fields)
+
+
+def _check_bookings(judged: GateInput) -> Iterator[Failure]:
+    """A failure of bookings of a statement that lie outside its period."""
+    first, last = judged.day("period_start"), judged.day("period_end")
+    if first is None or last is None or first > last:
+        return
+    days = {path: day for path, day in judged.days.items() if path.startswith("transactions[")}
+    outside = [path for path, day in days.items() if not first - _VALUED <= day <= last + _VALUED]
+    if outside:
+        message = f"A booking of {days[outside[0]]} is outside of the period from {first} to {last}."
+        fields = (judged.path("period_start"), judged.path("period_end"), *outside)
+        yield Failure(check="booking_date", message=message, fields=fields)
 
 
 def check_date_label(judged: GateInput) -> Iterator[Failure]:

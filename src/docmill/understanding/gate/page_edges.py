@@ -16,15 +16,16 @@ _EDGE = 0.006
 _NEAR = 0.015
 """The same at an edge through which the page's print runs."""
 _AMOUNTS = ("net_total", "tax_total", "gross_total", "amount_due")
+_DATES = ("issue_date", "due_date")
 _OF_TOTALS = frozenset(
     {Concept.TOTAL, Concept.GRAND, Concept.GROSS, Concept.DUE, Concept.INCLUDING, Concept.AMOUNT}
 )
 
 
 def check_edges(judged: GateInput) -> Iterator[Failure]:
-    """Failures of amounts that an edge of a recognised page may have cut."""
+    """Failures of amounts and dates that an edge of a recognised page may have cut."""
     pages = {page.number: page for page in judged.document.pages if page.engine is not None}
-    for role in _AMOUNTS:
+    for role in (*_AMOUNTS, *_DATES):
         path = judged.path(role)
         evidence = judged.evidence(path)
         page = pages.get(evidence.page or 0) if evidence is not None else None
@@ -40,9 +41,16 @@ def check_edges(judged: GateInput) -> Iterator[Failure]:
 
 
 def _is_cut(box: Box, text: str, page: Page) -> bool:
-    """Return whether digits may be missing: an amount ends at the right edge, or begins at the left one."""
+    """Return whether part of a value may be missing.
+
+    It ends at the right edge or begins with a digit at the left one, or its line runs through the upper or
+    lower one.
+    """
     right, left = (_NEAR if edge in page.cut_edges else _EDGE for edge in ("right", "left"))
-    return box.x1 > 1 - right or (box.x0 < left and text[:1].isdecimal())
+    is_line_cut = ("top" in page.cut_edges and box.y0 < _EDGE) or (
+        "bottom" in page.cut_edges and box.y1 > 1 - _EDGE
+    )
+    return is_line_cut or box.x1 > 1 - right or (box.x0 < left and text[:1].isdecimal())
 
 
 def _is_on_last_line(box: Box, page: Page) -> bool:
