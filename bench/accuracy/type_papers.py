@@ -37,7 +37,7 @@ def show_types(judged: list[Judged]) -> None:
 
 
 def show_parts(judged: list[Judged]) -> None:
-    for part in ("language", "layout"):
+    for part in ("form", "kind", "language", "layout"):
         shares: dict[str, list[bool]] = defaultdict(list)
         for paper, said in judged:
             shares[getattr(paper, part)].append(paper.document_type == said.document_type)
@@ -58,7 +58,7 @@ def main() -> None:
         for paper, said in judged:
             if paper.document_type != said.document_type and not paper.is_set_aside:
                 print(
-                    paper.language, paper.layout, paper.document_type, "as", said.document_type,
+                    paper.form, paper.language, paper.layout, paper.kind, "as", said.document_type,
                     said.confidence, repr(paper.truth["subject"]), said.doubt,
                 )  # fmt: skip
 

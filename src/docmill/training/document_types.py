@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from docmill.model.document import Document
 from docmill.schemas.document_types import TRAINED_TYPES, DocumentType
 from docmill.training.generated_pages import generate_pages
+from docmill.training.generated_receipts import generate_receipts
 from docmill.training.scorers import group_weights, train_trees
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.conventions import conventions
@@ -20,6 +21,7 @@ from docmill.understanding.types.model import Kinds, shares, signs
 MADE_UP = 150
 """Pages of each type; three times as many of what is of none."""
 _SEED = 1
+_RECEIPT: DocumentType = "receipt"
 _MADE_UP_WEIGHT = 0.3
 _ROUNDS, _LEARNING_RATE, _FEATURES, _LEAVES = 140, 0.06, 0.5, 15
 _WARMTHS = np.linspace(0.5, 4, 36)
@@ -43,8 +45,12 @@ def prepare(document: Document, document_type: DocumentType, source: str) -> Lab
 
 
 def generate_examples(count: int = MADE_UP, *, seed: int = _SEED) -> list[LabelledDocument]:
-    """Make examples of the pages of `docmill.training.generated_pages`."""
-    examples = (prepare(document, type_, "made up") for document, type_ in generate_pages(count, seed=seed))
+    """Make examples of made-up pages, and of twice as many made-up receipts, which are photographs."""
+    pages = [
+        *generate_pages(count, seed=seed),
+        *((receipt.document, _RECEIPT) for receipt in generate_receipts(2 * count, seed=seed)),
+    ]
+    examples = (prepare(document, document_type, "made up") for document, document_type in pages)
     return [example for example in examples if example is not None]
 
 

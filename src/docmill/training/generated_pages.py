@@ -12,9 +12,14 @@ import numpy as np
 
 from docmill.model.document import Document, Page, Words
 from docmill.schemas.document_types import DocumentType
-from docmill.understanding.vocabulary import LANGUAGES, Concept, Language
+from docmill.training.simulated_ocr import simulate_recognition
+from docmill.understanding.vocabulary import LANGUAGES, Column, Concept, Language
 
 _WIDTH, _HEIGHT = 595.0, 842.0
+_RECOGNISED = 0.4
+"""Share of the pages that are read from a picture."""
+_CROPPED = 0.3
+"""Share of the pictures that end at the print."""
 _LINE = 0.016
 _CHARACTER = 0.0088
 _SYLLABLES = (
@@ -37,8 +42,8 @@ _Cells = tuple[tuple[float, str], ...]
 class _Plan:
     """The labels of one type's papers. head, sums: with a value each; table: above its columns.
 
-    priced, titled: the shares of such papers that say what things cost, and what they are. narrow: as wide as
-    the slips of a till.
+    priced, titled, narrow: the shares of such papers that say what things cost, that say what they are, and
+    that are as wide as the slips of a till.
     """
 
     head: tuple[Concept, ...]
@@ -48,13 +53,11 @@ class _Plan:
     foot: tuple[Concept, ...] = ()
     priced: float = 1.0
     titled: float = 0.9
-    narrow: bool = False
+    narrow: float = 0.02
 
 
 _MEANINGS = sorted(Concept)
 _C = Concept
-_LANGUAGES = [language for language in LANGUAGES if language.code in {"en", "de", "fr", "es", "it", "nl"}]
-"""The languages that the shipped model was trained on."""
 _OF_ONE_TYPE = frozenset({_C.INVOICE_NUMBER, _C.STATEMENT_NUMBER, _C.DELIVERY_NOTE_NUMBER})
 _PLANS: Mapping[DocumentType, _Plan] = {
     "invoice": _Plan(
@@ -77,8 +80,8 @@ _PLANS: Mapping[DocumentType, _Plan] = {
         (_C.SUBTOTAL, _C.TAX, _C.TOTAL, _C.PAID, _C.CHANGE, _C.TIP),
         (),
         (_C.COURTESY, _C.PHONE),
-        titled=0.3,
-        narrow=True,
+        titled=0.5,
+        narrow=0.85,
     ),
     "purchase_order": _Plan(
         (_C.ORDER_NUMBER, _C.PURCHASE_ORDER_NUMBER, _C.ORDER_DATE, _C.DELIVERY_DATE, _C.CUSTOMER_NUMBER),
@@ -95,6 +98,7 @@ _PLANS: Mapping[DocumentType, _Plan] = {
         (_C.SHIP_TO, _C.BUYER, _C.SELLER),
         (_C.CONTACT, _C.PHONE, _C.VAT_NUMBER),
         priced=0.35,
+        narrow=0.15,
     ),
     "bank_statement": _Plan(
         (_C.STATEMENT_NUMBER, _C.PERIOD, _C.ACCOUNT, _C.IBAN, _C.BIC, _C.DATE),
@@ -118,12 +122,15 @@ def generate_pages(count: int, *, seed: int) -> list[tuple[Document, DocumentTyp
     random_ = random.Random(seed)  # noqa: S311 - papers, not secrets
     pages: list[tuple[Document, DocumentType]] = []
     for document_type in _PLANS:
-        makers = _OTHERS if document_type == "other" else _BUSINESS
+        makers = _MAKERS.get(document_type, _BUSINESS)
         for index in range(count * (3 if document_type == "other" else 1)):
-            writer = _Writer(random_, random_.choice(_LANGUAGES))
+            writer = _Writer(random_, random_.choice(LANGUAGES))
             makers[index % len(makers)](writer, document_type)
             page = _page(writer.rows, narrow=writer.narrow)
-            pages.append((Document("0" * 64, "application/pdf", [page]), document_type))
+            document = Document("0" * 64, "application/pdf", [page])
+            if writer.chance(_RECOGNISED):
+                document = simulate_recognition(page, random_, is_cropped=writer.chance(_CROPPED))
+            pages.append((document, document_type))
     return pages
 
 
@@ -182,6 +189,13 @@ class _Writer:
         currency = self.random.choice(_CURRENCIES)
         return f"{text} {currency}".strip() if self.chance(0.6) else text
 
+    def heading(self, *columns: Column) -> str:
+        """A heading of the first of these columns that the language has words for."""
+        phrases = next(
+            (self.language.columns[column] for column in columns if column in self.language.columns), ()
+        )
+        return self.cased(self.random.choice(phrases or ("",)), "No.", "Nr", "#")
+
     def date(self) -> str:
         day, month, year = (self.random.randint(*span) for span in ((1, 28), (1, 12), (2008, 2027)))
         return self.random.choice(
@@ -235,13 +249,18 @@ class _Writer:
 
 
 def _titles(language: Language, document_type: DocumentType) -> Mapping[str, float]:
-    return language.others if document_type == "other" else language.titles[document_type]
+    """The phrases of the type's titles; English ones where the language has none that can stand alone."""
+    for spoken in (language, LANGUAGES[0]):
+        phrases = spoken.others if document_type == "other" else spoken.titles.get(document_type, {})
+        if any(weight >= _TITLE for weight in phrases.values()):
+            return phrases
+    raise ValueError(f"no title is known of {document_type!r}")
 
 
 def _business(writer: _Writer, document_type: DocumentType) -> None:
     """A paper with a title, labels, a table and sums."""
     random_, plan = writer.random, _PLANS[document_type]
-    writer.narrow = plan.narrow
+    writer.narrow = writer.chance(plan.narrow)
     titled = writer.chance(plan.titled)
     above_letterhead = writer.chance(0.4)
     if titled and above_letterhead:
@@ -298,6 +317,50 @@ def _terse(writer: _Writer, document_type: DocumentType) -> None:
         writer.row((0.1, writer.label(concept)), (0.5, writer.amount()))
 
 
+def _booked(writer: _Writer, document_type: DocumentType) -> None:
+    """A statement with its bookings: a date, a text, and amounts in one or two columns, perhaps a balance."""
+    plan, random_ = _PLANS[document_type], writer.random
+    if writer.chance(0.7):
+        writer.row((0.1, f"{writer.word()} Bank".title()))
+    writer.row(
+        (random_.choice((0.1, 0.4)), writer.title(document_type)), (0.7, writer.value(_C.STATEMENT_NUMBER))
+    )
+    for concept in random_.sample(plan.head, k=random_.randint(1, 4)):
+        writer.labelled(concept, " ")
+    amounts = random_.choice(((Column.NET_AMOUNT,), (Column.DEBIT, Column.CREDIT)))
+    columns = (Column.DATE, Column.DESCRIPTION, *amounts, *((Column.BALANCE,) if writer.chance(0.5) else ()))
+    places = (0.1, 0.3, 0.6, 0.75, 0.88)
+    writer.row(*zip(places, map(writer.heading, columns), strict=False))
+    has_balances = writer.chance(0.6)
+    if has_balances:
+        writer.row((0.3, writer.label(_C.OPENING_BALANCE)), (0.75, writer.amount()))
+    for _ in range(random_.randint(2, 25)):
+        cells = [random_.choice(("-", "")) + writer.amount() for _ in columns[2:]]
+        if len(amounts) > 1:
+            cells[random_.randrange(2)] = ""
+        writer.row((0.1, writer.date()), (0.3, writer.words(2)), *zip(places[2:], cells, strict=False))
+    if has_balances:
+        writer.row((0.3, writer.label(_C.CLOSING_BALANCE)), (0.75, writer.amount()))
+
+
+def _open_items(writer: _Writer, _: DocumentType) -> None:
+    """A seller's list of a customer's invoices: many numbers, dates and amounts, and no goods."""
+    random_ = writer.random
+    writer.letterhead()
+    mentions = writer.chance(0.6)
+    writer.row((0.1, writer.mention().title() if mentions else writer.words(2).title()))
+    if writer.chance(0.5):
+        writer.labelled(_C.CUSTOMER_NUMBER)
+    concepts = (_C.INVOICE_NUMBER, random_.choice((_C.DATE, _C.INVOICE_DATE)), _C.DUE_DATE, _C.AMOUNT)
+    places = (0.1, 0.3, 0.5, 0.75)
+    writer.row(*zip(places, map(writer.label, concepts), strict=True))
+    for _ in range(random_.randint(2, 20)):
+        cells = (writer.value(_C.INVOICE_NUMBER), writer.date(), writer.date(), writer.amount())
+        writer.row(*zip(places, cells, strict=True))
+    total = random_.choice((_C.TOTAL, _C.DUE, _C.CLOSING_BALANCE))
+    writer.row((0.5, writer.label(total)), (0.75, writer.amount()))
+
+
 def _letter(writer: _Writer, _: DocumentType) -> None:
     """Sentences that may speak of papers of all types."""
     writer.letterhead()
@@ -308,7 +371,7 @@ def _letter(writer: _Writer, _: DocumentType) -> None:
 
 def _titled(writer: _Writer, document_type: DocumentType) -> None:
     """An offer, a reminder, a payslip: like the papers of the other types but for its title."""
-    business = [plan for name, plan in _PLANS.items() if name != "other" and not plan.narrow]
+    business = [plan for name, plan in _PLANS.items() if name not in ("other", "receipt")]
     plan = writer.random.choice([*business, *[_PLANS["other"]] * 3])
     writer.row((writer.random.choice((0.1, 0.4)), writer.title(document_type)))
     writer.letterhead()
@@ -379,8 +442,9 @@ def _mail(writer: _Writer, document_type: DocumentType) -> None:
 
 _BUSINESS = (_business, _business, _terse)
 _OTHERS: Sequence[Callable[[_Writer, DocumentType], None]] = (
-    _letter, _titled, _titled, _prose, _contents, _scrap, _figures, _form, _mail,
+    _letter, _titled, _titled, _prose, _contents, _scrap, _figures, _form, _mail, _open_items,
 )  # fmt: skip
+_MAKERS = {"other": _OTHERS, "bank_statement": (*_BUSINESS, _booked, _booked)}
 
 
 def _page(rows: Sequence[_Cells], *, narrow: bool) -> Page:

@@ -21,6 +21,10 @@ _DROPPED = 0.15
 _SPLIT = 0.05
 """Share of the lines that are taken for two."""
 _MARGIN_PX = 10
+_PX = 200 / 72
+"""Pixels to a point of a picture of a page."""
+_GAP = 1.2
+"""Heights of print between the words of two stretches that are read apart."""
 _LETTERS = "ABCDEGHIKLNORSTU"
 
 
@@ -58,12 +62,16 @@ class SimulatedOcr:
             top, height = self._random.random() * bottom, self._random.uniform(25, 60)
             self.read(text, self._random.choice((left, right)), top, width=18 * len(text), height=height)
 
-    def document(self, key: str) -> Document:
-        """All lines as the page of a photograph."""
+    def document(self, key: str, *, size_px: tuple[float, float] | None = None) -> Document:
+        """All lines as the page of a photograph. size_px: of a scan; a photograph is cropped to the print."""
         corners = np.array(self._corners, np.float32).reshape(-1, 4, 2)
-        if len(corners):
-            corners = corners - corners.reshape(-1, 2).min(axis=0) + _MARGIN_PX
-        width, height = (corners.reshape(-1, 2).max(axis=0, initial=1) + _MARGIN_PX).tolist()
+        if size_px is not None:
+            width, height = size_px
+            corners = corners.clip(0, np.array(size_px, np.float32))
+        else:
+            if len(corners):
+                corners = corners - corners.reshape(-1, 2).min(axis=0) + _MARGIN_PX
+            width, height = (corners.reshape(-1, 2).max(axis=0, initial=1) + _MARGIN_PX).tolist()
         recognised = RecognisedLines(self._texts, corners, np.array(self._scores, np.float32))
         words = page_words(recognised, width_px=round(width), height_px=round(height))
         quality = page_quality(words)
@@ -98,3 +106,23 @@ class SimulatedOcr:
             (left, top + height, below),
         )
         return np.array([(x - self._slant * y, y + self._slant * x + by) for x, y, by in corners], np.float32)
+
+
+def simulate_recognition(page: Page, random_: random.Random, *, is_cropped: bool = False) -> Document:
+    """The page as recognition reads a picture of it. is_cropped: the picture ends at the print."""
+    ocr = SimulatedOcr(random_)
+    scale = np.array([page.width_pt, page.height_pt] * 2) * _PX
+    boxes = page.words.boxes * scale
+    for line in page.lines:
+        stretches: list[list[int]] = []
+        for index in range(line.start, line.stop):
+            height = boxes[index, 3] - boxes[index, 1]
+            if not stretches or boxes[index, 0] - boxes[index - 1, 2] > _GAP * height:
+                stretches.append([])
+            stretches[-1].append(index)
+        for stretch in stretches:
+            left, top, _, bottom = boxes[stretch[0]].tolist()
+            width = float(boxes[stretch[-1], 2]) - left
+            text = " ".join(page.words.texts[index] for index in stretch)
+            ocr.read(text, left, top, width=width, height=bottom - top)
+    return ocr.document("picture", size_px=None if is_cropped else (float(scale[0]), float(scale[1])))

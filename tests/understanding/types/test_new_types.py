@@ -114,6 +114,22 @@ def test_a_letter_is_named_with_sender_recipient_day_and_subject(typeset: Typese
     assert (data["subject"], data["issue_date"]) == ("Change of our bank details", dt.date(2026, 4, 3))
 
 
+def test_a_letter_whose_spaces_recognition_lost_is_one(typeset: Typeset) -> None:
+    page = """
+Harbour Tools Ltd
+4 Dock Street, Leith
+
+DearMs Bell,
+
+our bank has changed. Please use the new account from May on.
+
+Withkind regards
+A. Smith
+"""
+
+    assert understand(typeset(page, source="ocr")).classification.document_type == "letter"
+
+
 def test_a_long_report_with_a_letter_in_it_is_no_letter(make_document: Callable[..., Document]) -> None:
     letter = "Dear shareholders,\nwe had a good year and thank you.\nYours sincerely\nThe board"
 
@@ -152,6 +168,72 @@ def test_a_quote_is_read_with_its_lines_and_last_day(typeset: Typeset, title: st
     assert (data["number"], data["gross_total"]) == ("Q-77", Decimal("96.00"))
     assert data["valid_until"] == dt.date(2026, 5, 3)
     assert data["lines"][0]["net_amount"] == Decimal("80.00")
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Pro Forma Invoice", "PRO-FORMA INVOICE", "Proformarechnung", "Facture pro forma", "Faktura pro forma"],
+)  # fmt: skip
+def test_a_pro_forma_invoice_is_an_offer_and_no_invoice(typeset: Typeset, title: str) -> None:
+    classification, _ = understand(typeset(QUOTE.format(title=title, label="No")))
+
+    assert (classification.document_type, classification.doubt) == ("quote", "")
+
+
+def test_an_invoice_that_names_the_pro_forma_before_it_stays_one(typeset: Typeset) -> None:
+    page = QUOTE.format(title="INVOICE", label="Invoice number")
+    page = page.replace("Valid until: 03/05/2026", "Your pro forma invoice of 01/03/2026 is settled by it.")
+
+    assert understand(typeset(page)).classification.document_type == "invoice"
+
+
+STATEMENT = """
+Harbour Tools Ltd
+4 Dock Street, Leith EH6 6QQ
+
+Customer statement
+Date: 03/04/2026
+
+Annie Bell
+9 Mill Lane, Leith EH6 5AA
+
+Invoice number      Date            Due date        Amount
+INV-880             01/02/2026      03/03/2026      96.00
+INV-881             01/03/2026      31/03/2026      48.00
+
+Balance                                             144.00 GBP
+"""
+
+
+def test_a_sellers_list_of_open_invoices_is_no_invoice(typeset: Typeset) -> None:
+    assert understand(typeset(STATEMENT)).classification.document_type == "other"
+
+
+ORDER = """
+Harbour Tools Ltd
+4 Dock Street, Leith EH6 6QQ
+
+Purchase Order 2026-77
+Date: 03/04/2026
+
+Supplier
+Annie Bell
+9 Mill Lane, Leith EH6 5AA
+
+Description                Quantity      Unit price   Amount
+Torque wrench              2             40.00        80.00
+
+Total                                                 80.00 GBP
+"""
+
+
+@pytest.mark.parametrize(("page", "document_type"), [(ORDER, "purchase_order"), (GOODS, "delivery_note")])
+def test_a_picture_of_business_papers_is_no_receipt(typeset: Typeset, page: str, document_type: str) -> None:
+    page = page.format(title="Delivery Note", label="No")
+
+    classification = understand(typeset(page, source="ocr")).classification
+
+    assert (classification.document_type, classification.doubt) == (document_type, "")
 
 
 CONTRACT = """

@@ -1,5 +1,6 @@
 """Recognition of document types by words: those in the files of types, and titles that leave no doubt."""
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -41,8 +42,14 @@ _LEAST, _EACH, _MOST = 0.75, 0.04, 0.98
 """Confidence in a type that stands alone: least, more for each label and phrase, and most."""
 _UNTITLED = 0.7
 """Confidence in a type without a title."""
-_TITLE, _SURE_TITLE = 1.5, 3.5
+_TITLE, _SURE_TITLE = 1.6, 3.5
 """Least weight of a title of a trained type, and of one that only documents of this type have."""
+_RUN_TOGETHER = re.compile(r"(?<=[a-z\u00df-\u00ff])(?=[A-Z\u00c0-\u00de][a-z\u00df-\u00ff])")
+"""The place between two words whose space recognition has lost: `DearSir`."""
+_LONG_PHRASE = 10
+"""Letters of a phrase of several words that is found without its spaces, too."""
+_COLUMNS = 3
+"""Headings in one row from which on they are those of a table."""
 
 
 class Recognition(NamedTuple):
@@ -77,17 +84,26 @@ class _Page:
         self.first = [segment for segment in layout.segments if segment.page_index == 0]
         self.headings = [segment for segment in self.first if segment.middle < _TOP]
         self.lines = [_words(segment.text) for segment in self.first]
-        lines = (" ".join(token_texts(segment.text)) for segment in layout.segments[:2000])
+        lines = (" ".join(token_texts(_set_apart(segment.text))) for segment in layout.segments[:2000])
         # Two marks part lines, so that phrases may go over the end of one.
         self._text = f" {_LINE} {f' {_LINE} '.join(lines)} "[:_SEARCHED]
         self._running = self._text.replace(f" {_LINE} ", " ")
+        is_recognised = any(sheet.page.source == "ocr" for sheet in layout.sheets)
+        self._closed = self._text.replace(" ", "") if is_recognised else ""
+
+    def is_column(self, heading: Segment) -> bool:
+        """Return True if the heading stands in a row with others, as above the columns of a table."""
+        row = [other for other in self.first if other.box.y0 < heading.middle < other.box.y1]
+        return len(row) >= _COLUMNS
 
     def says(self, phrase: str) -> bool:
         """Return True if the phrase stands anywhere; one marked as such, at the beginning of a line."""
         words = " ".join(token_texts(fold(phrase.removeprefix(_LINE))))
-        if phrase.startswith(_LINE):
-            return f" {_LINE} {words} " in self._text
-        return f" {words} " in self._running
+        mark = _LINE if phrase.startswith(_LINE) else ""
+        closed = words.replace(" ", "")
+        if " " in words and len(closed) >= _LONG_PHRASE and mark + closed in self._closed:
+            return True
+        return f" {_LINE} {words} " in self._text if mark else f" {words} " in self._running
 
 
 def recognise(layout: Layout, document_type: DocumentType, confidence: float) -> Recognition:
@@ -188,7 +204,9 @@ def _trained_type(page: _Page, document_type: DocumentType) -> Recognition | Non
     Where the classifier knows the type, the heading must be large: a label may have the same words.
     """
     large = 0.0 if document_type == "other" else _LARGE * page.layout.sheets[0].text_height
-    headings = [heading for heading in page.headings if heading.height >= large]
+    headings = [
+        heading for heading in page.headings if heading.height >= large and not page.is_column(heading)
+    ]
     types = {titled_type(" ".join(_words(heading.text)), _SURE_TITLE) for heading in headings} - {None}
     if len(types) != 1:
         return None
@@ -263,7 +281,24 @@ def _title_at_start(name: DocumentType, words: Sequence[str]) -> _Phrase | None:
     if not words or len(words[0]) < _SHORTEST_WORD:
         return None
     beginnings = _beginning_with(name, words[0])
-    return next((phrase for phrase in beginnings if _begins(words, phrase.words)), None)
+    return next((phrase for phrase in beginnings if _begins(words, phrase.words)), None) or _closed_up_title(
+        name, "".join(words)
+    )
+
+
+def _closed_up_title(name: DocumentType, letters: str) -> _Phrase | None:
+    """The title of several words that the letters begin with: recognition loses spaces."""
+    phrases = _closed_up_phrases(name)
+    if not letters.startswith(tuple(phrases)):
+        return None
+    return next(phrase for closed, phrase in phrases.items() if letters.startswith(closed))
+
+
+@cache
+def _closed_up_phrases(name: DocumentType) -> dict[str, _Phrase]:
+    phrases = (phrase for phrase in _title_phrases(name) if _is_telling(phrase))
+    closed = (("".join(phrase.words), phrase) for phrase in phrases if _ENDING not in phrase.words[0])
+    return {letters: phrase for letters, phrase in closed if len(letters) >= _LONG_PHRASE}
 
 
 def _is_outdone(name: DocumentType, page: _Page, title: _Title) -> bool:
@@ -319,9 +354,13 @@ def _words(text: str) -> tuple[str, ...]:
     """The words of a text, folded, but those with digits and those that mean `number`."""
     return tuple(
         word
-        for word in token_texts(closed_up(text))
+        for word in token_texts(_set_apart(closed_up(text)))
         if word not in NUMBER_WORDS and not any(map(str.isdecimal, word))
     )
+
+
+def _set_apart(text: str) -> str:
+    return _RUN_TOGETHER.sub(" ", text)
 
 
 def _begins(words: Sequence[str], phrase: Sequence[str]) -> bool:
