@@ -245,7 +245,8 @@ async def test_lists_are_taken_as_a_whole_if_all_of_it_stands_there(document: Do
     assert isinstance(kept.data, Invoice)
     assert [line.description for line in found.data.lines] == ["Pens", "Ink"]
     assert found.evidence["lines[1].description"].text == "Ink"
-    assert [line.description for line in kept.data.lines] == ["Pencils"]
+    assert [line.description for line in kept.data.lines] == [None]
+    assert [suggestion.value for suggestion in kept.suggestions["lines[0].description"]] == ["Pencils"]
 
 
 async def test_what_an_extractor_itself_found_wrong_is_for_a_person_and_no_model(document: Document) -> None:

@@ -48,9 +48,13 @@ def plans() -> list[Plan]:
     made: list[Plan] = []
     for file in _FILES:
         for name, sample in tomllib.loads((folder / f"{file}.toml").read_text("utf-8")).items():
-            paper = _maker(sample)(sample)
-            made.append(Plan(name, sample["form"], sample["layout"], sample["document_type"], paper))
+            made.append(make_plan(name, sample))
     return made
+
+
+def make_plan(name: str, sample: Mapping[str, Any]) -> Plan:
+    """The paper of a table of the files in `documents`."""
+    return Plan(name, sample["form"], sample["layout"], sample["document_type"], _maker(sample)(sample))
 
 
 def _maker(sample: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Paper]:

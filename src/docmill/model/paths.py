@@ -50,7 +50,9 @@ def _with_value(node: Any, steps: Sequence[str | int], value: object) -> Any:  #
         return value
     step, *rest = steps
     if isinstance(step, int):
-        items: list[Any] = cast("list[Any]", node) if isinstance(node, list) else []
+        items: list[Any] = []
+        if isinstance(node, list | tuple):  # a tuple, as models have them, becomes a list
+            items = cast("list[Any]", node) if isinstance(node, list) else list(cast("Sequence[Any]", node))
         items.extend({} if rest else None for _ in range(len(items), step + 1))
         items[step] = _with_value(items[step], rest, value)
         return items

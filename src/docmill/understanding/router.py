@@ -15,7 +15,7 @@ from docmill.resilience.time_limits import inner_limit
 from docmill.understanding.gate import judge_off_loop
 from docmill.understanding.gate.dates import AMBIGUOUS_CHECK, suggest_readings
 from docmill.understanding.second_readers import Question, SecondReader
-from docmill.understanding.withholding import withhold
+from docmill.understanding.withholding import still_failed, withhold
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,10 @@ class GateRouter:
         meter = question.meter
         believed = withhold(state.best, schema)
         is_whole = believed.data is state.best.data  # nothing was withheld, so the verdict is the same
-        verdict = state.verdict if is_whole else await judge_off_loop(self._gate, document, believed, schema)
+        verdict = state.verdict
+        if not is_whole:
+            judged = await judge_off_loop(self._gate, document, believed, schema)
+            verdict = still_failed(verdict, judged, believed)
         if any(failure.check == AMBIGUOUS_CHECK for failure in verdict.failures):
             believed = suggest_readings(believed, document, schema)
         extraction = believed.model_copy(

@@ -1,7 +1,7 @@
 """Withholding of values that are believed too little: they are suggestions to a person, and not data."""
 
 from docmill.model.paths import value_at, without_indices
-from docmill.model.result import Evidence, Extraction, Schema, Suggestion
+from docmill.model.result import Evidence, Extraction, Schema, Suggestion, Verdict
 from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.schemas.filling import replace_values
 from docmill.schemas.registry import is_built_in
@@ -12,19 +12,43 @@ FLOOR = 0.85
 """The floor of a field without one of its own: the least confidence with which its value is data."""
 FLOOR_OF_OWN = 0.8
 """The same for the fields of a user's schema, whose beliefs are too modest: bench/results/trust.md."""
-_FLOOR_IN_LISTS = 0.0
+_FLOOR_OF_SHARES = 0.0
+"""The same for values in lists whose confidence is no calibrated belief: of tills and of users' schemas."""
+
+_OF_ROWS = ("line_amount", "line_quantity", "lines_sum", "lines_missing", "bookings_sum")
 
 
 def floor_of(schema: Schema, path: str) -> float:
     """The floor of the value at a path."""
-    field = without_indices(path)
-    usual = FLOOR if is_built_in(schema) else FLOOR_OF_OWN
-    return DEFINITIONS[known_type(schema.name)].floors.get(field, _FLOOR_IN_LISTS if "[]" in field else usual)
+    field, definition = without_indices(path), DEFINITIONS[known_type(schema.name)]
+    if not is_built_in(schema):
+        usual = _FLOOR_OF_SHARES if "[]" in field else FLOOR_OF_OWN
+    else:
+        usual = _FLOOR_OF_SHARES if "[]" in field and definition.is_till_paper else FLOOR
+    return definition.floors.get(field, usual)
 
 
 def is_below_floor(schema: Schema, path: str, evidence: Evidence) -> bool:
     """Return whether the value is believed too little. What an XML says has no floor."""
     return evidence.match != "embedded" and evidence.confidence < floor_of(schema, path)
+
+
+def still_failed(before: Verdict, after: Verdict, extraction: Extraction) -> Verdict:
+    """The verdict after values were withheld, with the failures of rows that lost one of them.
+
+    extraction: without these values.
+
+    A row whose values contradict each other, or its sum, asks a person though the doubtful one is null now.
+    """
+    checks = {failure.check for failure in after.failures}
+    gone = [
+        failure
+        for failure in before.failures
+        if failure.check in _OF_ROWS
+        and failure.check not in checks
+        and any("[" in path and path in extraction.suggestions for path in failure.fields)
+    ]
+    return Verdict(failures=(*after.failures, *gone)) if gone else after
 
 
 def withhold(extraction: Extraction, schema: Schema) -> Extraction:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.model.document import letters_and_digits
+from docmill.model.paths import without_indices
 from docmill.understanding.fields.analysis_cache import once
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings
@@ -40,8 +41,19 @@ FACTS = (
     "digits",
     "agreed",
     "disagreed",
+    "told",
+    "product",
+    "no product",
+    "sums up",
+    "gaps",
+    "unlike",
+    "nameless",
+    "wordless",
+    "uneven",
+    "apart",
+    "dated",
 )
-"""The facts in their order, each about 0 to 1 wide."""
+"""The facts in their order, each about 0 to 1 wide; those behind `disagreed` are of values in lists."""
 _CLIP = 0.005
 _NO_RIVAL = 0.001
 _SURE_WORD = 0.001
@@ -49,6 +61,9 @@ _LONG_NAME = 6
 _FULL_STRENGTH = 1.6
 _MOST_REPEATS = 4
 _TOTALS = ("net_total", "tax_total", "gross_total")
+_PAY = ("gross_pay", "total_deductions", "net_pay")
+_BALANCES = ("opening_balance", "closing_balance")
+_BOOKING = "transactions[].amount"
 
 Facts = NDArray[np.float64]
 
@@ -70,7 +85,7 @@ def facts_of(findings: Findings, candidates: Candidates) -> dict[str, ValueFacts
         if "[" in path:
             continue
         kind = kind_of(path, finding)
-        recognised, misread, quality = _legibility(finding, candidates)
+        recognised, misread, quality = legibility(finding, candidates)
         text = str(finding.value)
         values = {
             "share": _log_odds(finding.probability) / 4,
@@ -92,8 +107,13 @@ def facts_of(findings: Findings, candidates: Candidates) -> dict[str, ValueFacts
             "agreed": float(finding.agrees is True),
             "disagreed": float(finding.agrees is False),
         }
-        facts[path] = ValueFacts(kind, np.array([values[name] for name in FACTS]))
+        facts[path] = ValueFacts(kind, in_order(values))
     return facts
+
+
+def in_order(values: Mapping[str, float]) -> Facts:
+    """The facts in the order of `FACTS`; those that are not among the values are 0."""
+    return np.array([values.get(name, 0.0) for name in FACTS])
 
 
 def kind_of(path: str, finding: Finding) -> Kind:
@@ -116,7 +136,7 @@ def _log_odds(probability: float) -> float:
     return math.log(clipped / (1 - clipped))
 
 
-def _legibility(finding: Finding, candidates: Candidates) -> tuple[bool, float, float]:
+def legibility(finding: Finding, candidates: Candidates) -> tuple[bool, float, float]:
     """Whether the value was recognised, how doubtful its worst word is, and how bad its page."""
     if not finding.spans:
         return False, 0.0, 0.0
@@ -161,6 +181,21 @@ def _sums(findings: Findings) -> dict[str, bool]:
         for path in ("net_total", "gross_total"):
             if path in amounts and abs(amounts[path] - total) <= CASH_ROUNDING:
                 held[path] = held.get(path, True)
+    return held | _differences(findings)
+
+
+def _differences(findings: Findings) -> dict[str, bool]:
+    """The same of what was earned and kept back of it, and of the balances before and after bookings."""
+    held: dict[str, bool] = {}
+    pay = [_amount(findings, path) for path in _PAY]
+    if None not in pay:
+        gross, kept, paid = (amount or Decimal(0) for amount in pay)
+        held |= dict.fromkeys(_PAY, gross - kept == paid)
+    opening, closing = (_amount(findings, path) for path in _BALANCES)
+    bookings = [_amount(findings, path) for path in findings if without_indices(path) == _BOOKING]
+    if opening is not None and closing is not None and bookings and None not in bookings:
+        total = sum((amount or Decimal(0) for amount in bookings), opening)
+        held |= dict.fromkeys(_BALANCES, total == closing)
     return held
 
 

@@ -10,12 +10,14 @@ from typing import Literal
 import numpy as np
 
 from docmill.understanding.belief.facts import FACTS, Facts, facts_of
+from docmill.understanding.belief.row_facts import row_facts_of
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings
 from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
 
-Reading = Literal["business", "receipt", "own"]
-"""The way in which a value was found: by the rules of business papers, of receipts, by a user's schema."""
+Reading = Literal["business", "labelled", "receipt", "own"]
+"""The way in which a value was found: by the rules of business papers, by the labels that a built-in type
+lists, by the rules of receipts, by a user's schema."""
 
 MOST = 0.999
 """No reading is surer than this."""
@@ -68,11 +70,22 @@ def shipped_beliefs() -> BeliefModel:
 def believed(findings: Findings, candidates: Candidates, reading: Reading) -> dict[str, Finding]:
     """The findings with calibrated probabilities, as far as there is a model for their kind."""
     model = shipped_beliefs()
-    calibrated = dict(findings)
+    calibrated = {**findings, **(_believed_rows(findings, candidates) if reading == "business" else {})}
     for path, value in facts_of(findings, candidates).items():
         # Fields that the built-in types have, too, are confirmed by them; others speak for themselves.
         is_alone = reading == "own" and findings[path].agrees is None
         belief = model.belief(f"{'alone' if is_alone else reading} {value.kind}", value.facts)
+        if belief is not None and not _is_misread(path, findings[path]):
+            calibrated[path] = replace(findings[path], probability=belief, calibrated=True)
+    return calibrated
+
+
+def _believed_rows(findings: Findings, candidates: Candidates) -> dict[str, Finding]:
+    """The values of items and bookings with calibrated probabilities."""
+    model = shipped_beliefs()
+    calibrated: dict[str, Finding] = {}
+    for path, key, facts in row_facts_of(findings, candidates):
+        belief = model.belief(key, facts)
         if belief is not None and not _is_misread(path, findings[path]):
             calibrated[path] = replace(findings[path], probability=belief, calibrated=True)
     return calibrated

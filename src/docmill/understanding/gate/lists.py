@@ -70,14 +70,15 @@ def check_rows(judged: GateInput) -> Iterator[Failure]:
     yield from _check_positions(rows)
     for index, row in enumerate(rows):
         price, amount = row["unit_price"], row["net_amount"]
-        if row["quantity"] is not None or not price or not amount:
+        path = f"lines[{index}].quantity"
+        if row["quantity"] is not None or path in judged.extraction.suggestions or not price or not amount:
             continue
         count = amount / price
         if count == count.to_integral_value() and 1 < count < _MOST_PIECES:
             message = (
                 f"Line {index + 1} has no quantity: its amount {amount} is {count:f} times its price {price}."
             )
-            yield Failure(check="line_quantity", message=message, fields=(f"lines[{index}].quantity",))
+            yield Failure(check="line_quantity", message=message, fields=(path,))
 
 
 def _check_positions(rows: Sequence[dict[str, Any]]) -> Iterator[Failure]:

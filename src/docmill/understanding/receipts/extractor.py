@@ -87,13 +87,8 @@ def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
     definition = DEFINITIONS[kind]
     if definition.read_by == "receipt_model":
         return shipped_findings(candidates)
-    labelled = meant_amounts(candidates, kind, labelled_findings(candidates, kind))
+    labelled = believed(find_labelled(candidates, kind), candidates, "labelled")
     if definition.read_by == "labels":
-        ruled = {**parties(candidates, kind), **dict(currency(candidates))}
-        for path, field in definition.fields.items():
-            if path not in labelled and field.read_as in ruled:
-                finding = ruled[field.read_as]
-                labelled[path] = replace(finding, probability=_UNLABELLED * finding.probability)
         return labelled
     found = every_finding(candidates, kind)
     taken = {finding.spans for finding in labelled.values()}
@@ -102,6 +97,22 @@ def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
     others |= numbers(candidates, kind, taken) if labelled else {}
     read_as = {path: field.read_as for path, field in definition.fields.items() if field.read_as in others}
     return {**others, **{path: others[source] for path, source in read_as.items()}, **labelled}
+
+
+def find_labelled(candidates: Candidates, kind: DocumentType) -> dict[str, Finding]:
+    """The fields that the file of a type lists, with the shares of belief that they have among rivals.
+
+    In a type without rules, what has no label is read as by the rules of business papers.
+    """
+    labelled = meant_amounts(candidates, kind, labelled_findings(candidates, kind))
+    definition = DEFINITIONS[kind]
+    if definition.read_by == "labels":
+        ruled = {**parties(candidates, kind), **dict(currency(candidates))}
+        for path, field in definition.fields.items():
+            if path not in labelled and field.read_as in ruled:
+                finding = ruled[field.read_as]
+                labelled[path] = replace(finding, probability=_UNLABELLED * finding.probability, named=0.0)
+    return labelled
 
 
 @once

@@ -33,7 +33,8 @@ def meant_amounts(
             segments = {span.segment for span in finding.spans}
             is_others = any(_heads(heading, segment) for heading in headings for segment in segments)
             belief = finding.probability * (_OF_OTHERS if is_others else 1)
-            meant[path] = replace(finding, value=value, probability=belief)
+            agrees = False if is_others else finding.agrees
+            meant[path] = replace(finding, value=value, probability=belief, agrees=agrees)
         else:
             meant[path] = finding
     return meant
