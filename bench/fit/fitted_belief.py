@@ -290,7 +290,7 @@ def own_rows(
             is_alone = findings[path].agrees is None
             if (path not in truth and not complete) or (is_alone and readings and not complete):
                 continue
-            if is_alone and value.kind == "name" and _papers_of(source) == "pictures":
+            if is_alone and value.kind == "name" and _papers_named(source) == "pictures":
                 continue  # invoices do not label the names of seller and buyer, as fields of one's own are
             right = same(field_of.get(path, path), findings[path].value, truth.get(path))
             if right is not None:
@@ -386,7 +386,11 @@ def report(rows: Sequence[Row]) -> None:
 
 def _papers_of(row: Row) -> str:
     """The papers of a source: those by their text layer and their pictures are the same."""
-    return row.papers or row.source.removeprefix("own ").replace("layer", "pictures")
+    return row.papers or _papers_named(row.source)
+
+
+def _papers_named(source: str) -> str:
+    return source.removeprefix("own ").replace("layer", "pictures")
 
 
 def show(source: str, key: str, rows: Sequence[tuple[Row, float]]) -> None:
