@@ -243,3 +243,41 @@ def test_a_number_that_no_document_has_is_none(sample: Sample) -> None:
     found = einvoice(sample("cii", (">107.10<", f">{'9' * 41}<")))
 
     assert "xml_value" in [failure.check for failure in found.failures]
+
+
+def _with_parts(sample: Sample, *amounts: str) -> bytes:
+    """The case in CII, whose line of 100.00 has sub-lines of these amounts, none of which says what it is."""
+    xml = sample("cii").decode()
+    start, stop = xml.index("  <ram:IncludedSupply"), xml.index("  <ram:ApplicableHeaderTradeAgreement>")
+    line = xml[start:stop]
+    parts = (
+        line.replace(
+            "<ram:LineID>1</ram:LineID>",
+            f"<ram:LineID>1.{number}</ram:LineID><ram:ParentLineID>1</ram:ParentLineID>",
+        )
+        .replace(">100.00<", f">{amount}<")
+        .replace(">12.50<", f">{amount}<")
+        .replace(">8<", ">1<")
+        for number, amount in enumerate(amounts, 1)
+    )
+    return (xml[:stop] + "".join(parts) + xml[stop:]).encode()
+
+
+def test_a_line_and_its_parts_count_once(sample: Sample) -> None:
+    found = einvoice(_with_parts(sample, "60.00", "40.00"))
+
+    assert [line["position"] for line in found.data.model_dump()["lines"]] == ["1.1", "1.2"]
+    assert not found.failures
+
+
+def test_parts_that_are_no_sum_leave_the_line_above_them(sample: Sample) -> None:
+    found = einvoice(_with_parts(sample, "60.00", "10.00"))
+
+    assert [line["position"] for line in found.data.model_dump()["lines"]] == ["1"]
+
+
+def test_parts_that_add_to_their_line_stay_beside_it(sample: Sample) -> None:
+    stated = b"<ram:LineTotalAmount>%s</ram:LineTotalAmount>\n    <ram:Allowance"
+    xml = _with_parts(sample, "60.00").replace(stated % b"100.00", stated % b"160.00")
+
+    assert [line["position"] for line in einvoice(xml).data.model_dump()["lines"]] == ["1", "1.1"]

@@ -61,6 +61,7 @@ _SELLER = (
 )
 _LINE = (
     text("BT-126", "AssociatedDocumentLineDocument/LineID"),
+    text("parent line", "AssociatedDocumentLineDocument/ParentLineID"),
     text("line role", "AssociatedDocumentLineDocument/LineStatusReasonCode"),
     amount("BT-129", f"{_LINE_DELIVERY}/BilledQuantity"),
     text("BT-130", f"{_LINE_DELIVERY}/BilledQuantity/@unitCode"),

@@ -1,7 +1,8 @@
 """Business terms mapped to the fields of our schemas."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from pydantic import BaseModel
@@ -86,13 +87,28 @@ def map_terms(terms: TermValues, fields: type[BaseModel]) -> BaseModel:
 
 
 def item_lines(terms: TermValues) -> list[TermValues]:
-    """The lines that are items: neither headings with the sum of others nor notes (BT-X-8)."""
-    return [
+    """The lines that are items: neither headings with the sum of others nor notes (BT-X-8).
+
+    Where no line says what it is, and lines and their sub-lines (BT-X-304) would count twice, those count
+    that make the sum of all lines (BT-106).
+    """
+    lines = [
         line
         for line in terms.all("BG-25")
         if line.text("line role") not in _NO_ITEMS
         and any(number in line for number in ("BT-129", "BT-131", "BT-146", "BT-153"))
     ]
+    parents = {line.text("parent line") for line in lines} - {None}
+    stated = terms.number("BT-106")
+    if not parents or stated is None or _sum_of(lines) == stated:
+        return lines
+    upper = [line for line in lines if "parent line" not in line]
+    lower = [line for line in lines if line.text("BT-126") not in parents]
+    return next((part for part in (lower, upper) if _sum_of(part) == stated), lines)
+
+
+def _sum_of(lines: Sequence[TermValues]) -> Decimal:
+    return sum((line.number("BT-131") or Decimal(0) for line in lines), Decimal(0))
 
 
 def _join_address(terms: TermValues, numbers: PartyTerms) -> str | None:
