@@ -4,6 +4,7 @@ python -m bench trust photos out.jsonl          # records of `docmill run`
 python -m bench trust receipts out.jsonl
 python -m bench trust orders out.jsonl          # read with --schema bench/golden/own_schema.json
 python -m bench trust photos --readings FILE    # what understanding makes of readings that are kept
+python -m bench trust photos --readings FILE --originals FOLDER    # the same, with second looks at the files
 python -m bench trust invoices                  # e-invoices by their text layer, without their XML
 python -m bench trust invoice_pictures --readings FOLDER    # as pictures; FOLDER keeps what was recognised
 python -m bench trust receipts out.jsonl --set-aside --keep # the release figures: see release_figures
@@ -86,6 +87,7 @@ def main() -> None:
     parser.add_argument("collection", choices=sorted(COLLECTIONS))
     parser.add_argument("records", type=Path, nargs="?", help="of a finished run, one a line")
     parser.add_argument("--readings", type=Path, help="kept readings, understood without reading again")
+    parser.add_argument("--originals", type=Path, help="folder of the files of --readings, for second looks")
     parser.add_argument("--set-aside", action="store_true", help="score the quarter that is set aside")
     parser.add_argument("--keep", type=Path, nargs="?", const=KEPT, help="write the figures to this file")
     arguments = parser.parse_args()
@@ -99,7 +101,9 @@ def main() -> None:
         group = collection.groups.get(name, name)
         return name in collection.truth and is_set_aside(group) == arguments.set_aside
 
-    records = load_records(arguments.collection, arguments.records, arguments.readings, is_wanted)
+    records = load_records(
+        arguments.collection, arguments.records, arguments.readings, is_wanted, arguments.originals
+    )
     wanted = [record for record in records if is_wanted(Path(record["source"]).name)]
     wanted.sort(key=lambda record: record["source"])  # draws of intervals depend on the order
     documents = [judged_document(record, collection, score) for record in wanted]
@@ -114,8 +118,12 @@ def load_records(
     records: Path | None,
     readings: Path | None,
     is_wanted: Callable[[str], bool] | None = None,
+    originals: Path | None = None,
 ) -> list[dict[str, Any]]:
-    """Load the records of a run, or make them of the kept readings that are wanted, by file name."""
+    """Load the records of a run, or make them of the kept readings that are wanted, by file name.
+
+    originals: see `understood`.
+    """
     if kind == "invoices":
         return invoices.records()
     if kind == "invoice_pictures" and readings is not None:
@@ -126,7 +134,8 @@ def load_records(
     if readings is not None:
         kept = [one for one in Readings(readings).of(kind) if one.transcription]
         found = [one for one in kept if is_wanted is None or is_wanted(Path(one.source).name)]
-        asyncio.run(understood(found, 2, own_schema() if kind == "orders" else None, made.append))
+        schema = own_schema() if kind == "orders" else None
+        asyncio.run(understood(found, 2, schema, made.append, originals=originals))
     for record in made:
         verdict: dict[str, Any] | None = record["verdict"]
         record["status"] = "completed" if verdict is None or verdict["passed"] else "needs_review"

@@ -155,14 +155,20 @@ def _without_original(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @asynccontextmanager
-async def _steps(jobs: int, schema: Schema | None = None) -> AsyncGenerator[Steps]:
+async def _steps(
+    jobs: int, schema: Schema | None = None, *, is_seeing: bool = False
+) -> AsyncGenerator[Steps]:
     async with reading_pool(jobs) as pool:
         steps = steps_for(pool, schema=schema)
-        yield replace(
-            steps,
-            understander=Unseeing(steps.understander),
-            extractor=Unseeing(steps.extractor),
-            router=Unseeing(steps.router),
+        yield (
+            steps
+            if is_seeing
+            else replace(
+                steps,
+                understander=Unseeing(steps.understander),
+                extractor=Unseeing(steps.extractor),
+                router=Unseeing(steps.router),
+            )
         )
 
 
@@ -206,23 +212,32 @@ def _hash(path: Path) -> str:
 
 
 async def understood(
-    readings: Sequence[Reading], jobs: int, schema: Schema | None, done: Callable[[Record], None]
+    readings: Sequence[Reading],
+    jobs: int,
+    schema: Schema | None,
+    done: Callable[[Record], None],
+    *,
+    originals: Path | None = None,
 ) -> None:
-    """Understand each reading and pass its record to `done`."""
-    async with _steps(jobs, schema) as steps:
+    """Understand each reading and pass its record to `done`.
+
+    originals: the folder of the files that were read, for second looks at them; without, there are none.
+    """
+    async with _steps(jobs, schema, is_seeing=originals is not None) as steps:
         slots = asyncio.Semaphore(jobs * AHEAD)
 
         async def understand(reading: Reading) -> None:
             async with slots:
-                done(await _understood(reading, steps))
+                done(await _understood(reading, steps, originals))
 
         async with asyncio.TaskGroup() as tasks:
             for reading in readings:
                 tasks.create_task(understand(reading))
 
 
-async def _understood(reading: Reading, steps: Steps) -> Record:
-    reader = Reader(Path("/dev/null"), reading.content_hash)
+async def _understood(reading: Reading, steps: Steps, originals: Path | None) -> Record:
+    path = Path("/dev/null") if originals is None else originals / Path(reading.source).name
+    reader = Reader(path, reading.content_hash)
     io = DocumentIO(reader, Nowhere(), Journal(reading.transcription))
     try:
         result = await process(Ref(reading.source, reading.name), replace(steps, unpacker=None), io)

@@ -14,6 +14,7 @@ from docmill.reading.engines.engine import PageReader
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.page_source import PageSource
 from docmill.schemas.registry import REGISTRY
+from docmill.understanding.digit_looks import DigitsLook
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.pooled import PooledUnderstanding
 from docmill.understanding.router import GateRouter
@@ -54,18 +55,24 @@ class LanguageModels:
         )
 
     def router(
-        self, gate: Gate, readers: Sequence[SecondReader] = (), pictures: "Pictures | None" = None
+        self,
+        gate: Gate,
+        readers: Sequence[SecondReader] = (),
+        pictures: "Pictures | None" = None,
+        confirmers: Sequence[SecondReader] = (),
     ) -> GateRouter:
-        """The router that asks `readers` for doubted fields, then the models."""
+        """The router that asks `confirmers`, `readers` for doubted fields, then the models."""
         if not self.for_fields:
-            return GateRouter(gate, readers)
+            return GateRouter(gate, readers, confirmers=confirmers)
         from docmill.understanding.llm.extractor import LlmExtractor  # noqa: PLC0415 - loads the library
 
         models = [
             ModelReader(LlmExtractor(client, name=name, pictures=pictures))
             for name, client in self.for_fields.items()
         ]
-        return GateRouter(gate, [*readers, *models], budget=self.budget, limit_s=self.limit_s)
+        return GateRouter(
+            gate, [*readers, *models], confirmers=confirmers, budget=self.budget, limit_s=self.limit_s
+        )
 
 
 NO_LANGUAGE_MODELS = LanguageModels({})
@@ -98,7 +105,7 @@ def steps_for(
         converter=LocalConverter(pool, reading, engines),
         understander=models.understander(offline, pages),
         extractor=offline,
-        router=models.router(RuleGate(), [SecondLook(pages)], pages),
+        router=models.router(RuleGate(), [SecondLook(pages)], pages, [DigitsLook(pages)]),
         limits=limits,
         unpacker=PooledUnpacker(pool, reading),
         schemas=schemas,

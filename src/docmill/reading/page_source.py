@@ -5,10 +5,12 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from docmill.errors import DocmillError, ValidationError
-from docmill.model.document import Box, Document, Words
+from docmill.model.document import Box, Document, Page, Words
 from docmill.ports import Original
+from docmill.reading.digit_looks import read_digits
 from docmill.reading.engines.remote import draw_image
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
@@ -103,11 +105,34 @@ class PageSource:
         self, original: Original, document: Document, page_number: int, *, region: Box
     ) -> Words | None:
         """Recognise the region again; None if the original is gone or cannot be read again."""
-        page = next((page for page in document.pages if page.number == page_number), None)
-        if page is None or not document.media_type.startswith(_DRAWN):
+        page = _drawn_page(document, page_number)
+        if page is None:
             return None
         try:
             arguments = (original.path, page_number, region, SECOND_SCALE, page.rotation, self.options)
             return await self.pool.run(read_region, *arguments, limit_s=self.options.ocr_limit_s)
         except DocmillError:  # the first reading stays
             return None
+
+    async def look_at_digits(
+        self, original: Original, document: Document, page_number: int, *, corners: NDArray[np.float32]
+    ) -> list[tuple[str, ...]] | None:
+        """Read lines in several preparations; None if the original is gone or cannot be read again.
+
+        corners: as in `read_digits`.
+        """
+        page = _drawn_page(document, page_number)
+        if page is None:
+            return None
+        try:
+            arguments = (original.path, page_number, corners, page.rotation, self.options)
+            return await self.pool.run(read_digits, *arguments, limit_s=self.options.ocr_limit_s)
+        except DocmillError:  # the first reading stays
+            return None
+
+
+def _drawn_page(document: Document, page_number: int) -> Page | None:
+    """The page, if the document's file has pages of its own that can be read again."""
+    if not document.media_type.startswith(_DRAWN):
+        return None
+    return next((page for page in document.pages if page.number == page_number), None)

@@ -28,7 +28,8 @@ class GateRouter:
     What is then still believed too little is withheld, and the rest judged.
     readers: free ones are asked before paid ones, else in this order; paid ones as long as the budget lasts.
     Their values are taken if the gate then doubts fewer fields. limit_s: for all paid ones together; it ends
-    before the limits of step and document.
+    before the limits of step and document. confirmers: asked first, and about values that are not doubted;
+    only the confidences that they give count.
     """
 
     def __init__(
@@ -36,10 +37,12 @@ class GateRouter:
         gate: Gate,
         readers: Sequence[SecondReader] = (),
         *,
+        confirmers: Sequence[SecondReader] = (),
         budget: Decimal | None = None,
         limit_s: float | None = None,
     ) -> None:
         self.readers = tuple(readers)
+        self.confirmers = tuple(confirmers)
         self._gate = gate
         self._budget = budget
         self._limit_s = limit_s
@@ -54,6 +57,8 @@ class GateRouter:
         """
         state = _State(first, await judge_off_loop(self._gate, document, first, schema))
         question = Question(document, schema, original, Meter(self._budget, document.usage))
+        for confirmer in self.confirmers:
+            await self._confirm(confirmer, state, question)
         for reader in self.readers:
             if state.doubted and not reader.is_paid:
                 await self._ask(reader, state, question)
@@ -83,6 +88,16 @@ class GateRouter:
             }
         )
         return Judged(extraction, verdict)
+
+    async def _confirm(self, confirmer: SecondReader, state: "_State", question: Question) -> None:
+        """Take the confidences that the confirmer gives. Its step is told if it names values."""
+        reading = await confirmer.read_again(state.best, state.doubted, question)
+        if reading is None:
+            return
+        state.best = reading.best
+        state.verdict = await judge_off_loop(self._gate, question.document, state.best, question.schema)
+        if reading.step.fields:
+            state.steps.append(reading.step)
 
     async def _ask_models(self, state: "_State", question: Question) -> None:
         for reader in (reader for reader in self.readers if reader.is_paid):

@@ -138,6 +138,10 @@ class RapidEngine:
             turn=turn,
         )
 
+    def read_line_picture(self, line: NDArray[np.uint8]) -> str:
+        """The text in the BGR picture of one line, read once. Raises MemoryError."""
+        return self._look(text_lines.scale_line(line, height=ctc.HEIGHT)).line.text
+
     def _find_lines(self, bgr: NDArray[np.uint8], letter_px: float | None) -> NDArray[np.float32]:
         """Find the corners of all lines."""
         height, width = bgr.shape[:2]
