@@ -176,3 +176,22 @@ def test_a_sentence_of_any_language_names_the_last_day_to_pay(typeset: Typeset, 
 )
 def test_days_of_a_discount_or_of_anything_else_are_no_due_date(typeset: Typeset, sentence: str) -> None:
     assert read(typeset, f"\n{sentence}").due_date is None
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Der Betrag ist am 01.02.2024 zur Zahlung fällig.",
+        "Please settle this invoice by 1 February 2024 at the latest.",
+        "Facture exigible le 1er février 2024.",
+        "Merci d'effectuer votre virement d'ici le 01/02/2024.",
+        "Échéance de paiement fixée au 01/02/2024",
+        "Escompte de 2 % pour paiement avant le 20/01/2024, net au 01/02/2024.",
+        "Da saldare entro il 1° febbraio 2024.",
+        "Deze factuur vervalt op 01-02-2024.",
+        "Płatne najpóźniej 01.02.2024.",
+        "Vencimento: 1.º de fevereiro de 2024",
+    ],
+)
+def test_a_sentence_names_the_day_on_which_it_is_due(typeset: Typeset, sentence: str) -> None:
+    assert str(read(typeset, f"\n{sentence}").due_date) == "2024-02-01"

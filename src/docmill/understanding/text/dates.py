@@ -73,6 +73,8 @@ _MONTH_NAMES = {
 } | {name: number for words in _DATES for name, number in words.months.items()}
 _LINK = f"(?:(?:{alternatives(word for words in _DATES for word in words.links)}) )?"
 _ORDINAL = alternatives(ending for words in _DATES for ending in words.ordinals)
+_ORDINAL_SIGNS = str.maketrans("\u00b0\u00ba\u00aa", "   ")
+"""Signs as in `1° aprile`, which would be folded to letters that look like a misread zero."""
 _MONTH = rf"(?P<month>{alternatives(_MONTH_NAMES)})(?![a-z])\.?"
 _DAY = r"(?P<day>[0-3]?\d)"
 _YEAR4 = r"(?P<year>(?:19|20)\d\d)"
@@ -180,7 +182,7 @@ def find_dates(text: str) -> tuple[WrittenDate, ...]:
 
     A day that lacks the year is a date where it begins a period: `1.6. - 30.6.2026`.
     """
-    folded = fold(text)
+    folded = fold(text.translate(_ORDINAL_SIGNS))
     if not _DIGIT.search(folded):
         return ()
     folded = _MISREAD_MONTH.sub(lambda match: _MISREAD_MONTHS[match[0]], folded)
