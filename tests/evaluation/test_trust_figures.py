@@ -9,7 +9,7 @@ import pytest
 from docmill.evaluation.judge import Judge
 from docmill.evaluation.metrics import JudgedDocument
 from docmill.evaluation.report import judge_document
-from docmill.evaluation.trust_figures import score_trust
+from docmill.evaluation.trust_figures import score_trust, without_computed
 from docmill.evaluation.trust_picture import draw_trust
 from docmill.evaluation.truth import Truth
 from docmill.schemas.outline import Kind
@@ -59,6 +59,18 @@ def test_a_null_is_no_error_and_a_surplus_value_is() -> None:
 
     assert score_trust([surplus], KINDS)["all"]["ready_wrong_vital"]["count"] == 1
     assert score_trust([DOCUMENTS[2]], KINDS)["all"]["ready_wrong_vital"]["count"] == 0
+
+
+def test_a_computed_value_that_the_page_does_not_print_is_not_judged() -> None:
+    truth = Truth("a.pdf", {"number": "R-1", "gross_total": None}, "invoice")
+    proofs = {"gross_total": {"match": "computed", "confidence": 0.95}}
+    record = {"status": "completed", "data": {"number": "R-2", "gross_total": "1.00"}, "evidence": proofs}
+    judged = judge_document("a.pdf", truth, record, JUDGE)
+
+    every = score_trust([without_computed(judged)], KINDS)["all"]
+
+    assert (every["ready_wrong_vital"]["count"], every["ready_wrong_header"]["count"]) == (0, 1)
+    assert score_trust([judged], KINDS)["all"]["ready_wrong_vital"]["count"] == 1
 
 
 def test_types_and_sources_have_figures_of_their_own() -> None:
@@ -114,6 +126,14 @@ def test_the_picture_has_a_chart_for_every_group_that_is_large_enough() -> None:
     assert any(text.startswith("all documents, 20") for text in texts)
     assert any(text.startswith("receipt, 12") for text in texts)
     assert "receipt" not in draw_trust(trust)
+
+
+def test_a_curve_of_one_point_and_the_folder_itself_are_drawn_with_a_name() -> None:
+    documents = [replace(one, source=one.source.replace("b/", "")) for one in DOCUMENTS * 4]
+    alike = draw_trust(score_trust([replace(DOCUMENTS[0], source=f"{name}.pdf") for name in range(5)], KINDS))
+
+    assert "this folder, 12" in draw_trust(score_trust(documents, KINDS))
+    assert "<circle" in alike
 
 
 def test_documents_without_values_have_no_figures() -> None:

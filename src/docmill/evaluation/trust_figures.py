@@ -1,6 +1,7 @@
 """Trust: how often documents that are called ready are wrong, and what confidences are worth."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,22 @@ def score_trust(documents: Sequence[JudgedDocument], kinds: Mapping[str, Kind]) 
         "types": {name: _figures(some, kinds) for name, some in sorted(by_type.items())},
         "sources": {name: _figures(some, kinds) for name, some in sorted(by_source.items())},
     }
+
+
+def without_computed(document: JudgedDocument) -> JudgedDocument:
+    """The document without values that the page need not print: computed ones, of which the truth has none.
+
+    A truth of what is printed says nothing on an amount due that is the total.
+    """
+    return replace(
+        document,
+        cells=[cell for cell in document.cells if cell.true is not None or not _is_computed(document, cell)],
+    )
+
+
+def _is_computed(document: JudgedDocument, cell: JudgedValue) -> bool:
+    proof: Mapping[str, Any] = document.evidence.get(cell.path or "", {})
+    return proof.get("match") == "computed"
 
 
 def _figures(documents: Sequence[JudgedDocument], kinds: Mapping[str, Kind]) -> dict[str, Any]:

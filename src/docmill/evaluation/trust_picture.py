@@ -7,7 +7,12 @@ from typing import Any
 _WIDTH, _HEIGHT = 300, 210
 _LEFT, _TOP, _CHART_WIDTH, _CHART_HEIGHT = 46, 34, 236, 128
 _COLUMNS = 3
-_LINES = (("values_curve", "values", "#1f6feb"), ("documents_curve", "documents", "#b3541e"))
+_LINES = (
+    ("values_curve", "wrong among the values taken", "#1f6feb"),
+    ("documents_curve", "documents taken with a wrong one", "#b3541e"),
+)
+THIS_FOLDER = "this folder"
+"""The source of documents that lie in no other folder."""
 _FEWEST = 5
 """Documents of which a curve says anything."""
 
@@ -18,7 +23,8 @@ def draw_trust(trust: Mapping[str, Any]) -> str:
     for kind in ("types", "sources"):
         several: Mapping[str, Any] = trust[kind]
         if len(several) > 1:
-            groups |= {name.replace("_", " "): figures for name, figures in several.items()}
+            named = {THIS_FOLDER if name == "." else name: figures for name, figures in several.items()}
+            groups |= {name.replace("_", " "): figures for name, figures in named.items()}
     shown = [(name, figures) for name, figures in groups.items() if figures["documents"] >= _FEWEST]
     columns = min(_COLUMNS, max(1, len(shown)))
     rows = -(-len(shown) // columns)
@@ -27,9 +33,9 @@ def draw_trust(trust: Mapping[str, Any]) -> str:
         f"{_chart(name, figures)}</g>"
         for index, (name, figures) in enumerate(shown)
     )
-    width, height = _WIDTH * columns, _HEIGHT * rows + 24
+    width, height = _WIDTH * columns, _HEIGHT * rows + 40
     legend = "".join(
-        f'<text x="{_LEFT + 110 * index}" y="{height - 8}" fill="{colour}">&#8212; {name}</text>'
+        f'<text x="{_LEFT}" y="{height - 24 + 16 * index}" fill="{colour}">&#8212; {name}</text>'
         for index, (_, name, colour) in enumerate(_LINES)
     )
     return (
@@ -61,4 +67,7 @@ def _line(points: Sequence[Mapping[str, float]], highest: float, colour: str) ->
         f"{_TOP + _CHART_HEIGHT * (1 - point['risk'] / highest):.1f}"
         for point in points
     )
+    if len(points) == 1:
+        x, _, y = places.partition(",")
+        return f'<circle cx="{x}" cy="{y}" r="2.5" fill="{colour}"/>'
     return f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="1.5"/>' if places else ""

@@ -174,3 +174,13 @@ def test_trust_is_printed_reported_and_drawn(folder: Path, truth: Path, tmp_path
     assert trust["all"]["documents"] == 2
     assert (trust["all"]["ready"]["count"], trust["all"]["ready_wrong_header"]["count"]) == (1, 0)
     assert picture.read_text().startswith("<svg")
+
+
+def test_trust_says_in_words_that_a_truth_without_fields_says_nothing(folder: Path, tmp_path: Path) -> None:
+    truth = write_truth(tmp_path / "truth.jsonl", {})
+    truth.write_text(truth.read_text().splitlines()[0])
+
+    done = evaluated(folder, "--truth", truth, "--trust")
+
+    assert done.returncode == 0, done.stderr
+    assert "trust: the truth names no field of these documents, so nothing can be said" in done.stdout

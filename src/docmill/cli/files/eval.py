@@ -21,8 +21,8 @@ from docmill.evaluation.html_report import build_page
 from docmill.evaluation.judge import Judge
 from docmill.evaluation.metrics import JudgedDocument
 from docmill.evaluation.report import Report, build_report, compare_reports, judge_document, read_report
-from docmill.evaluation.trust_figures import score_trust
-from docmill.evaluation.trust_picture import draw_trust
+from docmill.evaluation.trust_figures import score_trust, without_computed
+from docmill.evaluation.trust_picture import THIS_FOLDER, draw_trust
 from docmill.evaluation.truth import Truth, known_fields, read_truths, sources_of
 from docmill.model.document import Box
 from docmill.model.result import Schema
@@ -89,7 +89,7 @@ def evaluate(options: EvalOptions) -> int:
     report = build_report(documents, with_types=schema is None)
     print_report(report)
     if options.trust or options.picture:
-        report["trust"] = score_trust(documents, known.kinds)
+        report["trust"] = score_trust(list(map(without_computed, documents)), known.kinds)
         print_trust(report["trust"])
     if options.picture:
         put(options.picture, draw_trust(report["trust"]))
@@ -246,37 +246,45 @@ def print_report(report: Report) -> None:
             if confused:
                 stdout.print(f"  {true}: {confused}", markup=False)
     if confidence := report["confidence"]:
-        stdout.print(
-            f"confidence: {_percent(confidence['coverage'])} % of the values could be taken unseen,"
-            f" {_percent(confidence['precision'])} % of them right"
-            f" (wanted {confidence['precision_wanted']:.0%}); calibration error {confidence['ece']:.3f}"
-        )
+        taken = f"{_percent(confidence['coverage'])} % of the values could be taken unseen"
+        if confidence["precision"] is not None:
+            taken += f", {_percent(confidence['precision'])} % of them right"
+        wanted = f"(wanted {confidence['precision_wanted']:.0%})"
+        stdout.print(f"confidence: {taken} {wanted}; calibration error {confidence['ece']:.3f}")
 
 
 def print_trust(trust: Mapping[str, Any]) -> None:
     """Print the trust figures of all documents with intervals, and those of each type and source."""
+    if not trust["all"]["documents"]:
+        stdout.print("trust: the truth names no field of these documents, so nothing can be said")
+        return
     every = _table("trust", "share", "95 %", "count", "of")
     for key, (meaning, _) in _TRUST.items():
         row = trust["all"][key]
         per_cent = 1 if key == _ERRORS else 100
-        share = "" if row["share"] is None else f"{per_cent * row['share']:.1f}"
         bounds = "-".join(f"{per_cent * bound:.1f}" for bound in row["interval"] or ())
-        every.add_row(meaning, share, bounds, str(row["count"]), str(row["of"]))
+        every.add_row(meaning, _trust_share(key, row), bounds, str(row["count"]), str(row["of"]))
     if trust["all"]["ece"] is not None:
         every.add_row("calibration error (ECE)", f"{trust['all']['ece']:.3f}")
     stdout.print(every)
-    groups = _table("", "documents", *(heading for _, heading in _TRUST.values()), "ECE")
-    for kind in ("types", "sources"):
-        for name, figures in trust[kind].items() if len(trust[kind]) > 1 else ():
-            shares = [figures[key]["share"] for key in _TRUST]
-            texts = [
-                "" if share is None else f"{(1 if key == _ERRORS else 100) * share:.1f}"
-                for key, share in zip(_TRUST, shares, strict=True)
-            ]
-            ece = "" if figures["ece"] is None else f"{figures['ece']:.3f}"
-            groups.add_row(escape(shown(name)), str(figures["documents"]), *texts, ece)
-    if groups.row_count:
-        stdout.print(groups)
+    for heading, kind in (("type", "types"), ("source", "sources")):
+        if len(trust[kind]) > 1:
+            stdout.print(_trust_groups(heading, trust[kind]))
+
+
+def _trust_groups(heading: str, groups: Mapping[str, Any]) -> Table:
+    table = _table(heading, "documents", *(short for _, short in _TRUST.values()), "ECE")
+    for name, figures in groups.items():
+        texts = [_trust_share(key, figures[key]) for key in _TRUST]
+        ece = "" if figures["ece"] is None else f"{figures['ece']:.3f}"
+        title = escape(shown(THIS_FOLDER if name == "." else name))
+        table.add_row(title, str(figures["documents"]), *texts, ece)
+    return table
+
+
+def _trust_share(key: str, figure: Mapping[str, Any]) -> str:
+    share = figure["share"]
+    return "" if share is None else f"{(1 if key == _ERRORS else 100) * share:.1f}"
 
 
 def print_comparison(comparison: Mapping[str, Any]) -> None:
