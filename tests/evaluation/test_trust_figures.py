@@ -92,6 +92,14 @@ def test_the_interval_of_few_documents_is_as_wide_as_chance_makes_it() -> None:
     assert [round(bound, 2) for bound in single["interval"]] == [0.21, 1.0]
 
 
+def test_one_document_with_several_errors_has_no_interval_of_them() -> None:
+    wrong = document("a.pdf", "completed", {**RIGHT, "number": "R-7", "gross_total": "42.00"})
+
+    errors = score_trust([wrong], KINDS)["all"]["silent_errors_per_100_ready"]
+
+    assert (errors["share"], errors["interval"]) == (200.0, None)
+
+
 def test_the_interval_is_wider_where_a_whole_group_is_wrong() -> None:
     def figures(groups: int) -> list[float]:
         wrong = [document(f"w/{name}.pdf", "completed", {**RIGHT, "number": "R-7"}) for name in range(20)]

@@ -114,7 +114,7 @@ def bootstrap_interval(tops: Floats, bottoms: Floats, weights: Floats) -> Interv
     values = above[below > 0] / below[below > 0]
     low, high = (float(value) for value in np.quantile(values, [_TAIL, 1 - _TAIL]))
     mean = float(tops.sum() / bottoms.sum())
-    if high - low < _EPSILON and (mean < _EPSILON or mean > 1 - _EPSILON):
+    if high - low < _EPSILON and (mean < _EPSILON or abs(mean - 1) < _EPSILON):
         # All documents are alike, and so is every draw; the next document may still be different.
         return wilson_interval(mean, int((bottoms > 0).sum()))
     return low, high

@@ -128,6 +128,8 @@ def _errors_per_100(errors: Floats, documents: Floats, weights: Floats) -> dict[
     """The number of errors in a hundred documents, each of which may have several."""
     mean = share(errors.sum(), documents.sum())
     interval = bootstrap_interval(errors, documents, weights)
+    if mean and interval is not None and interval[0] == interval[1]:
+        interval = None  # all documents are alike, and nothing tells what the next one has
     return {
         "count": int(errors.sum()),
         "of": int(documents.sum()),

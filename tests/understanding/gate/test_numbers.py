@@ -30,6 +30,8 @@ def test_a_measure_or_a_date_is_no_number(judge: Judge, value: str, meaning: str
         ("P.O. Box 206270", "a post box"),
         ("Postfach 206270", "a post box"),
         ("Phone: 206270", "a phone number"),
+        ("Halden Freight   +49 40 206270", "a phone number"),
+        ("Call 0049 (40) 206270", "a phone number"),
         ("VAT No. 206270", "a VAT number"),
     ],
 )
@@ -39,7 +41,9 @@ def test_what_stands_before_a_number_tells_that_it_is_another(judge: Judge, line
     assert failure.message == f"Order number '206270' seems to be {meaning}."
 
 
-@pytest.mark.parametrize("line", ["Invoice No. R-2026-17", "R-2026-17", "Tax Invoice No. R-2026-17"])
+@pytest.mark.parametrize(
+    "line", ["Invoice No. R-2026-17", "R-2026-17", "Tax Invoice No. R-2026-17", "T +49 40 555, No. R-2026-17"]
+)
 def test_a_number_beside_its_label_or_alone_passes(judge: Judge, line: str) -> None:
     assert judge("number_form", line, {"number": ("R-2026-17", "R-2026-17")}) == []
 

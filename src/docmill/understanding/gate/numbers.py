@@ -31,6 +31,8 @@ _OTHER_NUMBERS = {
 _IDENTIFIERS = ("seller.vat_id", "buyer.vat_id", "payment.iban", "payment.bic", "iban")
 _SHORTEST = 7
 """Letters and digits of a number that is not equal to another by chance."""
+_DIALLED = re.compile(r"(?<!\w)(?:\+|00)\s?[1-9]\d{0,2}[\s\d()/.\-]*$")
+"""The beginning of a phone number with the code of its country."""
 _DATE_MARKS = re.compile(r"[/.\-]")
 
 
@@ -75,6 +77,8 @@ def _meaning_of_place(line: ValueLine) -> str:
     """What a value is by what stands before it on its line, if it is no number of a document."""
     if is_after_post_box(line.before):
         return "a post box"
+    if _DIALLED.search(line.before):
+        return "a phone number"
     meanings = meanings_before(line)
     if meanings and meanings <= _OTHER_NUMBERS.keys():
         return next(meaning for concept, meaning in _OTHER_NUMBERS.items() if concept in meanings)
