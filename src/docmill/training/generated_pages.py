@@ -354,7 +354,7 @@ def _open_items(writer: _Writer, _: DocumentType) -> None:
     concepts = (_C.INVOICE_NUMBER, random_.choice((_C.DATE, _C.INVOICE_DATE)), _C.DUE_DATE, _C.AMOUNT)
     places = (0.1, 0.3, 0.5, 0.75)
     writer.row(*zip(places, map(writer.label, concepts), strict=True))
-    for _ in range(random_.randint(2, 20)):
+    for _row in range(random_.randint(2, 20)):
         cells = (writer.value(_C.INVOICE_NUMBER), writer.date(), writer.date(), writer.amount())
         writer.row(*zip(places, cells, strict=True))
     total = random_.choice((_C.TOTAL, _C.DUE, _C.CLOSING_BALANCE))

@@ -85,6 +85,8 @@ class TypeWords(_Table):
     documents, too, each with words anywhere on the document that settle it; without one it is not of the
     type, and a person is asked. contrary: words that speak against the type where the title is doubtful.
     phrases: words of the text of such documents, by group and language; after a `^` those that begin a line.
+    sentences: words around the names of two parties: before the first (`opening`), between them (`joining`),
+    before a name (`address`) and behind it (`end`).
     other_amounts: headings and words before amounts that are not those of the document, such as the year's.
     labels: of each field, by its path.
     """
@@ -93,6 +95,7 @@ class TypeWords(_Table):
     doubtful: Mapping[str, Mapping[str, Phrases]] = {}
     contrary: Mapping[str, Phrases] = {}
     phrases: Mapping[str, Mapping[str, Phrases]] = {}
+    sentences: Mapping[str, Mapping[str, Phrases]] = {}
     other_amounts: Mapping[str, Phrases] = {}
     labels: Mapping[str, Mapping[str, Phrases]] = {}
 

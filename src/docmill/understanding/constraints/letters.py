@@ -19,6 +19,8 @@ _TOP = 0.6
 """The share of the first page that holds the subject."""
 _BY_LABEL, _BY_SALUTATION, _BY_SIZE = 0.9, 0.7, 0.6
 """Confidence in a subject: beside its label, above a salutation, in larger print."""
+_BY_TITLE = 0.88
+"""The same where it is the title of the document: `Mietvertrag`."""
 _BY_TOWN = 0.85
 """Confidence in the only date that stands alone or behind a town."""
 _BEFORE_DATE = re.compile(r"\W*|[^\W\d_][^\d:]{1,30},\s*(?:[^\W\d_]{1,4}\.?\s*){0,2}")
@@ -60,7 +62,10 @@ def _find_subject(top: Sequence[Segment], text_height: float) -> tuple[Span, flo
         above = _above_salutation(top, text_height)
         return None if above is None else (above, _BY_SALUTATION)
     large = _in_large_print(top, text_height)
-    return None if large is None else (large, _BY_SIZE)
+    if large is not None and not _is_title(large.text):
+        return large, _BY_SIZE
+    title = next((segment for segment in top if _is_title(segment.text) and _may_be_one(segment)), None)
+    return None if title is None else (Span(title, 0, len(title.text)), _BY_TITLE)
 
 
 def _day_beside_town(candidates: Candidates) -> Candidate[date] | None:

@@ -12,6 +12,7 @@ from docmill.model.document import Document, letters_and_digits
 from docmill.model.result import Extraction, Schema, StepTaken
 from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.understanding.belief.model import believed
+from docmill.understanding.constraints.agreements import agreement_parties
 from docmill.understanding.constraints.extractor import STEP as RULES_STEP
 from docmill.understanding.constraints.extractor import (
     every_finding,
@@ -90,6 +91,7 @@ def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
     labelled = believed(find_labelled(candidates, kind), candidates, "labelled")
     if definition.read_by == "labels":
         return labelled
+    labelled |= dict(agreement_parties(candidates, kind))
     found = every_finding(candidates, kind)
     taken = {finding.spans for finding in labelled.values()}
     others = {path: finding for path, finding in found.items() if finding.spans not in taken}
