@@ -43,6 +43,23 @@ def test_a_difference_that_is_printed_is_an_allowance_or_a_charge(typeset: Types
     assert checks(typeset("Shipping   5.90"), invoice) == ["lines_sum"]
 
 
+def test_a_difference_that_is_printed_as_an_item_is_a_lost_row(typeset: Typeset) -> None:
+    invoice = Invoice(lines=(line("2", "5.00", "10.00"),), net_total=Decimal("85.00"))
+
+    assert checks(typeset("Shipping   75.00"), invoice) == []
+    assert checks(typeset("Tables   3   25.00   75.00"), invoice) == ["lines_sum"]
+    assert checks(typeset("Tische   3   25,00 EUR   75,00 EUR"), invoice) == ["lines_sum"]
+    assert checks(typeset("Discount   25 %   300.00   75.00"), invoice) == []
+
+
+def test_a_row_whose_amount_was_lost_breaks_the_sum(typeset: Typeset) -> None:
+    lost = Line(quantity=Decimal(3), unit_price=Decimal("25.00"))
+    invoice = Invoice(lines=(line("2", "5.00", "10.00"), lost), net_total=Decimal("85.00"))
+
+    assert checks(typeset("Tables   75.00"), invoice) == ["lines_sum"]
+    assert checks(typeset("Tables"), invoice.model_copy(update={"net_total": Decimal("10.00")})) == []
+
+
 def test_quantity_times_price_is_the_amount_but_for_discounts(typeset: Typeset) -> None:
     invoice = Invoice(lines=(line("2", "5.00", "9.00"), line("3", "3.3333", "10.00")))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import count, pairwise
+from itertools import combinations, count, pairwise
 from typing import Any
 
 from docmill.model.document import Document
@@ -10,12 +10,13 @@ from docmill.model.result import Failure
 from docmill.schemas.field_names import field_name
 from docmill.understanding.gate.inputs import GateInput, Values
 from docmill.understanding.page.labels import LABELS
-from docmill.understanding.text.money import CENT, find_amounts, number
+from docmill.understanding.text.money import CENT, Mark, find_amounts, number
 from docmill.understanding.vocabulary import Concept
 
 LONGEST_SEARCHED = 200_000
 """Characters that are searched for the explanation of a difference."""
 _MOST_PIECES = 1000
+_MARKS: tuple[Mark, Mark] = (".", ",")
 _LEAST_NUMBERED = 3
 """Rows with numbers that show how they are counted."""
 
@@ -41,25 +42,52 @@ def check_lists(judged: GateInput) -> Iterator[Failure]:
 def _check_lines(document: Document, values: Values) -> Iterator[Failure]:
     rows = list(_rows(values, "lines", ("quantity", "unit_price", "net_amount")))
     yield from _check_products(document, rows)
-    amounts = [row["net_amount"] for row in rows]
+    amounts = [row["net_amount"] for row in rows if row["net_amount"] is not None]
     candidates = {name: values.get(name) for name in ("net_total", "gross_total")}
     totals = {name: total for name, total in candidates.items() if isinstance(total, Decimal)}
-    if not amounts or not totals or None in amounts:
+    if not amounts or not totals:
         return
     lines_total = sum(amounts, Decimal(0))
     if any(abs(lines_total - total) <= CENT for total in totals.values()):
         return
-    # A difference that is printed is an allowance, a charge or a tax. Either decimal mark may be meant.
-    written = find_amounts(document.text[:LONGEST_SEARCHED], misread=False)
-    printed = {abs(number(amount.digits, mark)) for amount in written for mark in (".", ",")}
-    if any(abs(abs(total) - abs(lines_total)) in printed for total in totals.values()):
+    is_cell_lost = any(row["net_amount"] is None and row["quantity"] and row["unit_price"] for row in rows)
+    differences = {abs(abs(total) - abs(lines_total)) for total in totals.values()}
+    text = document.text[:LONGEST_SEARCHED]
+    is_row_lost = any(_is_printed_as_item(text, difference, amounts) for difference in differences)
+    # Another difference that is printed is an allowance, a charge or a tax. Either decimal mark may be meant.
+    if not is_cell_lost and not is_row_lost and differences & _numbers(text, _MARKS):
         return
     name, total = next(iter(totals.items()))
+    message = f"The lines add up to {lines_total}, not to the {field_name(name).lower()} {total}."
+    lost = " A row on the page was not read." if is_row_lost else ""
     yield Failure(
         check="lines_sum",
-        message=f"The lines add up to {lines_total}, not to the {field_name(name).lower()} {total}.",
+        message=f"{message}{lost}",
         fields=(name, *(f"lines[{index}].net_amount" for index in range(len(rows)))),
     )
+
+
+def _numbers(text: str, marks: Sequence[Mark]) -> set[Decimal]:
+    """The numbers of a text by each of these decimal marks, without their signs."""
+    written = find_amounts(text, misread=False)
+    return {abs(number(amount.digits, mark)) for amount in written for mark in marks}
+
+
+def _is_printed_as_item(text: str, difference: Decimal, amounts: Sequence[Decimal]) -> bool:
+    """True if a line has this amount behind two numbers of which it is the product, as items have.
+
+    amounts: of the items that were read, whose lines may have such numbers, too.
+    """
+    known = {abs(amount) for amount in amounts}
+    for mark in _MARKS:
+        for line in text.splitlines():
+            numbers = [abs(number(amount.digits, mark)) for amount in find_amounts(line, misread=False)]
+            if difference not in numbers[2:] or not known.isdisjoint(numbers):
+                continue
+            before = numbers[: numbers.index(difference, 2)]
+            if any(abs(one * other - difference) <= CENT for one, other in combinations(before, 2)):
+                return True
+    return False
 
 
 def check_rows(judged: GateInput) -> Iterator[Failure]:
