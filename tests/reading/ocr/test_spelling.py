@@ -1,7 +1,10 @@
+import random
+
 import numpy as np
+import pytest
 
 from docmill.reading.ocr.ctc import LineText
-from docmill.reading.ocr.spelling import correct_spelling
+from docmill.reading.ocr.spelling import correct_spelling, restore_signs
 
 
 def line(text: str, *, certainty: float = 0.8) -> LineText:
@@ -38,3 +41,45 @@ def test_an_o_among_digits_is_a_zero_and_a_zero_among_capitals_an_o() -> None:
 
 def test_letters_and_zeros_of_codes_stay() -> None:
     assert correct_spelling([line("O2 SH01 A0 ZO 31G O KPB0")]) == ["O2 SH01 A0 ZO 31G O KPB0"]
+
+
+def test_a_currency_sign_read_as_letters_and_digits_is_told_by_all_amounts_of_the_page() -> None:
+    read = ["Fee x 2 8200.00", "Total ex tax: B200.00", "Tax free: 80.00", "Total B200.00", "Cash 6200.00"]
+
+    assert restore_signs(read) == [
+        "Fee x 2 ฿200.00",
+        "Total ex tax: ฿200.00",
+        "Tax free: ฿0.00",
+        "Total ฿200.00",
+        "Cash ฿200.00",
+    ]
+    assert restore_signs(["Kape P1,250.00", "Tax 2150.00", "Total P1,400.00"])[1] == "Tax ₱150.00"
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        ["Coffee 8.50", "Cake 6.40", "Total 14.90"],  # an amount begins otherwise
+        ["Coffee 8.50", "Cake 8.40", "Soup 8.20"],  # no letter
+        ["Coffee 8.50", "Cake B.40", "Soup 8.20"],  # nothing would be left of an amount
+        ["Coffee B80.50", "Total 880.50"],  # too few
+        ["Case B82.00", "Pump B64.00", "Hose B81.50"],  # all with the same letter: a code
+    ],
+)
+def test_amounts_that_need_not_have_a_sign_stay(read: list[str]) -> None:
+    assert restore_signs(read) == read
+
+
+def test_signs_of_made_up_papers_are_restored_and_papers_without_stay() -> None:
+    draw = random.Random(5)  # noqa: S311 - a paper, not a secret
+    kept = restored = 0
+    for _ in range(300):
+        amounts = [f"{draw.randint(1, 900)}.{draw.choice(['00', '50', '95'])}" for _ in range(6)]
+        with_sign = [f"Item {draw.choice('B86')}{amount}" for amount in amounts]
+        kept += restore_signs([f"Item {amount}" for amount in amounts]) == [
+            f"Item {amount}" for amount in amounts
+        ]
+        restored += restore_signs(with_sign) == [f"Item ฿{amount}" for amount in amounts]
+
+    assert kept == 300
+    assert restored > 250  # the others show the letter nowhere, or nothing else

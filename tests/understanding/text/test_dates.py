@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.understanding.text.dates import find_dates, full_year
+from docmill.understanding.text.dates import MISREAD_TIME, clock_time, find_dates, find_times, full_year
 
 
 @pytest.mark.parametrize(
@@ -109,3 +109,30 @@ def test_every_date_survives_being_written_in_full(day: date) -> None:
 
 def test_two_digits_are_a_year_of_this_century_unless_too_far_ahead() -> None:
     assert [full_year(year) for year in (26, 79, 80, 2031)] == [2026, 2079, 1980, 2031]
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("6:53PM)", "18:53:00"),
+        ("06:53P", "18:53:00"),
+        ("6:53 P M", "18:53:00"),
+        ("12:05a", "00:05:00"),
+        ("6:53P Table 3", "18:53:00"),
+        ("6:53 Park", "06:53:00"),
+        ("6:53 a day", "06:53:00"),
+    ],
+)
+def test_half_days_are_read_as_tills_print_them(text: str, time: str) -> None:
+    assert [found for found, _, _ in find_times(text)] == [time]
+
+
+def test_a_misread_pm_is_one_in_capitals() -> None:
+    def clock(text: str) -> str:
+        match = MISREAD_TIME.search(text)
+        assert match is not None
+        return clock_time(match)
+
+    assert clock("5:22PN") == "17:22"
+    assert clock("12:22 AH") == "00:22"
+    assert clock("10:15 an Tisch 3") == "10:15"

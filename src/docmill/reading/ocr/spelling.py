@@ -114,6 +114,14 @@ OH_IN_NUMBER = re.compile(
 )
 ZERO_IN_WORD = re.compile(r"(?<=[A-Z])0(?=[A-Z]{2})|(?<=[A-Z]{2})0(?=[A-Z])")
 
+SIGNS = {"\u0e3f": "B86", "\u20b1": "P29", "$": "S58"}
+"""Signs of currencies, each with the letter and the digits for which they are taken: baht, peso, dollar."""
+AMOUNT = re.compile(r"(?<![^\s(:=+\-])[A-Z]?\d[\d.,]*[.,]\d\d(?![\w.,/:%])")
+"""An amount, perhaps with a letter before it."""
+SIGN_BEFORE_AMOUNT = re.compile(r"(?<![^\s(:=+\-])[A-Z\d](?=\d[\d.,]*[.,]\d\d(?![\w.,/:%]))")
+FEWEST = 3
+"""Amounts from which on a page shows that all of them begin with the same sign."""
+
 
 def correct_spelling(lines: Sequence[LineText]) -> list[str]:
     """Correct the texts of one page's lines; each keeps its length."""
@@ -132,7 +140,22 @@ def correct_spelling(lines: Sequence[LineText]) -> list[str]:
         # An O among digits is a zero, and a zero among capitals an O.
         text = OH_IN_NUMBER.sub(lambda number: number[0].replace("O", "0").replace("o", "0"), text)
         texts.append(ZERO_IN_WORD.sub("O", text))
-    return texts
+    return restore_signs(texts)
+
+
+def restore_signs(texts: Sequence[str]) -> list[str]:
+    """The texts of a page's lines with the currency's sign where it was read as a letter or a digit.
+
+    Every amount begins with a look-alike of one sign then, some with the letter and some with a digit: that
+    all amounts happen to begin with the same digit, which sometimes is read as a letter, is too improbable.
+    """
+    amounts = [amount[0] for text in texts for amount in AMOUNT.finditer(text)]
+    first = {amount[0] for amount in amounts}
+    if len(set(amounts)) >= FEWEST and all(amount[1].isdecimal() for amount in amounts):
+        for sign, alike in SIGNS.items():
+            if len(first) > 1 and alike[0] in first <= set(alike):
+                return [SIGN_BEFORE_AMOUNT.sub(sign, text) for text in texts]
+    return list(texts)
 
 
 def _without_accent(character: str) -> str:

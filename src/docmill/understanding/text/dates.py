@@ -149,15 +149,17 @@ _MISREAD_MONTHS = {
 _MISREAD_MONTH = re.compile(rf"(?<![^\W_])(?:{alternatives(_MISREAD_MONTHS)})(?=[\s.]?\d)")
 _MISREAD_DASH = re.compile(r"(?<![/.\-]\d\d)(?<=\d\d)~(?=\d\d-\d\d)")
 
+_HALF = r"(?:\.?\s?m\b|(?<=\d[ap])(?![^\W_]))"
+"""The rest of `AM`, `p.m.`, `P M`; nothing behind the letter in `6:53p`."""
 _TIME = re.compile(
     r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])[:h](?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?"
-    r"(?:\s?(?P<half>[ap])\.?m\b\.?)?(?![\d:])",
+    rf"(?:\s?(?P<half>[ap]){_HALF}\.?)?(?![\d:])",
     re.IGNORECASE,
 )
 MISREAD_TIME = re.compile(
     r"(?<![\d.,/])(?<!\d[:;])(?<!\d\s[:;])(?P<hour>[01]?\d|2[0-3])(?:[:.;hH]|\s:|\s:\s(?=\d\d\s?[AaPp]\.?[Mm]))"
     r"(?P<minute>[0-5]\d)"
-    r"(?:[:;](?P<second>[0-5]\d))?\s*(?P<half>[AaPp]\.?[Mm])?(?![\d%])"
+    rf"(?:[:;](?P<second>[0-5]\d))?(?:\s*(?P<half>[AaPp](?i:{_HALF})|[AP][NH]\b))?(?![\d%])"
 )
 """A time whose colon may be read as a semicolon or a point; what follows hours and a colon is no hour."""
 
