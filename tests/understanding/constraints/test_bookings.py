@@ -160,3 +160,13 @@ Datum     Buchungstext       IBAN                             Betrag
 
     assert cast("BankStatement", extracted(named).data).iban == "DE89370400440532013000"
     assert cast("BankStatement", extracted(unnamed).data).iban is None
+
+
+def test_a_kind_of_booking_of_two_words_is_not_cut_after_the_first(typeset: Typeset) -> None:
+    page = SIGNED.replace("Umsatzsteuer Finanzamt", "Frais bancaires       ")
+
+    extraction = extract_by_rules(typeset(page), REGISTRY["bank_statement"])
+
+    booking = cast("BankStatement", extraction.data).transactions[1]
+    assert booking.description == "Frais bancaires"
+    assert booking.counterparty is None

@@ -306,6 +306,11 @@ class _BookingReader:
         kinds = BOOKINGS.find(joined(lines[0]))
         if kinds and kinds[0].start == 0 and kinds[0].quality == 1:
             count = len(joined(lines[0])[: kinds[0].stop].split())
+            # `Frais bancaires`: names do not begin with a small letter.
+            count = next(
+                (at for at in range(count, len(lines[0])) if not lines[0][at].text[0].islower()),
+                len(lines[0]),
+            )
             text = joined(words[:count])
             codes |= dict(_sides(words[count:], lines, codes.get("iban")))
             words = words[:count]
@@ -357,29 +362,30 @@ def _sides(
 ) -> Iterator[tuple[str, Finding]]:
     """The counterparty and the reference, by what stands behind the kind of booking.
 
-    The name ends with its legal form, its line, or a labelled number. Both are named if so.
+    The name ends with its legal form, which may begin the next line, its line, or a labelled number. They are
+    named by a legal form or an IBAN, half by a line, and not at all by a number.
     """
     if not rest:
         return
     first_line = next(line for line in lines if rest[0] in line)
     count = len([word for word in first_line if word in rest])
     stop = next((at for at in range(count) if any(map(str.isdecimal, rest[at].text))), count)
-    legal = len(joined(rest)[: legal_form_end(joined(rest[:stop]))].split())
+    legal = len(joined(rest)[: legal_form_end(joined(rest[: stop + (stop == count)]))].split())
     if 0 < stop < count and not legal:
         word = rest[stop - 1].text
         is_mark = len(word) <= _LONGEST_MARK and word.isupper()
         stop -= is_mark or any(label.quality == 1 for label in LABELS.find(word))
-    is_told = bool(legal) or stop == count
+    named = 1.0 if legal else 0.5 * (stop == count)
     stop = begin = legal or stop
     if iban is not None:
         place = (iban.spans[0].segment, iban.spans[0].start)
         at = next((at for at, word in enumerate(rest) if (word.segment, word.start) == place), None)
         if at is not None:
             stop, begin = at, at + sum(len(span.text.split()) for span in iban.spans)
-            is_told = True
+            named = 1.0
     for name, words in (("counterparty", rest[:stop]), ("reference", rest[begin:])):
         if words:
-            yield name, Finding(joined(words), spans(words), _READ, named=float(is_told))
+            yield name, Finding(joined(words), spans(words), _READ, named=named)
 
 
 def _codes(words: Sequence[Word]) -> Iterator[tuple[str, Finding]]:
