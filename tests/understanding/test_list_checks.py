@@ -1,10 +1,11 @@
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from docmill.model.document import Document, Embedded
-from docmill.model.result import Extraction, Failure
+from docmill.model.document import Box, Document, Embedded
+from docmill.model.result import Evidence, Extraction, Failure
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, Line
 from docmill.understanding.gate.inputs import GateInput
@@ -114,3 +115,42 @@ def test_a_lost_quantity_is_known_by_price_and_amount(typeset: Typeset) -> None:
     (failure,) = row_failures(typeset("nothing"), Invoice(lines=(lost, one)))
 
     assert failure.message == "Line 1 has no quantity: its amount 14.40 is 3 times its price 4.80."
+
+
+@pytest.mark.parametrize(
+    ("name", "is_cut"),
+    [
+        ("Wartung der Heizungs-", True),
+        ("Kabel, 3 m (rot", True),
+        ("Schrauben, Muttern,", True),
+        ("Kabel, 3 m (rot)", False),
+        ("T-Shirt", False),
+    ],
+)
+def test_a_description_that_ends_within_a_word_or_bracket_is_named(
+    typeset: Typeset, name: str, *, is_cut: bool
+) -> None:
+    invoice = Invoice(lines=(Line(description=name, net_amount=Decimal("10.00")),))
+
+    failures = row_failures(typeset("nothing"), invoice)
+
+    assert [failure.check for failure in failures] == ["cut_off"] * is_cut
+    assert all(failure.fields == ("lines[0].description",) for failure in failures)
+
+
+@pytest.mark.parametrize(("right", "is_cut"), [(0.999, True), (0.6, False)])
+def test_a_description_at_the_edge_of_a_picture_is_named(
+    typeset: Typeset, right: float, *, is_cut: bool
+) -> None:
+    page = typeset("Schrauben", source="ocr")
+    document = replace(page, pages=[replace(page.pages[0], engine="rapidocr")])
+    path = "lines[0].description"
+    evidence = Evidence(
+        page=1, box=Box(0.1, 0.1, right, 0.2), text="Schrauben", match="exact", confidence=0.9
+    )
+    invoice = Invoice(lines=(Line(description="Schrauben", net_amount=Decimal("10.00")),))
+    extraction = Extraction(document_type="invoice", data=invoice, evidence={path: evidence})
+
+    failures = check_rows(GateInput(document, extraction, REGISTRY["invoice"]))
+
+    assert [failure.check for failure in failures] == ["cut_off"] * is_cut

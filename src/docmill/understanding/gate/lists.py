@@ -17,6 +17,11 @@ LONGEST_SEARCHED = 200_000
 """Characters that are searched for the explanation of a difference."""
 _MOST_PIECES = 1000
 _MARKS: tuple[Mark, Mark] = (".", ",")
+_EDGE = 0.006
+"""Fraction of the page within which a description touches its right edge."""
+_OPEN_ENDS = ("-", "\u2010", ",", "(", "/", "&", "+")
+_SHOWN = 20
+"""Letters of a description that a message shows."""
 _LEAST_NUMBERED = 3
 """Rows with numbers that show how they are counted."""
 
@@ -96,6 +101,7 @@ def check_rows(judged: GateInput) -> Iterator[Failure]:
         return
     rows = list(_rows(judged.values, "lines", ("position", "quantity", "unit_price", "net_amount")))
     yield from _check_positions(rows)
+    yield from _check_names(judged)
     for index, row in enumerate(rows):
         price, amount = row["unit_price"], row["net_amount"]
         path = f"lines[{index}].quantity"
@@ -107,6 +113,19 @@ def check_rows(judged: GateInput) -> Iterator[Failure]:
                 f"Line {index + 1} has no quantity: its amount {amount} is {count:f} times its price {price}."
             )
             yield Failure(check="line_quantity", message=message, fields=(path,))
+
+
+def _check_names(judged: GateInput) -> Iterator[Failure]:
+    """Failures of descriptions that end within a word or bracket, or at the edge of a recognised picture."""
+    recognised = {page.number for page in judged.document.pages if page.engine is not None}
+    for index, row in enumerate(_rows(judged.values, "lines", ("description",))):
+        path, text = f"lines[{index}].description", row["description"] or ""
+        evidence = judged.evidence(path)
+        box = evidence.box if evidence is not None and evidence.page in recognised else None
+        is_at_edge = box is not None and box.x1 > 1 - _EDGE
+        if is_at_edge or text.endswith(_OPEN_ENDS) or text.count("(") > text.count(")"):
+            message = f"The description of line {index + 1} may be cut off: it ends with {text[-_SHOWN:]!r}."
+            yield Failure(check="cut_off", message=message, fields=(path,))
 
 
 def _check_positions(rows: Sequence[dict[str, Any]]) -> Iterator[Failure]:
