@@ -11,6 +11,7 @@ from docmill.understanding.gate.countries import DateOrder, countries_of, date_o
 from docmill.understanding.gate.inputs import GateInput, meanings_before
 from docmill.understanding.page.conventions import language_of
 from docmill.understanding.text.dates import WrittenDate, find_dates
+from docmill.understanding.text.weekdays import orders_by_weekday
 from docmill.understanding.vocabulary import Concept
 from docmill.understanding.vocabulary.concepts import DATE_CONCEPTS
 
@@ -166,6 +167,9 @@ def _date_order(judged: GateInput) -> DateOrder | None:
     dates = [written for match in _IN_NUMBERS.finditer(text) for written in find_dates(match[0])]
     day_first = sum(each.only_day_first or each.order == "day first" for each in dates)
     month_first = sum(each.only_month_first for each in dates)
+    by_weekday = list(orders_by_weekday(text))
+    day_first += by_weekday.count("day first")
+    month_first += by_weekday.count("month first")
     if day_first != month_first:
         return "day first" if day_first > month_first else "month first"
     orders: set[DateOrder] = {country.date_order for country in countries_of(judged).values()}

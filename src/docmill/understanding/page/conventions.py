@@ -18,6 +18,7 @@ from docmill.understanding.text.money import (
     in_thousandths,
 )
 from docmill.understanding.text.united_states import has_us_address, has_us_phone
+from docmill.understanding.text.weekdays import orders_by_weekday
 from docmill.understanding.vocabulary import LANGUAGES
 
 _LEAST_LANGUAGE_SCORE = 2.5
@@ -65,6 +66,9 @@ def conventions(layout: Layout) -> Conventions:
         currency = next((code for name, code in _DOLLARS if name.search(text)), currency)
     day_first = sum(written.only_day_first or written.order == "day first" for written in dates)
     month_first = sum(written.only_month_first for written in dates)
+    by_weekday = list(orders_by_weekday(text)) if any(written.order == "open" for written in dates) else []
+    day_first += by_weekday.count("day first")
+    month_first += by_weekday.count("month first")
     has_dollars = currency == "USD" and "$" in text
     is_american = currency in (None, "USD") and (
         has_us_address(text) or (language in (None, "en") and (has_us_phone(text) or has_dollars))
