@@ -55,7 +55,7 @@ from docmill.understanding.fields.findings import evidence_of
 from docmill.understanding.receipts.extractor import learned_findings
 from docmill.understanding.receipts.model import shipped
 from docmill.understanding.types.classifier import classify
-from docmill.understanding.user_schemas.extractor import find_unjudged_values, meanings_of
+from docmill.understanding.user_schemas.extractor import find_unjudged_values, meanings_of, with_agreement
 
 RIDGE = 1.0
 MOST = 300
@@ -93,6 +93,11 @@ EXPECTED_COUNT = 20
 """Rows that such an expectation weighs."""
 MADE_UP_WEIGHT = 0.3
 """Weight of a made-up layout beside that of a source of real papers."""
+LENT = ("amount", "date")
+"""Kinds whose values by a built-in type's rules are believed by what a user's schema found.
+
+Numbers keep the belief of their type: with one fitted here 13 of 95 orders left out were sure and wrong.
+"""
 OWN_NAMES: Mapping[str, Sequence[tuple[str, str]]] = {
     "number": (("invoice_no", "number of the document"), ("belegnummer", ""), ("document_number", "")),
     "issue_date": (
@@ -140,7 +145,10 @@ def main() -> None:
     parser.add_argument("--pictures", type=Path, required=True, help="folder of recognised e-invoices")
     parser.add_argument("--write", type=Path, help="where the weights go")
     parser.add_argument(
-        "--only", nargs="+", default=[], help="the readings (business, own, alone, receipt) to write anew"
+        "--only",
+        nargs="+",
+        default=[],
+        help="the readings (business, own, lent, alone, receipt) to write anew",
     )
     arguments = parser.parse_args()
     rows = list(collect(arguments.golden, arguments.orders, arguments.pictures))
@@ -297,6 +305,14 @@ def own_rows(
                 before = evidence_of(findings[path], candidates.layout).confidence
                 reading = "alone" if is_alone else "own"
                 yield Row(source, f"{reading} {value.kind}", value.facts, before, right)
+    lent = with_agreement(find_unjudged_values(candidates, meanings, others=others), others)
+    for path, value in facts_of(lent, candidates).items():
+        if value.kind not in LENT:
+            continue
+        right = same(field_of.get(path, path), lent[path].value, truth.get(path))
+        if right is not None and (path in truth or complete):
+            before = evidence_of(lent[path], candidates.layout).confidence
+            yield Row(source, f"lent {value.kind}", value.facts, before, right)
 
 
 def same(field: str, value: object, truth: str | None) -> bool | None:

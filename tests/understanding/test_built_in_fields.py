@@ -1,6 +1,7 @@
 """Fields of a user's schema that are built-in ones under another name are read by their rules, too."""
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from docmill.model.result import Schema
 from docmill.schemas.outline import outline
 from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.built_in_fields import built_in_paths
+from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.fields.findings import Finding
 from docmill.understanding.offline import extract
-from docmill.understanding.user_schemas.extractor import meanings_of
+from docmill.understanding.user_schemas.extractor import believed_others, meanings_of
 from docmill.understanding.withholding import FLOOR, FLOOR_OF_OWN
 
 PAGE = """
@@ -123,3 +126,29 @@ def test_of_two_numbers_that_a_description_names_neither_is_believed(
     assert extraction.evidence["contract_no"].confidence < FLOOR_OF_OWN
     seen = [suggestion.value for suggestion in extraction.suggestions["contract_no"]]
     assert {"R-104", "88123"} <= {extraction.data.model_dump()["contract_no"], *map(str, seen)}
+
+
+COMMISSION = """
+Harbour Ltd                                   Invoice R-104
+12 Quay Street, London SW1A 1AA               Date: 05.03.2024
+
+Spots in March                                        1,640.00
+
+                              Gross Total            $1,640.00
+                              Commission Agency       -$246.00
+                              NET TOTAL              $1,394.00
+"""
+
+
+def test_what_another_reader_sees_otherwise_is_believed_less(typeset: Callable[..., Document]) -> None:
+    candidates = candidates_of(typeset(COMMISSION))
+    paid, printed = (
+        Finding(Decimal(amount), (), 0.8, calibrated=True, form="money") for amount in ("1394.00", "1640.00")
+    )
+
+    def belief(own: Finding) -> float:
+        return believed_others(candidates, {"gross_amount": own}, {"gross_amount": [paid]})["gross_amount"][
+            0
+        ].probability
+
+    assert belief(printed) < FLOOR_OF_OWN < belief(paid)

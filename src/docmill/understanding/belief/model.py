@@ -15,9 +15,9 @@ from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings
 from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
 
-Reading = Literal["business", "labelled", "receipt", "own"]
+Reading = Literal["business", "labelled", "receipt", "own", "lent"]
 """The way in which a value was found: by the rules of business papers, by the labels that a built-in type
-lists, by the rules of receipts, by a user's schema."""
+lists, by the rules of receipts, by a user's schema; lent: by a built-in type's rules for a user's field."""
 
 MOST = 0.999
 """No reading is surer than this."""

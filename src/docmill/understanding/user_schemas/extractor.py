@@ -36,7 +36,8 @@ from docmill.understanding.fields.findings import (
 from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, spelling_of, words_of
 from docmill.understanding.fields.scoring import CHECKED, Scored, is_whole, score_candidates
 from docmill.understanding.tables.lists import list_findings
-from docmill.understanding.user_schemas.schema_model import SchemaModel, is_cut_otherwise
+from docmill.understanding.text.cuts import is_cut_otherwise
+from docmill.understanding.user_schemas.schema_model import SchemaModel
 
 STEP = StepTaken(
     kind="read", by="labels and layout", note="no embedded data", without_model="no model needed"
@@ -72,7 +73,7 @@ def extract_user_schema(
     evidence: dict[str, Evidence] = {}
     suggestions: dict[str, tuple[Suggestion, ...]] = {}
     found = find_values(candidates, meanings, model, built_in or {})
-    values = surest(found, built_in or {})
+    values = surest(found, believed_others(candidates, found, built_in or {}))
     for path, finding in (*values.items(), *list_findings(candidates, meanings)):
         meaning = meanings[re.sub(r"\[\d+\]", "[]", path)]
         value = value_for_kind(finding, meaning)
@@ -98,6 +99,21 @@ def extract_user_schema(
 def meanings_of(fields: Sequence[FieldOutline]) -> dict[str, FieldMeaning]:
     """The meaning of each field, by its path."""
     return {field.path: meaning_of(field) for field in fields}
+
+
+def believed_others(candidates: Candidates, own: Findings, others: OtherFindings) -> OtherFindings:
+    """The values of another reader, the first of each field believed by whether labels tell the same."""
+    firsts = believed(with_agreement(own, others), candidates, "lent")
+    return {path: (firsts[path], *some[1:]) if some else some for path, some in others.items()}
+
+
+def with_agreement(own: Findings, others: OtherFindings) -> dict[str, Finding]:
+    """The first value of each field by another reader, with whether the own value is the same."""
+    return {
+        path: replace(some[0], agrees=is_same_value(some[0].value, own[path].value) if path in own else None)
+        for path, some in others.items()
+        if some
+    }
 
 
 def surest(own: Findings, built_in: OtherFindings) -> dict[str, Finding]:
