@@ -21,6 +21,7 @@ from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store.migrate import migrate
+from docmill.workers.pool import Pool
 from support.aws_emulators import CREDENTIALS, Emulator, running
 
 MakeDocument = Callable[..., Document]
@@ -143,3 +144,10 @@ async def service(settings: Settings) -> AsyncIterator[Service]:
     async with open_service(settings) as service:
         await asyncio.wait_for(service.wakeups.listening(), 10)
         yield service
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[Pool]:
+    """A pool of one child process."""
+    async with Pool(1) as pool:
+        yield pool

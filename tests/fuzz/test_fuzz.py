@@ -1,6 +1,5 @@
 """A little of what `make fuzz` does for long."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,6 @@ from fuzz.seeds import coded, made
 from fuzz.targets import TARGETS, damaged
 
 FEW = 6
-
-
-@pytest.fixture
-async def pool() -> AsyncIterator[Pool]:
-    async with Pool(1) as pool:
-        yield pool
 
 
 async def test_no_damaged_file_does_worse_than_be_refused(pool: Pool) -> None:

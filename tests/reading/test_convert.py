@@ -3,7 +3,7 @@
 import base64
 import io
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple, cast
@@ -42,12 +42,6 @@ from docmill.workers.replies import OutOfMemoryError
 MakePdf = Callable[..., Path]
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
-
-
-@pytest.fixture
-async def pool() -> AsyncIterator[Pool]:
-    async with Pool(1) as pool:
-        yield pool
 
 
 async def convert(pool: Pool, path: Path, options: ReadingOptions | None = None) -> Document:

@@ -1,7 +1,7 @@
 """A long scan whose reading was interrupted goes on where it was."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -52,12 +52,6 @@ class Engine:
         if request.number % 2 == 0:
             request.scans.add(page, KeptScan(b"picture of %d" % request.number, 30, 40))
         return page
-
-
-@pytest.fixture
-async def pool() -> AsyncIterator[Pool]:
-    async with Pool(1) as pool:
-        yield pool
 
 
 @pytest.fixture

@@ -186,3 +186,15 @@ class Observer:
                 if holds(document):
                     return document
         raise AssertionError
+
+
+def is_read(document: DocumentRow) -> bool:
+    """True once its values are there, whether or not a person is asked about them."""
+    return document.state in ("ready", "needs_review", "needs_classification")
+
+
+async def upload_and_read(upload: Upload, observer: Observer, text: bytes) -> Accepted:
+    """Upload a text and wait until it is read."""
+    accepted = await upload(text, file_name="paper.txt")
+    await observer.when(accepted, is_read)
+    return accepted

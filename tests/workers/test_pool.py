@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,6 @@ from docmill.workers.pool import Pool
 from docmill.workers.scratch import ScratchFolder
 
 Hang = Callable[[Pool], Awaitable[asyncio.Task[bytes]]]
-
-
-@pytest.fixture
-async def pool() -> AsyncIterator[Pool]:
-    async with Pool(1) as pool:
-        yield pool
 
 
 @pytest.fixture

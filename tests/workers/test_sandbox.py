@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -22,12 +21,6 @@ from docmill.workers.pool import Pool
 from reading import trespass
 
 REFUSED = {"EPERM", "EACCES"}
-
-
-@pytest.fixture
-async def pool() -> AsyncIterator[Pool]:
-    async with Pool(1) as pool:
-        yield pool
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import asyncio
 import io
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -53,12 +53,6 @@ class Elsewhere:
 @asynccontextmanager
 async def unguarded() -> AsyncGenerator[None]:
     yield
-
-
-@pytest.fixture
-async def pool() -> AsyncIterator[Pool]:
-    async with Pool(1) as pool:
-        yield pool
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """A person changes the type of a document, and it is read again by that type."""
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -22,7 +21,7 @@ from docmill.service.store.documents import DocumentRow
 from docmill.service.store.reviews import TYPE
 from docmill.wiring import steps_for
 from docmill.workers.pool import Pool
-from support.scripted_steps import Observer, RunWorker, Upload
+from support.scripted_steps import Observer, RunWorker, Upload, is_read, upload_and_read
 
 INVOICE = b"""
 Miller Bicycles Ltd
@@ -59,12 +58,6 @@ def settings(settings: Settings) -> Settings:
 
 
 @pytest.fixture
-async def pool() -> AsyncIterator[Pool]:
-    async with Pool(1) as pool:
-        yield pool
-
-
-@pytest.fixture
 def converter(pool: Pool) -> CountingConverter:
     return CountingConverter(steps_for(pool).converter)
 
@@ -72,16 +65,6 @@ def converter(pool: Pool) -> CountingConverter:
 @pytest.fixture
 def steps(pool: Pool, settings: Settings, converter: CountingConverter) -> Steps:
     return replace(steps_for(pool, schemas=settings.own.by_choice), converter=converter)
-
-
-def _is_read(document: DocumentRow) -> bool:
-    return document.state in ("ready", "needs_review", "needs_classification")
-
-
-async def _read(upload: Upload, observer: Observer) -> Accepted:
-    accepted = await upload(INVOICE, file_name="paper.txt")
-    await observer.when(accepted, _is_read)
-    return accepted
 
 
 async def _reviews(service: Service, document_id: UUID) -> DocumentReviews:
@@ -95,14 +78,14 @@ async def _choose(service: Service, observer: Observer, accepted: Accepted, type
     begun = await service.type_choices.choose(
         accepted.document_id, type_, tenant_id=service.default_tenant_id
     )
-    return await observer.when(accepted, lambda row: row.ingestion_id == begun and _is_read(row))
+    return await observer.when(accepted, lambda row: row.ingestion_id == begun and is_read(row))
 
 
-async def test_a_document_is_read_again_by_the_chosen_type_without_another_recognition(
+async def test_a_documentis_read_again_by_the_chosen_type_without_another_recognition(
     service: Service, upload: Upload, working: RunWorker, observer: Observer, converter: CountingConverter
 ) -> None:
     async with working():
-        accepted = await _read(upload, observer)
+        accepted = await upload_and_read(upload, observer, INVOICE)
         before = await observer.document(accepted)
         first = await observer.ingestion(accepted)
 
@@ -126,7 +109,7 @@ async def test_a_schema_of_the_settings_can_be_chosen(
     service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     async with working():
-        accepted = await _read(upload, observer)
+        accepted = await upload_and_read(upload, observer, INVOICE)
 
         after = await _choose(service, observer, accepted, "job")
 
@@ -139,14 +122,14 @@ async def test_no_later_processing_changes_the_chosen_type(
     service: Service, upload: Upload, working: RunWorker, observer: Observer, converter: CountingConverter
 ) -> None:
     async with working():
-        accepted = await _read(upload, observer)
+        accepted = await upload_and_read(upload, observer, INVOICE)
         await _choose(service, observer, accepted, "credit_note")
 
         begun = await service.intake.reprocess(accepted.document_id, tenant_id=service.default_tenant_id)
-        again = await observer.when(accepted, lambda row: row.ingestion_id == begun and _is_read(row))
+        again = await observer.when(accepted, lambda row: row.ingestion_id == begun and is_read(row))
         forced = await upload(INVOICE, file_name="paper.txt", force=True)
         by_force = await observer.when(
-            accepted, lambda row: row.ingestion_id == forced.ingestion_id and _is_read(row)
+            accepted, lambda row: row.ingestion_id == forced.ingestion_id and is_read(row)
         )
 
     assert (again.document_type, by_force.document_type) == ("credit_note", "credit_note")
@@ -157,7 +140,7 @@ async def test_a_choice_is_taken_back_and_both_stand_in_the_history(
     service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     async with working():
-        accepted = await _read(upload, observer)
+        accepted = await upload_and_read(upload, observer, INVOICE)
         await _choose(service, observer, accepted, "receipt")
         await _choose(service, observer, accepted, "credit_note")
         back_once = await _choose(service, observer, accepted, None)
@@ -180,7 +163,7 @@ async def test_choosing_what_is_chosen_already_reads_nothing_again(
     service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     async with working():
-        accepted = await _read(upload, observer)
+        accepted = await upload_and_read(upload, observer, INVOICE)
         await _choose(service, observer, accepted, "receipt")
         before = (await observer.ingestion(accepted)).id
 
@@ -197,7 +180,7 @@ async def test_reviews_of_fields_that_the_type_lacks_are_kept_and_not_applied(
 ) -> None:
     tenant_id = service.default_tenant_id
     async with working():
-        accepted = await _read(upload, observer)
+        accepted = await upload_and_read(upload, observer, INVOICE)
         shown = await _reviews(service, accepted.document_id)
         await service.reviews.add(
             accepted.document_id,
@@ -220,7 +203,7 @@ async def test_a_doubt_about_the_type_is_settled_by_a_choice(
     doubtful = INVOICE.replace(b"Invoice\n", b"Rechnungskorrektur\n")
     async with working():
         accepted = await upload(doubtful, file_name="paper.txt")
-        doubted = await observer.when(accepted, _is_read)
+        doubted = await observer.when(accepted, is_read)
         before = {failure.check for failure in (await _reviews(service, accepted.document_id)).failures}
         type_ = doubted.document_type
 
@@ -237,14 +220,14 @@ async def test_a_choice_while_a_worker_reads_the_document_is_not_lost(
     service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     async with working():
-        accepted = await _read(upload, observer)
+        accepted = await upload_and_read(upload, observer, INVOICE)
     live = await service.intake.reprocess(accepted.document_id, tenant_id=service.default_tenant_id)
 
     begun = await service.type_choices.choose(
         accepted.document_id, "receipt", tenant_id=service.default_tenant_id
     )
     async with working():
-        after = await observer.when(accepted, _is_read)
+        after = await observer.when(accepted, is_read)
 
     assert begun == live
     assert after.document_type == "receipt"
@@ -255,7 +238,7 @@ async def test_the_type_is_no_value_to_confirm_undo_or_learn_from(
 ) -> None:
     tenant_id = service.default_tenant_id
     async with working():
-        accepted = await _read(upload, observer)
+        accepted = await upload_and_read(upload, observer, INVOICE)
         await _choose(service, observer, accepted, "credit_note")
     shown = (await _reviews(service, accepted.document_id)).result.ingestion_id
 
@@ -272,7 +255,7 @@ async def test_the_type_is_no_value_to_confirm_undo_or_learn_from(
         assert await reviewed_documents.reviewed_documents(conn, "credit_note", made_by="", limit=9) == []
 
 
-async def test_types_are_chosen_by_their_owner_only_of_those_that_exist_and_once_something_is_read(
+async def test_types_are_chosen_by_their_owner_only_of_those_that_exist_and_once_somethingis_read(
     service: Service, upload: Upload, stranger: UUID
 ) -> None:
     tenant_id = service.default_tenant_id
@@ -290,7 +273,7 @@ async def test_a_document_that_nobody_could_classify_is_classified_by_a_person(
 ) -> None:
     async with working():
         accepted = await upload("Привет, здесь письмо про мельницу".encode(), file_name="letter.txt")
-        before = await observer.when(accepted, _is_read)
+        before = await observer.when(accepted, is_read)
 
         after = await _choose(service, observer, accepted, "other")
 

@@ -13,12 +13,11 @@ from docmill.service.intake.accept import Accepted
 from docmill.service.review.review import FieldReview
 from docmill.service.store import near_duplicates
 from docmill.service.store.database import DEFAULT_USER_ID
-from docmill.service.store.documents import DocumentRow
 from docmill.service.store.near_duplicates import NearDuplicate
 from docmill.understanding.duplicates import signature_of
 from docmill.wiring import steps_for
 from docmill.workers.pool import Pool
-from support.scripted_steps import Observer, RunWorker, Upload, once
+from support.scripted_steps import Observer, RunWorker, Upload, is_read, once, upload_and_read
 
 INVOICE = """
 Miller Bicycles Ltd
@@ -52,16 +51,6 @@ def steps(pool: Pool) -> Steps:
     return steps_for(pool)
 
 
-def _is_read(document: DocumentRow) -> bool:
-    return document.state in ("ready", "needs_review", "needs_classification")
-
-
-async def _read(upload: Upload, observer: Observer, content: bytes) -> Accepted:
-    accepted = await upload(content, file_name="paper.txt")
-    await observer.when(accepted, _is_read)
-    return accepted
-
-
 async def _pairs(service: Service, accepted: Accepted) -> list[NearDuplicate]:
     async with service.database.tenant(service.default_tenant_id) as conn:
         return await near_duplicates.of_document(conn, accepted.document_id)
@@ -75,9 +64,9 @@ async def test_the_later_of_two_files_names_the_earlier_and_waits_for_a_decision
     service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     async with working():
-        first = await _read(upload, observer, FIRST)
+        first = await upload_and_read(upload, observer, FIRST)
         state_before = await _state(service, first)
-        second = await _read(upload, observer, SAME)
+        second = await upload_and_read(upload, observer, SAME)
 
     (of_second,), (of_first,) = await _pairs(service, second), await _pairs(service, first)
     assert (of_second.document_id, of_second.is_earlier) == (first.document_id, True)
@@ -96,8 +85,8 @@ async def test_the_next_invoice_of_a_vendor_is_no_duplicate(
     service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     async with working():
-        await _read(upload, observer, FIRST)
-        following = await _read(upload, observer, NEXT)
+        await upload_and_read(upload, observer, FIRST)
+        following = await upload_and_read(upload, observer, NEXT)
 
     assert await _pairs(service, following) == []
     assert await _state(service, following) == "ready"
@@ -111,7 +100,7 @@ async def test_of_files_that_arrive_at_once_all_but_the_first_name_another(
 
     async with working(), working():
         for one in accepted:
-            await observer.when(one, _is_read)
+            await observer.when(one, is_read)
 
     pairs = [await _pairs(service, one) for one in accepted]
     earlier = sorted(sum(pair.is_earlier for pair in of_one) for of_one in pairs)
@@ -124,8 +113,8 @@ async def test_a_decision_holds_for_both_also_after_another_processing_and_can_b
 ) -> None:
     tenant_id = service.default_tenant_id
     async with working():
-        first = await _read(upload, observer, FIRST)
-        second = await _read(upload, observer, SAME)
+        first = await upload_and_read(upload, observer, FIRST)
+        second = await upload_and_read(upload, observer, SAME)
 
         # Said on the page of the earlier one.
         assert await service.reviews.decide_duplicate(
@@ -133,9 +122,9 @@ async def test_a_decision_holds_for_both_also_after_another_processing_and_can_b
         )
         dismissed = await _state(service, second)
         begun = await service.intake.reprocess(first.document_id, tenant_id=tenant_id)
-        await observer.when(first, lambda row: row.ingestion_id == begun and _is_read(row))
+        await observer.when(first, lambda row: row.ingestion_id == begun and is_read(row))
         begun = await service.intake.reprocess(second.document_id, tenant_id=tenant_id)
-        await observer.when(second, lambda row: row.ingestion_id == begun and _is_read(row))
+        await observer.when(second, lambda row: row.ingestion_id == begun and is_read(row))
     remembered = await _pairs(service, second)
     await service.reviews.decide_duplicate(
         second.document_id, first.document_id, is_duplicate=None, tenant_id=tenant_id
@@ -157,8 +146,8 @@ async def test_a_correction_of_the_number_ends_and_makes_a_near_duplicate(
 ) -> None:
     tenant_id = service.default_tenant_id
     async with working():
-        await _read(upload, observer, FIRST)
-        second = await _read(upload, observer, SAME)
+        await upload_and_read(upload, observer, FIRST)
+        second = await upload_and_read(upload, observer, SAME)
 
     async def correct(number: str) -> None:
         shown = (await observer.ingestion(second)).id
@@ -177,8 +166,8 @@ async def test_a_deleted_document_counts_no_longer(
     service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     async with working():
-        first = await _read(upload, observer, FIRST)
-        second = await _read(upload, observer, SAME)
+        first = await upload_and_read(upload, observer, FIRST)
+        second = await upload_and_read(upload, observer, SAME)
 
     async with service.database.tenant(service.default_tenant_id) as conn:
         await conn.execute("DELETE FROM ingestion WHERE document_id = %s", [first.document_id])
@@ -193,7 +182,7 @@ async def test_documents_of_other_tenants_are_not_compared(
 ) -> None:
     theirs = await service.intake.accept(once(SAME), tenant_id=stranger, file_name="paper.txt")
     async with working():
-        ours = await _read(upload, observer, FIRST)
+        ours = await upload_and_read(upload, observer, FIRST)
         async for _ in service.feed.follow(stranger, 0):
             async with service.database.tenant(stranger) as conn:
                 cur = await conn.execute("SELECT count(*) FROM document_signature")

@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 from docmill.model.result import Failure, Schema
+from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import schema_of
 
 Judge = Callable[..., list[Failure]]
@@ -52,6 +53,23 @@ def test_a_commission_explains_what_is_not_to_be_paid(judge: Judge) -> None:
 
     assert judge("payments", "Total 112.00\nTo be paid 95.20", amounts)
     assert not judge("payments", "Total 112.00\nAgency commission 16.80\nTo be paid 95.20", amounts)
+
+
+def test_a_tip_explains_what_is_due_beyond_the_total(judge: Judge) -> None:
+    receipt = REGISTRY["receipt"]
+    amounts = _values(gross_total="109.94", amount_due="130.94")
+
+    assert judge("amount_due", "nothing", amounts, schema=receipt)
+    assert not judge("amount_due", "nothing", {**amounts, **_values(tip="21.00")}, schema=receipt)
+    assert judge("amount_due", "nothing", {**amounts, **_values(tip="2.00")}, schema=receipt)
+
+
+def test_items_of_a_receipt_add_up_to_the_total_that_is_rounded_for_cash(judge: Judge) -> None:
+    amounts = _values(gross_total="182.00")
+    amounts["lines[0].net_amount"] = (Decimal("181.98"), "")
+
+    assert not judge("lines_sum", "nothing", amounts, schema=REGISTRY["receipt"])
+    assert judge("lines_sum", "nothing", amounts, schema=REGISTRY["invoice"])
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from docmill.model.document import Document
 from docmill.model.result import Failure
 from docmill.schemas.field_names import field_name
 from docmill.understanding.gate.inputs import GateInput, Values
+from docmill.understanding.gate.totals import tolerance_of
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.money import CENT, Mark, find_amounts, number
 from docmill.understanding.vocabulary import Concept
@@ -30,7 +31,7 @@ def check_lists(judged: GateInput) -> Iterator[Failure]:
     """Failures of line items and bookings that do not add up to the totals and balances."""
     document, values = judged.document, judged.values
     if not document.embedded:  # the XML of an e-invoice has rules of its own for its lines
-        yield from _check_lines(document, values)
+        yield from _check_lines(judged)
     opening, closing = values.get("opening_balance"), values.get("closing_balance")
     amounts = [row["amount"] for row in _rows(values, "transactions", ("amount",))]
     if opening is None or closing is None or not amounts or None in amounts:
@@ -44,7 +45,8 @@ def check_lists(judged: GateInput) -> Iterator[Failure]:
         )
 
 
-def _check_lines(document: Document, values: Values) -> Iterator[Failure]:
+def _check_lines(judged: GateInput) -> Iterator[Failure]:
+    document, values = judged.document, judged.values
     rows = list(_rows(values, "lines", ("quantity", "unit_price", "net_amount")))
     yield from _check_products(document, rows)
     amounts = [row["net_amount"] for row in rows if row["net_amount"] is not None]
@@ -53,7 +55,7 @@ def _check_lines(document: Document, values: Values) -> Iterator[Failure]:
     if not amounts or not totals:
         return
     lines_total = sum(amounts, Decimal(0))
-    if any(abs(lines_total - total) <= CENT for total in totals.values()):
+    if any(abs(lines_total - total) <= tolerance_of(judged) for total in totals.values()):
         return
     is_cell_lost = any(row["net_amount"] is None and row["quantity"] and row["unit_price"] for row in rows)
     differences = {abs(abs(total) - abs(lines_total)) for total in totals.values()}

@@ -18,7 +18,7 @@ _NOT_TAX = frozenset({Concept.COMMISSION, Concept.DISCOUNT, Concept.TIP, Concept
 
 def check_totals(judged: GateInput) -> Iterator[Failure]:
     """Failures of net, tax and gross."""
-    tolerance = _tolerance(judged)
+    tolerance = tolerance_of(judged)
     net, tax, gross = (judged.amount(role) for role in ("net_total", "tax_total", "gross_total"))
     of_net, of_tax, of_gross = (judged.path(role) for role in ("net_total", "tax_total", "gross_total"))
     if gross is not None and tax is not None:
@@ -41,7 +41,7 @@ def _check_net(judged: GateInput) -> Iterator[Failure]:
         yield Failure(check="tax_above_net", message=message, fields=(of_net, of_tax))
     if net is None or gross is None or net * gross <= 0:
         return
-    if abs(net) > abs(gross) + _tolerance(judged):
+    if abs(net) > abs(gross) + tolerance_of(judged):
         message = f"The net total {net} is more than the total {gross}."
         yield Failure(check="net_above_total", message=message, fields=(of_net, of_gross))
     elif tax is None and abs(net) * (1 + _HIGHEST_TAX) < abs(gross):
@@ -66,10 +66,13 @@ def check_amount_due(judged: GateInput) -> Iterator[Failure]:
     gross, due = judged.amount("gross_total"), judged.amount("amount_due")
     if gross is None or due is None or judged.document.embedded:
         return
-    if abs(due) > abs(gross) + _tolerance(judged) or due * gross < 0:
+    tip = judged.amount("tip")
+    if tip is not None and abs(gross + tip - due) <= tolerance_of(judged):
+        return
+    if abs(due) > abs(gross) + tolerance_of(judged) or due * gross < 0:
         message = f"The amount due {due} is more than the total {gross}."
         yield Failure(check="amount_due", message=message, fields=("amount_due", "gross_total"))
-    elif abs(gross - due) > _tolerance(judged) and not _is_paid(judged, abs(gross - due)):
+    elif abs(gross - due) > tolerance_of(judged) and not _is_paid(judged, abs(gross - due)):
         payment = f"no payment of {gross - due} is printed"
         message = f"The amount due {due} is less than the total {gross}, and {payment}."
         yield Failure(check="payments", message=message, fields=("amount_due", "gross_total"))
@@ -100,5 +103,6 @@ def check_type_rules(judged: GateInput) -> Iterator[Failure]:
             yield Failure(check=check.name, message=message, fields=paths)
 
 
-def _tolerance(judged: GateInput) -> Decimal:
+def tolerance_of(judged: GateInput) -> Decimal:
+    """By how much sums may differ: on receipts what is paid in cash is rounded."""
     return CASH_ROUNDING if judged.definition.is_till_paper else CENT
