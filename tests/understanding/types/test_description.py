@@ -15,7 +15,7 @@ from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import BankStatement, Invoice, Party
-from docmill.understanding.types.summary import describe
+from docmill.understanding.types.summary import change_type, describe
 
 READ = Classification(
     document_type="invoice",
@@ -122,3 +122,10 @@ def test_a_summary_speaks_only_of_fields_of_its_type(name: str) -> None:
     named = {path for text in DEFINITIONS[name].summary for path in re.findall(r"\{([\w.]+)\}", text)}
 
     assert named <= {field.path for field in outline(REGISTRY[name])}
+
+
+def test_a_changed_type_has_no_counterparty_until_its_own_is_read() -> None:
+    changed = change_type(READ, "payslip")
+
+    assert changed.title == "Payslip"
+    assert changed.tags == ("site Nord", "2026", "Payslip")

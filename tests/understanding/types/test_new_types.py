@@ -114,6 +114,22 @@ def test_a_letter_is_named_with_sender_recipient_day_and_subject(typeset: Typese
     assert (data["subject"], data["issue_date"]) == ("Change of our bank details", dt.date(2026, 4, 3))
 
 
+def test_the_day_of_the_unpaid_invoice_is_not_that_of_the_reminder(typeset: Typeset) -> None:
+    page = """
+Harbour Tools Ltd
+4 Dock Street, Leith EH6 6QQ
+
+Payment Reminder
+
+Our invoice INV-881 of 03/02/2026 over 96.00 GBP has not been paid yet.
+Please pay within ten days.
+"""
+
+    data = understand(typeset(page)).extraction.data.model_dump()
+
+    assert data["issue_date"] is None
+
+
 def test_a_letter_whose_spaces_recognition_lost_is_one(typeset: Typeset) -> None:
     page = """
 Harbour Tools Ltd

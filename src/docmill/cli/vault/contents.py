@@ -172,8 +172,10 @@ async def set_type(settings: Settings, name: str, document_type: str | None, *, 
         async with service.database.tenant(service.default_tenant_id) as conn:
             row = await _document_called(conn, name)
         await service.type_choices.choose(row.id, document_type, tenant_id=service.default_tenant_id)
-        chosen = "as recognised" if document_type is None else f"as {document_type}"
-        stdout.print(f"{row.id}  {row.file_name}: read again {chosen}", markup=False)
+        async with service.database.tenant(service.default_tenant_id) as conn:
+            chosen = (await reviews.current(conn, row.id)).get(TYPE)
+        read_as = chosen.value if chosen is not None and chosen.value else "recognised"
+        stdout.print(f"{row.id}  {row.file_name}: read again as {read_as}", markup=False)
         return await _wait_until_processed(service, [row.id]) if wait else 0
 
 

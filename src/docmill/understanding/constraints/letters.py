@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cache
 
-from docmill.schemas.document_types import DEFINITIONS
+from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, Findings, finding_of
 from docmill.understanding.page.layout import Segment, Span
@@ -52,6 +52,18 @@ def letter_fields(candidates: Candidates, ruled: Findings) -> Iterator[tuple[str
     day = _day_beside_town(candidates)
     if day is not None:
         yield "issue_date", finding_of(day, _BY_TOWN)
+
+
+def is_day_of_invoice(day: Finding, document_type: DocumentType) -> bool:
+    """Return True if the date stands behind an invoice that the document is about: `Invoice 8 of 3 May`."""
+    before = day.spans[0].segment.text[: day.spans[0].start] if day.spans else ""
+    return _invoice_label(document_type).search(fold(before)) is not None
+
+
+@cache
+def _invoice_label(document_type: DocumentType) -> re.Pattern[str]:
+    labels = DEFINITIONS[document_type].labels.get("invoice_number", ())
+    return re.compile(rf"(?<!\w)(?:{alternatives(map(fold, labels))})(?!\w)")
 
 
 def _find_subject(top: Sequence[Segment], text_height: float) -> tuple[Span, float] | None:

@@ -21,6 +21,7 @@ from docmill.understanding.constraints.extractor import (
     ruled_findings,
 )
 from docmill.understanding.constraints.header_fields import numbers
+from docmill.understanding.constraints.letters import is_day_of_invoice
 from docmill.understanding.constraints.parties import parties
 from docmill.understanding.constraints.totals import currency, totals
 from docmill.understanding.fields.analysis_cache import candidates_of, once
@@ -92,7 +93,11 @@ def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
     if definition.read_by == "labels":
         return labelled
     labelled |= dict(agreement_parties(candidates, kind))
-    found = every_finding(candidates, kind)
+    found = {
+        path: finding
+        for path, finding in every_finding(candidates, kind).items()
+        if path != "issue_date" or not is_day_of_invoice(finding, kind)
+    }
     taken = {finding.spans for finding in labelled.values()}
     others = {path: finding for path, finding in found.items() if finding.spans not in taken}
     # The number of the invoice that is corrected is no rival of the document's own.

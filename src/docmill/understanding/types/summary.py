@@ -118,13 +118,15 @@ def describe(
 def change_type(classification: Classification, document_type: str) -> Classification:
     """The classification of a document whose type a person changes, until `describe` says more.
 
-    Where the fields of the type name no counterparty, there is no title.
+    The counterparty of the type before is in neither title nor tags: that of the new type may be another.
     """
     before, after = (
         name_of(known_type(name)) if known_type(name) == name != "other" else None
         for name in (classification.document_type, document_type)
     )
-    tags = [tag for tag in classification.tags if before is None or not is_same_tag(tag, before)]
+    party = one_line((classification.title or "").partition(", ")[2], LONGEST)
+    gone = [name for name in (before, party if before is not None else None) if name is not None]
+    tags = [tag for tag in classification.tags if not any(is_same_tag(tag, name) for name in gone)]
     changed = {
         "document_type": document_type,
         "title": after,
