@@ -108,6 +108,23 @@ def test_a_model_that_is_not_better_is_not_written(folder: Path) -> None:
     assert not model.exists()
 
 
+def test_learning_says_what_the_known_values_leave_open(folder: Path) -> None:
+    base = folder.parent
+    for number in (1, 2, 3, 4):
+        page = PAGE.format(job=number + 40000, number=number)
+        (folder / f"{number}.txt").write_text(page.replace(f"KN{number:05}", f"KN{number:05} (R7)"))
+    told = {f"{n}.txt": {"job_number": f"KN{n:05}{' (R7)' if n < 3 else ''}"} for n in (1, 2, 3, 4)}
+    (base / "truth.json").write_text(json.dumps(told))
+    about = ["--schema", str(base / "job.toml"), "--truth", str(base / "truth.json")]
+
+    learned = RUNNER.invoke(app, ["learn", str(folder), *about, "--out", "x", "--dry-run"])
+
+    open_ends = (
+        "cannot be learned: where job_number ends; 2 known values have a part in brackets, 2 end before"
+    )
+    assert open_ends in " ".join(learned.stdout.split())
+
+
 def test_learning_and_evaluation_take_the_same_truth(folder: Path) -> None:
     base = folder.parent
     lines = [{"source": f"{n}.txt", "data": {"job_number": f"KN{n:05}"}} for n in (1, 2)]

@@ -13,9 +13,9 @@ from docmill.cli.files.extract import schema_called
 from docmill.cli.files.run import warn_about_links
 from docmill.errors import DocmillError, MisconfiguredError
 from docmill.evaluation.truth import known_fields, read_truths
-from docmill.model.result import Schema
 from docmill.ports import Ref
 from docmill.reading.convert import LocalConverter
+from docmill.understanding.corrections.endings import Endings
 from docmill.understanding.corrections.evaluate import held_out_figures
 from docmill.understanding.corrections.fit import LEAST_DOCUMENTS, fit_model, make_example, values_by_path
 from docmill.understanding.user_schemas.schema_model import Example, dumps
@@ -53,7 +53,8 @@ def learn(options: LearnOptions) -> int:
     warn_about_links(lister)
     if not documents:
         raise MisconfiguredError(f"{str(options.truth)!r} names no file of {str(options.folder)!r}")
-    examples = asyncio.run(_read_examples(options, schema, documents))
+    endings = Endings(schema)
+    examples = asyncio.run(_read_examples(options, endings, documents))
     if not examples:
         stderr.print("no document could be read; nothing was written")
         return FAILED
@@ -64,6 +65,8 @@ def learn(options: LearnOptions) -> int:
     stdout.print(f"  with nothing learned: {figures.untaught}")
     stdout.print(f"  after learning from documents of other layouts: {figures.unseen}")
     stdout.print(f"  after learning from all other documents: {figures.corrected}")
+    for disagreement in endings.disagreements():
+        stdout.print(disagreement.message, markup=False)
     # Very few documents cannot show that the model is better: then it must not be worse.
     is_enough = len(examples) >= LEAST_DOCUMENTS
     if not (figures.is_better if is_enough else figures.corrected >= figures.untaught):
@@ -78,7 +81,7 @@ def learn(options: LearnOptions) -> int:
 
 
 async def _read_examples(
-    options: LearnOptions, schema: Schema, documents: Sequence[tuple[Ref, KnownValues]]
+    options: LearnOptions, endings: Endings, documents: Sequence[tuple[Ref, KnownValues]]
 ) -> list[Example]:
     """Read the documents that can be read, and pair their text with the known values."""
     reader = FolderReader(options.folder)
@@ -94,6 +97,7 @@ async def _read_examples(
                 except DocmillError as error:
                     stdout.print(f"{MARKS['failed']} {shown(ref.key)}: {error.message}")
                 else:
-                    examples.append(make_example(document, schema, values))
+                    examples.append(make_example(document, endings.schema, values))
+                    endings.add(document, values)
                 bar.advance(task)
     return examples

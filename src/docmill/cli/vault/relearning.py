@@ -16,6 +16,7 @@ from docmill.service.review.corrections import MOST_DOCUMENTS
 from docmill.service.storage.blobs import NewerTranscriptionError, load_transcription
 from docmill.service.store import reviews
 from docmill.understanding.corrections.counterparties import identifiers
+from docmill.understanding.corrections.endings import Endings
 from docmill.understanding.corrections.evaluate import (
     ReviewedExample,
     compare_models,
@@ -51,7 +52,8 @@ def relearn(options: RelearnOptions) -> int:
             current = loads(place.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             raise MisconfiguredError(f"cannot read the model {str(place)!r}") from error
-    examples = asyncio.run(_load_examples(settings, schema, types))
+    endings = Endings(schema)
+    examples = asyncio.run(_load_examples(settings, endings, types))
     if not examples:
         stdout.print(f"nobody has reviewed a document of {', '.join(types)} yet; nothing was written")
         return FAILED
@@ -63,6 +65,8 @@ def relearn(options: RelearnOptions) -> int:
     if current.examples:
         stdout.print(f"  by the model in use: {comparison.before}")
     stdout.print(f"  by the new model: {comparison.after}")
+    for disagreement in endings.disagreements():
+        stdout.print(disagreement.message, markup=False)
     if not comparison.is_better:
         result = "the model in use stays" if current.examples else "none is written"
         stdout.print(f"the new model is no better: {result}")
@@ -91,7 +95,7 @@ def _schema_and_types(name: str, settings: Settings) -> tuple[Schema, tuple[str,
     return schema, types
 
 
-async def _load_examples(settings: Settings, schema: Schema, types: Sequence[str]) -> list[ReviewedExample]:
+async def _load_examples(settings: Settings, endings: Endings, types: Sequence[str]) -> list[ReviewedExample]:
     """Load the reviewed documents whose text can still be read, the oldest first, type by type."""
     examples: list[ReviewedExample] = []
     async with existing_service(settings) as service:
@@ -108,6 +112,7 @@ async def _load_examples(settings: Settings, schema: Schema, types: Sequence[str
                 }
                 if row.is_settled:  # nothing is left to review, so the values that nobody reviewed are right
                     values = {**values_by_path(row.data), **values}
-                example = make_example(document, schema, values)
+                example = make_example(document, endings.schema, values)
+                endings.add(document, values)
                 examples.append(ReviewedExample(example, identifiers(document)))
     return examples

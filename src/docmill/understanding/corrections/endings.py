@@ -1,0 +1,78 @@
+"""Known values that do not agree where a text ends: before what goes on behind it in brackets, or after.
+
+A name may be printed as `Harbour Ltd (4711)`. Where people give it now with its code and now without, no
+weights can learn where it ends.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from docmill.model.document import Document
+from docmill.model.result import Schema
+from docmill.schemas.outline import outline
+from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.user_schemas.extractor import meanings_of
+
+_FEWEST = 2
+"""Values of either kind from which on they are no exception."""
+_SHARE = 0.1
+"""The share of the rarer kind from which on the same holds."""
+_TEXTS = ("name", "code", "text")
+_BRACKET = re.compile(r"\w\s*[(\[]\s*\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A field whose known values end now with a part in brackets, and now before it."""
+
+    path: str
+    with_brackets: int
+    without: int
+
+    @property
+    def message(self) -> str:
+        """The disagreement as a person is told it."""
+        return (
+            f"cannot be learned: where {self.path} ends; {self.with_brackets} known values have a part in"
+            f" brackets, {self.without} end before one that is printed"
+        )
+
+
+@dataclass(slots=True)
+class Endings:
+    """How the known values of a schema's texts end, document by document."""
+
+    schema: Schema
+    _with: Counter[str] = field(default_factory=Counter[str])
+    _without: Counter[str] = field(default_factory=Counter[str])
+
+    def add(self, document: Document, values: Mapping[str, object]) -> None:
+        """Count the values of one document. values: those known, by path."""
+        meanings = meanings_of(outline(self.schema))
+        printed = "\n".join(segment.text for segment in candidates_of(document).layout.segments)
+        for path, value in values.items():
+            if isinstance(value, str) and path in meanings and meanings[path].form in _TEXTS:
+                if _BRACKET.search(value):
+                    self._with[path] += 1
+                elif _goes_on(value, printed):
+                    self._without[path] += 1
+
+    def disagreements(self) -> list[Disagreement]:
+        """The fields of whose values either kind is more than an exception."""
+        found: list[Disagreement] = []
+        for path in sorted(self._with.keys() & self._without.keys()):
+            kept, cut = self._with[path], self._without[path]
+            if min(kept, cut) >= max(_FEWEST, _SHARE * (kept + cut)):
+                found.append(Disagreement(path, kept, cut))
+        return found
+
+
+def _goes_on(value: str, printed: str) -> bool:
+    """Return whether a value is printed with something in brackets behind it."""
+    words = value.split()
+    if not words:
+        return False
+    pattern = r"(?<!\w)" + r"\s*".join(map(re.escape, words)) + r"[^\S\n]*[(\[]\s*\w"
+    return re.search(pattern, printed, re.IGNORECASE) is not None
