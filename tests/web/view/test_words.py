@@ -53,6 +53,13 @@ def test_the_amount_that_matters_is_shown() -> None:
     assert money(None) is None
 
 
+def test_nothing_stands_for_a_total_that_is_not_believed() -> None:
+    withheld = {"gross_total": None, "net_total": "40.33", "tax_total": "3.27", "amount_due": "40.33"}
+    assert money(withheld, "receipt") is None
+    assert money({"gross_total": None, "net_total": "40.33", "tax_total": "3.27"}, "quote") is None
+    assert money({"gross_total": None, "net_total": "1577.94"}, "purchase_order") == Money("1,577.94", "")
+
+
 def test_what_has_no_word_keeps_its_own() -> None:
     assert (type_name("poem"), type_name(None)) == ("poem", "")
     assert step_name("dream") == "Waiting for its turn"

@@ -230,7 +230,7 @@ async def document_page(
         view=document_view(row, history, transcription, choice, await vault.reviewed(document_id)),
         links=await vault.links(document_id),
         title=title(row),
-        money=money(row.structured_data),
+        money=money(row.structured_data, row.document_type),
         is_viewable=is_viewable(row),
         picture_version=picture_version(row),
         tabs=TABS,

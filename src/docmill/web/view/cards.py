@@ -7,18 +7,14 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
 
-from docmill.schemas.document_types import DEFINITIONS
+from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.parts import WholeRow
 from docmill.web.view.words import RETRIES, StateWords, sentence, state_words, step_name, type_name
 
 THUMBNAIL_PX = 400
-_AMOUNTS = (
-    "gross_total",
-    "amount_due",
-    *(each.amount for each in DEFINITIONS.values() if each.amount),
-    "net_total",
-)
+_TOTAL, _NET = "gross_total", "net_total"
+_AMOUNTS = (_TOTAL, "amount_due", *(each.amount for each in DEFINITIONS.values() if each.amount), _NET)
 _MEGABYTE = 1_000_000
 
 
@@ -79,7 +75,7 @@ def card(
         title=title(row),
         type_name=type_name(row.document_type),
         date=row.document_date.isoformat() if row.document_date else "",
-        money=money(row.structured_data),
+        money=money(row.structured_data, row.document_type),
         tags=row.tags or (),
         reason=_reason(row, failures),
         idle_minutes=max(0, int((now - progress_at).total_seconds() // 60)),
@@ -106,14 +102,22 @@ def extension(file_name: str) -> str:
     return ending.upper()[:5] or "FILE"
 
 
-def money(data: dict[str, Any] | None) -> Money | None:
-    """The first of `_AMOUNTS` that the data has, with its currency."""
-    for name in _AMOUNTS:
+def money(data: dict[str, Any] | None, document_type: str | None = None) -> Money | None:
+    """The first of `_AMOUNTS` that the data has, with its currency.
+
+    Nothing stands for the total where the type must have one, or for a net total where there is a tax.
+    """
+    values = data or {}
+    if _TOTAL in DEFINITIONS[known_type(document_type or "")].critical:
+        names: Sequence[str] = (_TOTAL,)
+    else:
+        names = [name for name in _AMOUNTS if name != _NET or values.get("tax_total") is None]
+    for name in names:
         try:
-            amount = Decimal(str((data or {}).get(name)))
+            amount = Decimal(str(values.get(name)))
         except InvalidOperation:
             continue
-        return Money(f"{amount:,.2f}", str((data or {}).get("currency") or ""))
+        return Money(f"{amount:,.2f}", str(values.get("currency") or ""))
     return None
 
 
