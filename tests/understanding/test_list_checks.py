@@ -66,6 +66,7 @@ def test_quantity_times_price_is_the_amount_but_for_discounts(typeset: Typeset) 
 
     assert checks(typeset("Qty Price Amount"), invoice) == ["line_amount"]
     assert checks(typeset("Qty Price Discount Amount"), invoice) == []
+    assert checks(typeset("Menge   Einzelpreis   Preiseinheit   Betrag"), invoice) == []
 
 
 def test_e_invoices_have_rules_of_their_own(typeset: Typeset) -> None:

@@ -10,9 +10,9 @@ from docmill.model.result import Failure
 from docmill.schemas.field_names import field_name
 from docmill.understanding.gate.inputs import GateInput, Values
 from docmill.understanding.gate.totals import tolerance_of
-from docmill.understanding.page.labels import LABELS
+from docmill.understanding.page.labels import COLUMNS, LABELS
 from docmill.understanding.text.money import CENT, Mark, find_amounts, number
-from docmill.understanding.vocabulary import Concept
+from docmill.understanding.vocabulary import Column, Concept
 
 LONGEST_SEARCHED = 200_000
 """Characters that are searched for the explanation of a difference."""
@@ -150,7 +150,7 @@ def _check_positions(rows: Sequence[dict[str, Any]]) -> Iterator[Failure]:
 
 
 def _check_products(document: Document, rows: Sequence[dict[str, Any]]) -> Iterator[Failure]:
-    """A failure of lines whose amount is not quantity times price, unless the page mentions discounts."""
+    """A failure of lines whose amount is not quantity times price, but for discounts and price bases."""
     wrong: list[int] = []
     for index, row in enumerate(rows):
         quantity, price, amount = row["quantity"], row["unit_price"], row["net_amount"]
@@ -159,11 +159,19 @@ def _check_products(document: Document, rows: Sequence[dict[str, Any]]) -> Itera
         if abs(abs(quantity * price) - abs(amount)) > CENT + CENT / 2 * abs(quantity):
             wrong.append(index)
     lines = document.text[:LONGEST_SEARCHED].splitlines() if wrong else []
+    if any(map(_has_price_base, lines)):
+        return
     if wrong and not any(Concept.DISCOUNT in label.meanings for line in lines for label in LABELS.find(line)):
         numbers = ", ".join(str(index + 1) for index in wrong)
         fields = tuple(f"lines[{index}].{name}" for index in wrong for name in rows[index])
         message = f"Quantity times price is not the amount in line {numbers}."
         yield Failure(check="line_amount", message=message, fields=fields)
+
+
+def _has_price_base(line: str) -> bool:
+    """True for headings of which one says for how many pieces a price is."""
+    meanings = {meaning for label in COLUMNS.find(line) for meaning in label.meanings}
+    return meanings >= {Column.PRICE_BASE, Column.QUANTITY, Column.UNIT_PRICE}
 
 
 def _rows(values: Values, owner: str, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
