@@ -120,6 +120,7 @@ BENCHMARKS = (
         data=True,
         arguments="--golden, --orders and --pictures FOLDER",
     ),
+    Benchmark("receipt_beliefs", "bench.fit.receipt_beliefs", 30, data=True, arguments="--keep FOLDER"),
     Benchmark("page_quality", "bench.fit.page_quality", 1, data=True, arguments="FOLDER"),
     Benchmark("character_sequences", "bench.fit.character_sequences", 1, data=True),
     Benchmark("cluster", "bench.cluster", 5),

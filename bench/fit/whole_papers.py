@@ -49,6 +49,7 @@ class Row:
     """A value that was found. key: reading and kind. before: the confidence without beliefs.
 
     papers: those of which it is left out together; the same papers are one source as text and as pictures.
+    weight: beside values of other sources.
     """
 
     source: str
@@ -58,6 +59,7 @@ class Row:
     is_right: bool
     field: str = ""
     papers: str = ""
+    weight: float = 1.0
 
 
 class WholePaper(NamedTuple):

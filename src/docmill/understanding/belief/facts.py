@@ -52,8 +52,23 @@ FACTS = (
     "uneven",
     "apart",
     "dated",
+    "legal form",
+    "mixed",
+    "first",
+    "large",
+    "labelled",
+    "priced",
+    "sentence",
+    "web",
+    "other near",
+    "contact near",
+    "corrected",
+    "postcode",
+    "postcode below",
+    "lines",
 )
-"""The facts in their order, each about 0 to 1 wide; those behind `disagreed` are of values in lists."""
+"""The facts in their order, each about 0 to 1 wide; from `told` to `dated` they are of values in lists,
+and those behind of names and addresses of receipts."""
 _CLIP = 0.005
 _NO_RIVAL = 0.001
 _SURE_WORD = 0.001
@@ -76,8 +91,10 @@ class ValueFacts:
     facts: Facts
 
 
-def facts_of(findings: Findings, candidates: Candidates) -> dict[str, ValueFacts]:
-    """The facts about every value outside of lists, by path."""
+def facts_of(
+    findings: Findings, candidates: Candidates, known: Mapping[str, Mapping[str, float]] | None = None
+) -> dict[str, ValueFacts]:
+    """The facts about every value outside of lists, by path. known: more of them, by path and name."""
     sums = _sums(findings)
     conventions = candidates.conventions
     facts: dict[str, ValueFacts] = {}
@@ -107,6 +124,7 @@ def facts_of(findings: Findings, candidates: Candidates) -> dict[str, ValueFacts
             "agreed": float(finding.agrees is True),
             "disagreed": float(finding.agrees is False),
         }
+        values |= (known or {}).get(path, {})
         facts[path] = ValueFacts(kind, in_order(values))
     return facts
 

@@ -67,11 +67,19 @@ def shipped_beliefs() -> BeliefModel:
     return BeliefModel.of_content(json.loads(content))
 
 
-def believed(findings: Findings, candidates: Candidates, reading: Reading) -> dict[str, Finding]:
-    """The findings with calibrated probabilities, as far as there is a model for their kind."""
+def believed(
+    findings: Findings,
+    candidates: Candidates,
+    reading: Reading,
+    known: Mapping[str, Mapping[str, float]] | None = None,
+) -> dict[str, Finding]:
+    """The findings with calibrated probabilities, as far as there is a model for their kind.
+
+    known: see `facts_of`.
+    """
     model = shipped_beliefs()
     calibrated = {**findings, **(_believed_rows(findings, candidates) if reading == "business" else {})}
-    for path, value in facts_of(findings, candidates).items():
+    for path, value in facts_of(findings, candidates, known).items():
         # Fields that the built-in types have, too, are confirmed by them; others speak for themselves.
         is_alone = reading == "own" and findings[path].agrees is None
         belief = model.belief(f"{'alone' if is_alone else reading} {value.kind}", value.facts)

@@ -34,12 +34,14 @@ from docmill.understanding.receipts.head import head
 from docmill.understanding.receipts.model import (
     FIELDS,
     PATHS,
+    Calibration,
     ReceiptModel,
     confidence_features,
     context_scores,
     shipped,
 )
 from docmill.understanding.receipts.spans import Choices, enumerate_spans
+from docmill.understanding.receipts.text_facts import text_facts
 from docmill.understanding.user_schemas.extractor import labelled_findings
 from docmill.understanding.user_schemas.meant_amounts import meant_amounts
 
@@ -47,6 +49,8 @@ STEP = StepTaken(kind="read", by="model trained on receipts, and rules for the o
 TYPE = next(name for name, definition in DEFINITIONS.items() if definition.read_by == "receipt_model")
 _TOTAL = PATHS["total"]
 _LEARNED_TEXTS = {PATHS[field] for field in FIELDS}
+_BELIEVED = {_TOTAL, *_LEARNED_TEXTS}
+"""The fields whose belief is fitted to papers of sources that the model does not know."""
 _PARTS = ("net_total", "tax_total", "amount_due")
 """The amounts that were chosen to fit the rules' total, and are chosen anew for another total."""
 _LEAST = 0.03
@@ -61,12 +65,17 @@ _DATE_DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A field's value with its places and the features of its confidence. rivals: see `Finding`."""
+    """A field's value with its places and the features of its confidence.
+
+    rivals, agrees: see `Finding`. score: of a name or address, the share it got among its rivals.
+    """
 
     value: date | Decimal | str
     spans: tuple[Span, ...]
     features: NDArray[np.float64]
     rivals: tuple[Finding, ...] = ()
+    score: float | None = None
+    agrees: bool | None = None
 
 
 def extract_built_in(document: Document, schema: Schema) -> Extraction:
@@ -126,12 +135,9 @@ def find_labelled(candidates: Candidates, kind: DocumentType) -> dict[str, Findi
 def shipped_findings(candidates: Candidates) -> Findings:
     """Every field of a receipt by the shipped model, by path."""
     findings = learned_findings(candidates, shipped())
-    # Names, addresses and dates have the curves of their model; net and tax are shares among rivals.
-    return (
-        {**findings, _TOTAL: believed(findings, candidates, "receipt")[_TOTAL]}
-        if _TOTAL in findings
-        else findings
-    )
+    # Dates have the curve of their model; net and tax are shares among rivals.
+    calibrated = believed(findings, candidates, "receipt", text_facts(findings, candidates))
+    return {path: calibrated[path] if path in _BELIEVED else finding for path, finding in findings.items()}
 
 
 def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:
@@ -140,10 +146,7 @@ def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:
     # Where learning found no name or address, the rules' is none either.
     findings = {path: finding for path, finding in ruled.items() if path not in _LEARNED_TEXTS}
     for path, answer in answers(candidates, ruled, model).items():
-        confidence = model.calibrations[path].confidence(answer.features)
-        findings[path] = Finding(
-            answer.value, answer.spans, confidence, calibrated=True, rivals=answer.rivals
-        )
+        findings[path] = _finding(answer, model.calibrations[path])
     total, ruled_total = findings.get(_TOTAL), ruled.get(_TOTAL)
     if (
         total is not None
@@ -155,6 +158,14 @@ def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:
             path: finding for path, finding in parts.items() if path != _TOTAL
         }
     return findings | listed_findings(candidates, TYPE, findings)
+
+
+def _finding(answer: Answer, calibration: Calibration) -> Finding:
+    """A name or address with its share among its rivals, which belief goes by; others by their curves."""
+    if answer.score is not None:
+        return Finding(answer.value, answer.spans, answer.score, rivals=answer.rivals, agrees=answer.agrees)
+    confidence = calibration.confidence(answer.features)
+    return Finding(answer.value, answer.spans, confidence, calibrated=True, rivals=answer.rivals)
 
 
 def answers(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> dict[str, Answer]:
@@ -208,6 +219,7 @@ def _answer_text(
     best_places = {keys[index]: index for index in reversed(order) if keys[index] != key}
     rivals = sorted(((index, float(scores[index])) for index in best_places.values()), key=lambda it: -it[1])
     rule = ruled.get(PATHS[choices.field])
+    agrees = rule is not None and letters_and_digits(str(rule.value)) == letters_and_digits(read)
     recognition, quality = _legibility(candidates, places)
     return Answer(
         value,
@@ -220,12 +232,14 @@ def _answer_text(
             corrected=value != read,
             known_share=model.corrector.known_share(value),
             repeated=choices.head.letters.count(key) > 1,
-            agrees=rule is not None and letters_and_digits(str(rule.value)) == letters_and_digits(read),
+            agrees=agrees,
         ),
         tuple(
             Finding(cleaned(choices.text(index), plain=candidates.plain), choices.spans(index), score)
             for index, score in rivals[:MOST_RIVALS]
         ),
+        score=float(scores[order[0]]),
+        agrees=agrees,
     )
 
 
