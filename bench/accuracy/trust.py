@@ -19,7 +19,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,9 @@ TITLES = {
 }
 
 
+IsRight = Callable[[str, str, Sequence[str], Any], bool]
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A header value. answer: the value that was read, None if none was."""
@@ -77,7 +80,7 @@ class Collection:
 
     fields: Sequence[str]
     truth: Mapping[str, Mapping[str, Sequence[str]]]
-    is_right: Callable[[str, str, Sequence[str], Any], bool]
+    is_right: IsRight
     groups: Mapping[str, str]
     is_complete: bool = True
 
@@ -89,6 +92,11 @@ def main() -> None:
     parser.add_argument("--readings", type=Path, help="kept readings, understood without reading again")
     parser.add_argument("--originals", type=Path, help="folder of the files of --readings, for second looks")
     parser.add_argument("--set-aside", action="store_true", help="score the quarter that is set aside")
+    parser.add_argument(
+        "--names-in-part",
+        action="store_true",
+        help="a name is right that is a part of the true one or holds it",
+    )
     parser.add_argument("--keep", type=Path, nargs="?", const=KEPT, help="write the figures to this file")
     arguments = parser.parse_args()
     is_made = arguments.collection in ("invoices", "invoice_pictures")
@@ -96,6 +104,8 @@ def main() -> None:
         parser.error("give the records of a run, or --readings")
     score = load_scorer()
     collection = COLLECTIONS[arguments.collection]()
+    if arguments.names_in_part:
+        collection = replace(collection, is_right=accept_parts(collection.is_right))
 
     def is_wanted(name: str) -> bool:
         group = collection.groups.get(name, name)
@@ -111,6 +121,21 @@ def main() -> None:
     if arguments.keep is not None:
         keep(arguments.keep, arguments.collection, figures, is_set_aside=arguments.set_aside)
     print_figures(documents, figures)
+
+
+def accept_parts(is_right: IsRight) -> IsRight:
+    """Accept names that are whole words of the true one, or hold it.
+
+    The name in an XML has a salutation or numbers in front, lacks the legal form, or has two lines.
+    """
+
+    def accepted(field: str, answer: str, texts: Sequence[str], score: Any) -> bool:
+        words = set(answer.casefold().split())
+        parts = (set(text.casefold().split()) for text in texts)
+        is_alike = field.endswith(".name") and any(words <= part or part <= words for part in parts)
+        return is_alike or is_right(field, answer, texts, score)
+
+    return accepted
 
 
 def load_records(

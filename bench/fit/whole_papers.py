@@ -39,6 +39,7 @@ from docmill.understanding.types.classifier import classify
 SAMPLES, SAMPLES_SEED = 450, 7
 _STEP = StepTaken(kind="read", by="rules", note="", without_model="")
 _NOT_COMPARED = ("lines[].unit", "seller.address", "buyer.address")
+_ADDRESS = "business address"
 _DPI = 150
 
 Floats = NDArray[np.float64]
@@ -119,6 +120,11 @@ def rows_of(paper: WholePaper) -> Iterator[Row]:
         for path, value in facts_of(labelled, candidates).items()
     }
     known |= {path: (key, facts) for path, key, facts in row_facts_of(ruled, candidates)}
+    known |= {
+        path: (_ADDRESS, value.facts)
+        for path, value in facts_of(ruled, candidates).items()
+        if value.kind == "address" and paper.is_complete
+    }
     found = {**ruled, **labelled}
     data = extraction(REGISTRY[document_type], found, candidates.layout, step=_STEP).data
     for value in judged(paper, document_type, data.model_dump(mode="json")):
