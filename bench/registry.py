@@ -122,6 +122,7 @@ BENCHMARKS = (
     ),
     Benchmark("receipt_beliefs", "bench.fit.receipt_beliefs", 30, data=True, arguments="--keep FOLDER"),
     Benchmark("page_quality", "bench.fit.page_quality", 1, data=True, arguments="FOLDER"),
+    Benchmark("looks_at_digits", "bench.fit.looks_at_digits", 5, data=True),
     Benchmark("character_sequences", "bench.fit.character_sequences", 1, data=True),
     Benchmark("cluster", "bench.cluster", 5),
     Benchmark("golden", "bench.golden", 60, data=True, arguments="record or compare, FOLDER"),

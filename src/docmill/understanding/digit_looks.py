@@ -107,7 +107,7 @@ class DigitsLook:
                     corners = np.stack([place.corners for place in on_page])
                     looks = await self._pages.look_at_digits(original, document, number, corners=corners)
                     for place, texts in zip(on_page, looks or (), strict=False):
-                        change = _change(place.digits, texts)
+                        change = change_of(place.digits, texts)
                         evidence[place.path] = _changed(evidence[place.path], change)
                         if change < 0:
                             unlike.append(place.path)
@@ -123,15 +123,15 @@ def _page(place: _Place) -> int:
     return place.page
 
 
-def _digits(text: str) -> str:
+def digits_of(text: str) -> str:
     """The digits of a text; letters among them that look like digits count as these."""
     text = _LETTER.sub("", _LOOK_ALIKE.sub(lambda match: match[0].translate(_AS_DIGITS), text))
     return "".join(filter(str.isdecimal, text))
 
 
-def _change(digits: str, texts: Sequence[str]) -> float:
+def change_of(digits: str, texts: Sequence[str]) -> float:
     """The change of a value's log-odds by what the looks at its place read."""
-    read = [found for text in texts if len(found := _digits(text)) == len(digits)]
+    read = [found for text in texts if len(found := digits_of(text)) == len(digits)]
     alike = read.count(digits)
     unlike = len(read) - alike
     if not unlike:
@@ -147,9 +147,9 @@ def _changed(proof: Evidence, change: float) -> Evidence:
 
 def _is_confirmed(path: str, known: Mapping[str, object], proof: Evidence, document: Document) -> bool:
     """Return whether the page prints the value again, or its sums hold."""
-    digits = _digits(proof.text or "")
+    digits = digits_of(proof.text or "")
     printed = Counter(
-        _digits(number) for number in re.findall(r"\d[\d.,:/\-]*\d", document.text) if _digits(number)
+        digits_of(number) for number in re.findall(r"\d[\d.,:/\-]*\d", document.text) if digits_of(number)
     )
     if not digits or printed[digits] > 1:
         return True
@@ -174,9 +174,9 @@ def _place(path: str, proof: Evidence, document: Document) -> _Place | None:
         & (middles[:, 1] <= box.y1)
     )
     rows = np.flatnonzero(inside)
-    digits = _digits("".join(words.texts[row] for row in rows))
+    digits = digits_of("".join(words.texts[row] for row in rows))
     is_one_line = len({int(words.lines[row]) for row in rows}) == 1
-    if not is_one_line or _digits(proof.text or "") not in digits:
+    if not is_one_line or digits_of(proof.text or "") not in digits:
         return None
     if float(words.confidences[rows].min()) >= SAFE and page.quality >= SAFE:
         return None

@@ -138,6 +138,10 @@ class RapidEngine:
             turn=turn,
         )
 
+    def read_line_at(self, pixels: NDArray[np.uint8], corners: NDArray[np.float32]) -> str:
+        """The text of one line of a picture, as `recognise` reads it. Raises MemoryError."""
+        return self._read_line(np.ascontiguousarray(pixels[:, :, ::-1]), corners).text
+
     def read_line_picture(self, line: NDArray[np.uint8]) -> str:
         """The text in the BGR picture of one line, read once. Raises MemoryError."""
         return self._look(text_lines.scale_line(line, height=ctc.HEIGHT)).line.text
