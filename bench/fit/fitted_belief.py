@@ -52,6 +52,7 @@ from docmill.understanding.built_in_fields import find_built_in
 from docmill.understanding.constraints.extractor import find_by_rules
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import evidence_of
+from docmill.understanding.fields.scoring import CHECKED
 from docmill.understanding.receipts.extractor import learned_findings
 from docmill.understanding.receipts.model import shipped
 from docmill.understanding.types.classifier import classify
@@ -135,6 +136,8 @@ MORE = (
 DATES = ("issue_date", "due_date", "delivery_date", "period_start", "period_end")
 AMOUNTS = ("net_total", "tax_total", "gross_total")
 
+_BY_WORDS = ("share", "misread", "quality")
+
 Floats = NDArray[np.float64]
 Truth = Mapping[str, str | None]
 """The true texts by field; None where the paper has none."""
@@ -173,10 +176,13 @@ def write(path: Path, rows: Sequence[Row], only: Sequence[str]) -> None:
 
 def collect(golden: Path, cache: Path, pictures: Path) -> Iterator[Row]:
     truths = invoices.labels()
+    seen: set[object] = set()
     for path, document in invoices.documents():
         truth = {field: texts[0] for field, texts in truths[invoices.name_of(path)].items()}
         if not trust.is_set_aside(truth.get("seller.name", invoices.name_of(path))):
-            yield from business_rows("layer", replace(document, embedded=()), truth)
+            without_xml = replace(document, embedded=())
+            yield from business_rows("layer", without_xml, truth)
+            yield from rows_by_words("own layer", without_xml, truth, seen)
             yield from business_rows("pictures", recognise_pages(path, 150, pictures), truth)
     gold = {
         row["id"]: {field: text for field, text in row["gold"].items() if text} for row in orders.labels()
@@ -186,6 +192,7 @@ def collect(golden: Path, cache: Path, pictures: Path) -> Iterator[Row]:
             yield from order_rows(document, gold[name])
     for document, truth in samples(golden):
         yield from business_rows("samples", document, truth)
+        yield from rows_by_words("own samples", document, truth, seen)
     for paper in whole_papers(pictures):
         yield from rows_of(paper)
     for receipt in generate_receipts(RECEIPTS, seed=RECEIPTS_SEED):
@@ -302,6 +309,8 @@ def own_rows(
                 continue
             if is_alone and value.kind == "name" and _papers_named(source) == "pictures":
                 continue  # invoices do not label the names of seller and buyer, as fields of one's own are
+            if is_alone and value.kind == "code":
+                continue  # see `rows_by_words`
             right = same(field_of.get(path, path), findings[path].value, truth.get(path))
             if right is not None:
                 before = evidence_of(findings[path], candidates.layout).confidence
@@ -315,6 +324,33 @@ def own_rows(
         if right is not None and (path in truth or complete):
             before = evidence_of(lent[path], candidates.layout).confidence
             yield Row(source, f"lent {value.kind}", value.facts, before, right)
+
+
+def rows_by_words(source: str, document: Document, truth: Truth, seen: set[object]) -> Iterator[Row]:
+    """Yield the values of fields that only the words of their names tell, as numbers of one's own are.
+
+    Numbers alone are too few to be fitted, so all kinds stand for them, by their share and how they were
+    recognised. What papers of one sender have in common counts once: seen holds it.
+    """
+    candidates = candidates_of(document)
+    for variant in range(3):
+        schema, field_of = made_up_schema(variant)
+        meanings = {
+            path: replace(meaning, labels={}, _is_hint={}, _strengths={})
+            for path, meaning in meanings_of(outline(schema)).items()
+        }
+        findings = find_unjudged_values(candidates, meanings)
+        for path, value in facts_of(findings, candidates).items():
+            field = field_of[path]
+            known = (path, str(findings[path].value), truth.get(field))
+            if field not in truth or meanings[path].form in CHECKED or known in seen:
+                continue
+            seen.add(known)
+            right = same(field, findings[path].value, truth[field])
+            if right is not None:
+                facts = np.where(np.isin(FACTS, _BY_WORDS), value.facts, 0.0)
+                before = evidence_of(findings[path], candidates.layout).confidence
+                yield Row(source, "alone code", facts, before, right)
 
 
 def same(field: str, value: object, truth: str | None) -> bool | None:

@@ -35,6 +35,9 @@ _ABOVE = 0.9
 _HEAD = 0.6
 _ROW = 0.7
 _HEAD_OF_MONEY = 0.9
+AMOUNT = re.compile(r"[\d.,]*\d[.,]\d\d")
+"""A code that is written as an amount is."""
+_AMOUNT_AS_CODE = 2.0
 _CODE_AS_TEXT = -0.5
 _BOTH = 0.3
 """Factor for the weaker of the labels in the row and in the column."""
@@ -196,6 +199,7 @@ def _text_score(meaning: FieldMeaning, name: AnyCandidate) -> float:
     if name.form == "code":
         score = 0.5 if len(str(name.key)) >= _LONG_CODE else -0.5
         score += -4 * name.plain + 0.6 * _is_upper(name) - 1.0 * ("/" in name.text)
+        score -= _AMOUNT_AS_CODE * (AMOUNT.fullmatch(str(name.value)) is not None)
         return score + _CODE_AS_TEXT * (meaning.form == "text")
     text, previous, following = name.text, name.previous, name.following
     last_word = tokens(text)[-1].text

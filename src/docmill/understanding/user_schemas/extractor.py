@@ -34,7 +34,7 @@ from docmill.understanding.fields.findings import (
     suggestion_of,
 )
 from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, spelling_of, words_of
-from docmill.understanding.fields.scoring import CHECKED, Scored, is_whole, score_candidates
+from docmill.understanding.fields.scoring import AMOUNT, CHECKED, Scored, is_whole, score_candidates
 from docmill.understanding.tables.lists import list_findings
 from docmill.understanding.text.cuts import is_cut_otherwise
 from docmill.understanding.user_schemas.schema_model import SchemaModel
@@ -52,7 +52,6 @@ _PAIR = 1.0
 _ALONE = 1.0
 """Bonus of two ends of a period that are written together, and penalty of all other dates."""
 _RIVALS = 8
-_AMOUNT = re.compile(r"[\d.,]*\d[.,]\d\d")
 
 OtherFindings = Mapping[str, Sequence[Finding]]
 """The values of another reader for the fields that it reads, too, by path; empty where it found nothing."""
@@ -295,7 +294,7 @@ def labelled_findings(candidates: Candidates, document_type: DocumentType) -> di
                 or candidate.stop >= len(candidate.segment.text.rstrip())
             )
             is_other = field.meaning.form == "code" and (
-                _AMOUNT.fullmatch(str(candidate.value)) is not None
+                AMOUNT.fullmatch(str(candidate.value)) is not None
                 or candidate.segment.text.startswith("/", candidate.stop)
             )
             if field.labels[index] > 0 and not begins_with_label and is_free_or_near and not is_other:
