@@ -88,7 +88,19 @@ async def _document(client: httpx.AsyncClient, document_id: UUID) -> dict[str, A
 async def test_confirming_the_uncertain_value_makes_the_document_ready(
     client: httpx.AsyncClient, open_receipt: Read
 ) -> None:
-    document_id = await open_receipt()
+    document_id = await open_receipt(
+        structured_data={
+            "currency": "EUR",
+            "gross_total": "12.90",
+            "seller": {"name": "Corner Bakery"},
+            "issue_date": "2026-11-03",
+            "lines": [
+                {"description": "Bread", "net_amount": "4.50"},
+                {"description": "Salt", "net_amount": "8.40"},
+            ],
+        },
+        evidence=_sure(**{"seller.name": 0.3, "lines[1].net_amount": 1.0}),
+    )
     assert (await _document(client, document_id))["state"] == "needs_review"
 
     response = await _say(client, document_id, {"path": "seller.name", "action": "confirm"})
