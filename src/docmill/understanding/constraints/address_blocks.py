@@ -16,6 +16,7 @@ from docmill.understanding.constraints.address_features import (
     line_features,
 )
 from docmill.understanding.constraints.name_lines import choose_name_lines, is_name_told
+from docmill.understanding.constraints.one_line_parties import label_end, split_at_address
 from docmill.understanding.constraints.party_forms import (
     find_aside_label,
     is_attention,
@@ -179,9 +180,11 @@ class _BlockFinder:
                 break
             if set(PARTY_CONCEPTS).intersection(other.meanings):
                 label = label._replace(stop=other.stop)  # as in `Buyer / Recipient`
+        label = label._replace(stop=label_end(segment.text, label.stop))
         rest = segment.text[label.stop :]
         set_off = not any(map(str.isalnum, rest)) or rest.lstrip(" )").startswith(":")
         set_off = set_off or Concept.ADVERTISER in label.meanings
+        set_off = set_off or is_salutation(segment.text[: label.stop])  # as in `Spett.le Acme`
         several_words = " " in segment.text[: label.stop].strip()
         return label if set_off or (several_words and len(rest.split()) < _LONGEST_NAME_WORDS) else None
 
@@ -244,7 +247,7 @@ class _BlockFinder:
                 if concept is Concept.BUYER:
                     form = read_form(self._candidates, self._sheet, segment, self._labelled)
                     block = replace(block, customer_number=form.customer_number)
-                yield block
+                yield _with_own_address(block, name)
 
     def _find_labelled_name(self, segment: Segment, label_stop: int) -> Span | None:
         """Find the name behind a label, which ends at `label_stop`, or below it or right of it."""
@@ -293,6 +296,8 @@ class _BlockFinder:
         """Find name and address in one line, as above the window of an envelope or in a footer."""
         for segment in self._sheet.segments:
             match = _SEPARATOR.search(segment.text)
+            if segment.index in self._party_labels or segment.index in self._aside:
+                continue  # a party by its label, which writes no letterhead
             if match is None or match.start() < 3:  # noqa: PLR2004 - the shortest name
                 continue
             features = self._features[segment.index]
@@ -460,6 +465,14 @@ class _BlockFinder:
 
     def _has_label(self, segment: Segment, *concepts: Concept) -> bool:
         return any(not set(concepts).isdisjoint(label.meanings) for label in self._candidates.labels(segment))
+
+
+def _with_own_address(block: Block, name: Span) -> Block:
+    """The block with the name and address that stand together behind its label."""
+    parts = split_at_address(name)
+    if parts is None:
+        return block
+    return replace(block, name=parts[0], address=(parts[1],), name_lines=(), is_name_sure=True)
 
 
 def _is_street_line(line: LineFeatures) -> bool:

@@ -16,6 +16,7 @@ from docmill.understanding.constraints.address_features import (
 )
 from docmill.understanding.constraints.header_fields import WRONG_CHECKSUM
 from docmill.understanding.constraints.name_lines import name_range
+from docmill.understanding.constraints.party_forms import starts_with_salutation
 from docmill.understanding.constraints.party_values import (
     NO_PARTY,
     find_loose_addresses,
@@ -54,6 +55,8 @@ _ASIDE_SCORES: dict[str, dict[Role, float]] = {
     "other": {"seller": -5.0, "buyer": -5.0},
 }
 """Whom to pay is often the seller; agencies, carriers and the like are neither party."""
+_SALUTED = 4.0
+"""Who is addressed as `Herr` or `Mrs` is hardly the writer."""
 _BOTTOM = 0.85
 _TOP = 0.45
 _NEAR_DOMAIN = 82
@@ -118,6 +121,8 @@ def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Fi
 
 def _may_be_party(block: Block) -> bool:
     """True if a block's first line may be a name; that behind a label always is one."""
+    if is_title(block.full_name):
+        return False
     letters, digits = (sum(map(kind, block.full_name)) for kind in (str.isalpha, str.isdecimal))
     if letters <= 1:
         return False
@@ -180,6 +185,7 @@ class _PartyScorer:
             + 0.6 * (size > _LARGE)
             + 0.5 * bool(block.address)
         )
+        score -= _SALUTED * starts_with_salutation(block.name.text)
         return score + 2.0 * self._owns_domain(block) - self._noise(block)
 
     def _addressed_score(self, block: Block, others: Sequence[Block]) -> float:
@@ -190,7 +196,12 @@ class _PartyScorer:
             + 0.8 * (block.top < _TOP)
             - 1.2 * (block.top > _BOTTOM)
         )
-        score -= 2.5 * block.is_sender_line + 1.0 * block.has_contact + 2.0 * self._owns_domain(block)
+        saluted = starts_with_salutation(block.name.text)
+        score -= (
+            2.5 * (block.is_sender_line and not saluted)
+            + 1.0 * block.has_contact
+            + 2.0 * self._owns_domain(block)
+        )
         below_sender = any(
             other.is_sender_line
             and 0 < block.top - other.top < 8 * self._height

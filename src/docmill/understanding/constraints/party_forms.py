@@ -51,6 +51,11 @@ def is_salutation(text: str) -> bool:
     return len(SALUTATIONS.find(text)) == 1 and _is_only(SALUTATIONS, text)
 
 
+def starts_with_salutation(text: str) -> bool:
+    """True if a form of address begins a text, as in `Frau Eva Klein`: a letter's addressee."""
+    return any(label.start == 0 and label.stop < len(text) for label in SALUTATIONS.find(text)[:1])
+
+
 def is_name_label(text: str) -> bool:
     """True if a text is a label for any party's name, such as `Name`."""
     return _is_only(NAMES, text)

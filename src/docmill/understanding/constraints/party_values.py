@@ -9,7 +9,8 @@ from docmill.model.document import letters_and_digits
 from docmill.understanding.constraints.address_blocks import Block
 from docmill.understanding.constraints.address_features import is_name, line_features
 from docmill.understanding.constraints.name_lines import name_spans
-from docmill.understanding.constraints.party_forms import is_attention
+from docmill.understanding.constraints.one_line_parties import without_tail
+from docmill.understanding.constraints.party_forms import is_attention, starts_with_salutation
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import MOST_RIVALS, Finding, cleaned, probabilities
 from docmill.understanding.page.layout import Span
@@ -123,6 +124,7 @@ def _name(block: Block, share: float, candidates: Candidates, rivals: tuple[Find
 def _address(
     spans: tuple[Span, ...], share: float, candidates: Candidates, rivals: tuple[Finding, ...] = ()
 ) -> Finding:
+    spans = tuple(without_tail(span, candidates) for span in spans)
     lines = [cleaned(span.text, plain=candidates.plain) for span in spans]
     return Finding(cleaned(", ".join(lines), plain=candidates.plain), spans, share, rivals=rivals)
 
@@ -151,6 +153,7 @@ def _address_spans(
 
 def _without_persons(spans: tuple[Span, ...], candidates: Candidates) -> tuple[Span, ...]:
     """The lines of an address without the department or the person that may stand before the street."""
+    spans = tuple(span for span in spans if not starts_with_salutation(span.text))
     for index, span in enumerate(spans):
         line = line_features(candidates, span.segment)
         if line.address_score > 0 and not line.ends_address and not is_attention(span.text):

@@ -1,0 +1,66 @@
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+
+from docmill.model.document import Document
+from docmill.schemas.registry import REGISTRY
+from docmill.schemas.types import Invoice
+from docmill.understanding.constraints.extractor import extract_by_rules
+
+Typeset = Callable[..., Document]
+PAGE = """
+{title}
+
+{seller}: Halden Freight Ltd, 4 Mill Road, 75001 Paris
+{buyer} Acme Traders Ltd, 9 Field Road, 69003 Lyon
+
+No. 4471                    12.03.2026
+"""
+
+
+def read(document: Document) -> Invoice:
+    return cast("Invoice", extract_by_rules(document, REGISTRY["invoice"]).data)
+
+
+@pytest.mark.parametrize(
+    ("title", "seller", "buyer"),
+    [
+        ("Invoice", "Seller", "Buyer:"),
+        ("Invoice", "Supplier", "Bill to:"),
+        ("Self-Billed Invoice", "Supplier", "Customer (issuer):"),
+        ("Fattura", "Fornitore", "Spett.le"),
+        ("Faktura", "Sprzedawca", "Nabywca:"),
+    ],
+)
+def test_a_label_before_name_and_address_on_one_line_tells_the_party(
+    typeset: Typeset, title: str, seller: str, buyer: str
+) -> None:
+    invoice = read(typeset(PAGE.format(title=title, seller=seller, buyer=buyer)))
+
+    assert (invoice.seller.name, invoice.seller.address) == (
+        "Halden Freight Ltd",
+        "4 Mill Road, 75001 Paris",
+    )
+    assert (invoice.buyer.name, invoice.buyer.address) == ("Acme Traders Ltd", "9 Field Road, 69003 Lyon")
+
+
+@pytest.mark.parametrize("tail", ["VAT No. NL004495445B01", "NL004495445B01", "(512) 555-0143"])
+def test_what_follows_the_town_is_no_address(typeset: Typeset, tail: str) -> None:
+    page = f"Seller: Halden Freight Ltd, 4 Mill Road, 75001 Paris {tail}\n\nInvoice No. 17   12.03.2026"
+
+    assert read(typeset(page)).seller.address == "4 Mill Road, 75001 Paris"
+
+
+def test_who_is_addressed_by_a_salutation_is_not_the_writer(typeset: Typeset) -> None:
+    page = """
+Velowerk Muster
+Seestrasse 4, 3005 Bern
+
+Herr Urs Muster, Feldweg 1, 3110 Thun
+
+Rechnung 4471     Bern, 3. April 2026
+"""
+    invoice = read(typeset(page))
+
+    assert invoice.seller.name == "Velowerk Muster"
