@@ -7,7 +7,7 @@ import pytest
 from docmill.model.document import Box, Document, Embedded
 from docmill.model.result import Evidence, Extraction, Failure
 from docmill.schemas.registry import REGISTRY
-from docmill.schemas.types import Invoice, Line
+from docmill.schemas.types import BankStatement, Invoice, Line
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.gate.lists import check_lists, check_rows
 
@@ -155,3 +155,22 @@ def test_a_description_at_the_edge_of_a_picture_is_named(
     failures = check_rows(GateInput(document, extraction, REGISTRY["invoice"]))
 
     assert [failure.check for failure in failures] == ["cut_off"] * is_cut
+
+
+@pytest.mark.parametrize(
+    ("balances", "expected"),
+    [
+        ({}, ["bookings_missing"]),
+        ({"closing_balance": Decimal(80)}, ["bookings_missing"]),
+        ({"opening_balance": Decimal(50), "closing_balance": Decimal(80)}, ["bookings_missing"]),
+        ({"opening_balance": Decimal(80), "closing_balance": Decimal(80)}, []),
+    ],
+)
+def test_a_statement_has_bookings_unless_its_balance_stayed(
+    typeset: Typeset, balances: dict[str, Decimal], expected: list[str]
+) -> None:
+    statement = BankStatement.model_validate(balances)
+    extraction = Extraction(document_type="bank_statement", data=statement, evidence={})
+    judged = GateInput(typeset("nothing"), extraction, REGISTRY["bank_statement"])
+
+    assert [failure.check for failure in check_lists(judged)] == expected

@@ -69,3 +69,19 @@ def test_an_amount_is_no_number_of_a_users_schema(judge: Judge) -> None:
     )
 
     assert failure.message == "Contract num '100.00' seems to be an amount."
+
+
+@pytest.mark.parametrize("page", ["Gion 12, Kyoto 600-8000", "12 Main Street, Springfield 62701"])
+def test_a_postal_code_behind_a_town_is_no_number(judge: Judge, page: str) -> None:
+    code = page.rsplit(maxsplit=1)[-1]
+
+    (failure,) = judge("number_form", page, {"number": (code, code)})
+
+    assert failure.message.endswith("seems to be a postal code.")
+
+
+@pytest.mark.parametrize("page", ["Invoice 62701", "Number: 600-8000", "Rechnung Nr. 62701 vom 4.5.2026"])
+def test_a_number_of_that_form_behind_a_label_is_one(judge: Judge, page: str) -> None:
+    code = next(word for word in page.split() if word[:2] in ("62", "60"))
+
+    assert not judge("number_form", page, {"number": (code, code)})

@@ -165,3 +165,29 @@ def test_a_tax_beside_the_label_of_a_commission_is_none(judge: Judge) -> None:
 
     assert judge("tax_label", page, {"tax_total": (Decimal("15.00"), "15.00")})
     assert not judge("tax_label", "VAT   15.00", {"tax_total": (Decimal("15.00"), "15.00")})
+
+
+WITHHELD = """
+Base imponible     960,00
+IVA 21%            201,60
+Retención 15%     -144,00
+Total            1.017,60
+"""
+
+
+@pytest.mark.parametrize(("tax", "flagged"), [("57.60", True), ("201.60", False)])
+def test_a_tax_that_is_not_the_printed_one_of_the_net_total_is_doubted(
+    judge: Judge, tax: str, *, flagged: bool
+) -> None:
+    gross = str(Decimal(960) + Decimal(tax))
+
+    assert bool(judge("tax_rows", WITHHELD, _amounts("960.00", tax, gross))) is flagged
+
+
+def test_a_total_without_the_printed_tax_is_doubted(judge: Judge) -> None:
+    read: dict[str, tuple[object, str]] = {"net_total": (Decimal("960.00"), "")}
+
+    (failure,) = judge("tax_rows", WITHHELD, {**read, "gross_total": (Decimal("1017.60"), "")})
+
+    assert failure.fields == ("gross_total",)
+    assert not judge("tax_rows", WITHHELD, {**read, "gross_total": (Decimal("1161.60"), "")})

@@ -97,3 +97,18 @@ def test_a_users_field_is_named_by_its_title(judge: Judge, own: Schema) -> None:
     (failure,) = judge("critical_missing", "nothing", {}, schema=schema)
 
     assert failure.message == "Datum der Rechnung was not found."
+
+
+@pytest.mark.parametrize(
+    ("page", "flagged"),
+    [
+        ("Do zaplaty: 579,00 PLN  Zaplacono: 100,00  Pozostaje: 479,00", True),
+        ("Total 579.00\nPaid: 100.00\nBalance 479.00", True),
+        ("Total 579.00\nPaid: 579.00", False),
+        ("Total 579.00\nPaid within 10 days less 2 %: 567.42", False),
+    ],
+)
+def test_an_amount_due_is_less_than_the_total_where_a_part_was_paid(
+    judge: Judge, page: str, *, flagged: bool
+) -> None:
+    assert bool(judge("payments", page, _values(gross_total="579.00", amount_due="579.00"))) is flagged

@@ -23,7 +23,8 @@ from docmill.understanding.gate.lists import check_lists, check_rows
 from docmill.understanding.gate.numbers import check_numbers
 from docmill.understanding.gate.page_edges import check_edges, check_subtotal
 from docmill.understanding.gate.parties import check_parties, check_party_label
-from docmill.understanding.gate.taxes import check_tax_rate, check_tax_rows
+from docmill.understanding.gate.party_names import check_party_names
+from docmill.understanding.gate.taxes import check_printed_tax, check_tax_rate, check_tax_rows
 from docmill.understanding.gate.titles import check_credit
 from docmill.understanding.gate.totals import (
     check_amount_due,
@@ -38,6 +39,7 @@ _CHECKS = (
     check_totals,
     check_tax_rate,
     check_tax_rows,
+    check_printed_tax,
     check_tax_label,
     check_type_rules,
     check_amount_due,
@@ -50,6 +52,7 @@ _CHECKS = (
     check_numbers,
     check_parties,
     check_party_label,
+    check_party_names,
     check_edges,
     check_subtotal,
     check_credit,

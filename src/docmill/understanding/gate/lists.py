@@ -34,6 +34,8 @@ def check_lists(judged: GateInput) -> Iterator[Failure]:
         yield from _check_lines(judged)
     opening, closing = values.get("opening_balance"), values.get("closing_balance")
     amounts = [row["amount"] for row in _rows(values, "transactions", ("amount",))]
+    if not amounts:
+        yield from _check_bookings(judged)
     if opening is None or closing is None or not amounts or None in amounts:
         return
     total = opening + sum(amounts, Decimal(0))
@@ -43,6 +45,16 @@ def check_lists(judged: GateInput) -> Iterator[Failure]:
             message=f"The opening balance and the bookings make {total}, not the closing balance {closing}.",
             fields=("closing_balance", *(f"transactions[{index}].amount" for index in range(len(amounts)))),
         )
+
+
+def _check_bookings(judged: GateInput) -> Iterator[Failure]:
+    """A failure of a statement of which no booking was read, unless its balance is known to have stayed."""
+    if judged.own_fields is not None or "transactions" not in judged.schema.fields.model_fields:
+        return
+    opening, closing = judged.values.get("opening_balance"), judged.values.get("closing_balance")
+    if opening is None or opening != closing:
+        message = "No booking was read, and the balances do not say that there was none."
+        yield Failure(check="bookings_missing", message=message, fields=("transactions",))
 
 
 def _check_lines(judged: GateInput) -> Iterator[Failure]:

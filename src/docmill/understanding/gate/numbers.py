@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from docmill.model.document import letters_and_digits
 from docmill.model.result import Failure
 from docmill.understanding.gate.inputs import GateInput, ValueLine, meanings_before, own_meanings
+from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.number_forms import is_after_post_box, is_amount, is_measure
 from docmill.understanding.vocabulary import Concept
@@ -33,6 +34,9 @@ _SHORTEST = 7
 """Letters and digits of a number that is not equal to another by chance."""
 _DIALLED = re.compile(r"(?<!\w)(?:\+|00)\s?[1-9]\d{0,2}[\s\d()/.\-]*$")
 """The beginning of a phone number with the code of its country."""
+_POSTAL = re.compile(r"\d{3}-\d{4}|\d{4,6}|\d{5}-\d{4}|\d{2}-\d{3}")
+_PLACE = re.compile(r"(?:^|[\s,])[^\W\d_]{3,},?$")
+"""A word at the end of a text, as a town before its code is."""
 _DATE_MARKS = re.compile(r"[/.\-]")
 
 
@@ -44,6 +48,8 @@ def check_numbers(judged: GateInput) -> Iterator[Failure]:
             continue
         line = judged.line_of(path)
         other = _other_meaning(judged, value) or (_meaning_of_place(line) if line else "")
+        if not other and line and _POSTAL.fullmatch(value) and _is_in_address(line):
+            other = "a postal code"
         if other:
             message = f"{judged.name(path)} {value!r} seems to be {other}."
             yield Failure(check="number_form", message=message, fields=(path,))
@@ -83,3 +89,12 @@ def _meaning_of_place(line: ValueLine) -> str:
     if meanings and meanings <= _OTHER_NUMBERS.keys():
         return next(meaning for concept, meaning in _OTHER_NUMBERS.items() if concept in meanings)
     return ""
+
+
+def _is_in_address(line: ValueLine) -> bool:
+    """Return whether a value stands behind a word that is no label, and nothing or a country behind it."""
+    return (
+        bool(_PLACE.search(line.before))
+        and not LABELS.find(line.before)
+        and not any(map(str.isdecimal, line.after))
+    )

@@ -8,7 +8,9 @@ from typing import NamedTuple
 from docmill.model.result import Failure
 from docmill.understanding.gate.countries import countries_of, is_of_paper
 from docmill.understanding.gate.inputs import GateInput
+from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.money import CENT, find_amounts, number
+from docmill.understanding.vocabulary import Concept
 
 _HIGHEST = Decimal("0.3")
 """Share of the net total that taxes are at most, where the country is not known."""
@@ -104,6 +106,50 @@ def check_tax_rows(judged: GateInput) -> Iterator[Failure]:
     if abs(abs(tax) - total) > _ROUNDING and all(abs(abs(tax) - row.tax) <= CENT for row in rows[:1]):
         message = f"Tax {tax} is that of one rate; those of all printed rates add up to {total}."
         yield Failure(check="tax_rows", message=message, fields=(judged.path("tax_total"),))
+
+
+def check_printed_tax(judged: GateInput) -> Iterator[Failure]:
+    """A failure where the page prints the tax that its rate makes of the net total, and another was read.
+
+    A tax that the customer withholds is deducted from the total, which is then less than both together.
+    """
+    net, tax, gross = (judged.amount(role) for role in ("net_total", "tax_total", "gross_total"))
+    if net is None or judged.document.embedded:
+        return
+    printed = _taxes_of(judged, net)
+    if len(printed) != 1:
+        return
+    other = printed.pop()
+    if tax is None:
+        is_other = gross is not None and abs(abs(gross) - abs(net) - other) > _ROUNDING and gross != net
+    else:
+        is_other = abs(abs(tax) - other) > _ROUNDING
+    if is_other:
+        path = judged.path("tax_total" if tax is not None else "gross_total")
+        message = (
+            f"{judged.name(path)} {judged.values[path]} does not fit the tax of {other} that is printed."
+        )
+        yield Failure(check="tax_rows", message=message, fields=(path,))
+
+
+def _taxes_of(judged: GateInput, net: Decimal) -> set[Decimal]:
+    """The printed amounts on lines with a tax's label and one rate, that this rate makes of the net total."""
+    found: set[Decimal] = set()
+    lines = [line for page in judged.document.pages for line in page.text.splitlines() if "%" in line]
+    for line in lines[:_MOST_LINES]:
+        if not any(Concept.TAX in label.meanings for label in LABELS.find(line)):
+            continue
+        amounts = find_amounts(re.sub(r"\s+", " ", line), misread=False)
+        for mark in _MARKS:
+            rates = {number(amount.digits, mark) for amount in amounts if amount.percent}
+            sums = {
+                number(amount.digits, mark)
+                for amount in amounts
+                if amount.has_cents and not amount.percent and not amount.negative
+            }
+            if len(rates) == 1 and (made := abs(net) * min(rates) / 100):
+                found |= {each for each in sums if abs(made - each) <= CENT}
+    return found
 
 
 def printed_tax_rows(judged: GateInput) -> list[TaxRow]:

@@ -6,6 +6,7 @@ from decimal import Decimal
 from docmill.model.result import Failure
 from docmill.schemas.document_types import PATH_IN_BRACES
 from docmill.understanding.gate.inputs import GateInput, meanings_before
+from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.money import CASH_ROUNDING, CENT, find_amounts, number
 from docmill.understanding.vocabulary import Concept
 
@@ -72,16 +73,37 @@ def check_amount_due(judged: GateInput) -> Iterator[Failure]:
     if abs(due) > abs(gross) + tolerance_of(judged) or due * gross < 0:
         message = f"The amount due {due} is more than the total {gross}."
         yield Failure(check="amount_due", message=message, fields=("amount_due", "gross_total"))
+    elif due == gross and not judged.definition.is_till_paper and (paid := _partly_paid(judged, gross)):
+        message = f"{paid} was paid, as it is printed, but the amount due {due} is the whole total."
+        yield Failure(check="payments", message=message, fields=("amount_due",))
     elif abs(gross - due) > tolerance_of(judged) and not _is_paid(judged, abs(gross - due)):
         payment = f"no payment of {gross - due} is printed"
         message = f"The amount due {due} is less than the total {gross}, and {payment}."
         yield Failure(check="payments", message=message, fields=("amount_due", "gross_total"))
 
 
+def _partly_paid(judged: GateInput, gross: Decimal) -> Decimal | None:
+    """The printed amount right behind the label of a payment, if it is a part of the total."""
+    for line in judged.document.text[:_LONGEST_SEARCHED].splitlines():
+        for label in LABELS.find(line):
+            following = find_amounts(line[label.stop : label.stop + _LONGEST_LABEL], misread=False)[:1]
+            if Concept.PAID not in label.meanings or not following or not following[0].has_cents:
+                continue
+            for mark in (".", ","):
+                paid = abs(number(following[0].digits, mark))
+                if 0 < paid < abs(gross) and abs(gross) - paid in _printed(judged):
+                    return paid
+    return None
+
+
+def _printed(judged: GateInput) -> set[Decimal]:
+    amounts = find_amounts(judged.document.text[:_LONGEST_SEARCHED], misread=False)
+    return {abs(number(amount.digits, mark)) for amount in amounts for mark in (".", ",")}
+
+
 def _is_paid(judged: GateInput, paid: Decimal) -> bool:
     """Return whether the page prints what was paid, in one amount or in two."""
-    amounts = find_amounts(judged.document.text[:_LONGEST_SEARCHED], misread=False)
-    printed = {abs(number(amount.digits, mark)) for amount in amounts for mark in (".", ",")}
+    printed = _printed(judged)
     return any(abs(paid - amount) <= CENT or paid - amount in printed for amount in printed)
 
 

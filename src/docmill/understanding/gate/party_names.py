@@ -1,0 +1,46 @@
+"""Check of the texts of parties: a name is no item, title or label, and an address begins with none."""
+
+import re
+from collections.abc import Iterator
+
+from docmill.model.result import Failure
+from docmill.understanding.gate.inputs import GateInput, ValueLine
+from docmill.understanding.page.titles import is_title
+from docmill.understanding.text.money import find_amounts
+
+_PARTIES = ("seller", "buyer")
+_LABELLED = re.compile(r"\s*[^\W\d][^:\d]{1,30}:\s*\S")
+"""A label and what it names."""
+_WORD = re.compile(r"[^\W\d_]{4,}")
+"""A word that is longer than a unit or a currency."""
+
+
+def check_party_names(judged: GateInput) -> Iterator[Failure]:
+    """Failures of names and addresses that begin with a label, and of names that are an item or the title."""
+    if judged.own_fields is not None or judged.document.embedded:
+        return
+    for party in _PARTIES:
+        for path in (f"{party}.name", f"{party}.address"):
+            text = judged.values.get(path)
+            if isinstance(text, str) and (other := _other_text(judged, path, text)):
+                message = f"{judged.name(path)} {text!r} seems to be {other}."
+                yield Failure(check="party_name", message=message, fields=(path,))
+
+
+def _other_text(judged: GateInput, path: str, text: str) -> str:
+    """What a text is, if it is not only the name or address of a party."""
+    if _LABELLED.match(text):
+        return "a label with what it names"
+    if not path.endswith(".name"):
+        return ""
+    if is_title(text):
+        return "the document's title"
+    line = judged.line_of(path)
+    return "an item" if line is not None and _is_row_of_amounts(line) else ""
+
+
+def _is_row_of_amounts(line: ValueLine) -> bool:
+    """Return whether only numbers, units and currencies stand behind a name: two, or one with cents."""
+    amounts = find_amounts(line.after, misread=False)
+    is_amount = len(amounts) > 1 or any(amount.has_cents for amount in amounts)
+    return is_amount and not _WORD.search(line.after)
