@@ -50,3 +50,18 @@ def test_an_item_is_no_name(judge: Judge, row: str) -> None:
 )
 def test_a_name_may_stand_beside_something_else(judge: Judge, row: str) -> None:
     assert not judge("party_name", row, _read("seller.name", "Tea House Ltd"))
+
+
+@pytest.mark.parametrize(
+    "name", ["Besteller: Acme Ltd", "Tax reversed charge. Acme Ltd", "Invoice", "Tea bowl"]
+)
+def test_a_name_with_a_label_or_of_an_item_or_title_is_doubted(judge: Judge, name: str) -> None:
+    read: dict[str, tuple[Any, str]] = {
+        "buyer.name": (name, name),
+        "lines[0].description": ("Tea bowl", ""),
+    }
+
+    assert judge("party_name", name, read)
+    assert not judge(
+        "party_name", "Prof. Acme Ltd", {**read, "buyer.name": ("Prof. Acme Ltd", "Prof. Acme Ltd")}
+    )

@@ -184,7 +184,8 @@ class _BlockFinder:
         rest = segment.text[label.stop :]
         set_off = not any(map(str.isalnum, rest)) or rest.lstrip(" )").startswith(":")
         set_off = set_off or Concept.ADVERTISER in label.meanings
-        set_off = set_off or is_salutation(segment.text[: label.stop])  # as in `Spett.le Acme`
+        # As in `Spett.le Acme, Via Roma 5`; a person below the name of a firm has no address behind.
+        set_off = set_off or ("," in rest and is_salutation(segment.text[: label.stop]))
         several_words = " " in segment.text[: label.stop].strip()
         return label if set_off or (several_words and len(rest.split()) < _LONGEST_NAME_WORDS) else None
 

@@ -1,6 +1,5 @@
 """Checks of the parties: seller and buyer are two, and a name stands beside no label of another party."""
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,7 +8,6 @@ from docmill.model.document import letters_and_digits
 from docmill.model.result import Failure
 from docmill.understanding.gate.inputs import GateInput, ValueLine
 from docmill.understanding.page.labels import LABELS, NAMES, PARTIES, covered_share
-from docmill.understanding.page.titles import is_title
 from docmill.understanding.text.codes import is_vat_id
 from docmill.understanding.vocabulary import Concept
 
@@ -24,8 +22,6 @@ _OTHERS = {
 """Labels of other parties than the one of a field."""
 _OF_AGENTS = "seller.name"
 """The field whose label is not that of an agency or a carrier; an agency may order."""
-_NO_NAME = re.compile(r"^[^\W\d_][^:,]{2,30}:\s|[^\W\d_]{4,}[.] [A-Z]")
-"""A label or a sentence before a name, on its line."""
 _ALONE = 0.8
 """Share of a line's letters that a label above a name takes."""
 _LINES_ABOVE = 1.8
@@ -51,7 +47,6 @@ def check_party_label(judged: GateInput) -> Iterator[Failure]:
     """Failures of a seller or buyer whose name stands beside or below the label of another party."""
     if judged.own_fields is not None:
         return
-    yield from _check_name(judged)
     for path in _OTHERS:
         line = judged.line_of(path) if path in judged.values else None
         if line is None:
@@ -63,22 +58,6 @@ def check_party_label(judged: GateInput) -> Iterator[Failure]:
             message = (
                 f"{judged.name(path)} {judged.values[path]!r} stands beside another label: {label[-40:]!r}."
             )
-            yield Failure(check="party_label", message=message, fields=(path,))
-
-
-def _check_name(judged: GateInput) -> Iterator[Failure]:
-    """Failures of a seller or buyer whose name is an item's, a title, or goes on with another text."""
-    items = {
-        letters_and_digits(str(value))
-        for path, value in judged.values.items()
-        if path.startswith("lines[") and path.endswith(".description")
-    }
-    for path in _OTHERS:
-        name = str(judged.values.get(path) or "")
-        if judged.evidence(path) is None:
-            continue
-        if _NO_NAME.search(name) or is_title(name) or letters_and_digits(name) in items:
-            message = f"{judged.name(path)} {name!r} holds a label, or is an item or a title."
             yield Failure(check="party_label", message=message, fields=(path,))
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from docmill.model.document import letters_and_digits
 from docmill.model.result import Failure
 from docmill.understanding.gate.inputs import GateInput, ValueLine
 from docmill.understanding.page.titles import is_title
@@ -11,6 +12,8 @@ from docmill.understanding.text.money import find_amounts
 _PARTIES = ("seller", "buyer")
 _LABELLED = re.compile(r"\s*[^\W\d][^:\d]{1,30}:\s*\S")
 """A label and what it names."""
+_SENTENCE = re.compile(r"\w \S*[^\W\d_]{4,}\. [A-Z]")
+"""The end of a sentence of several words, and the beginning of something else."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
 """A word that is longer than a unit or a currency."""
 
@@ -33,10 +36,21 @@ def _other_text(judged: GateInput, path: str, text: str) -> str:
         return "a label with what it names"
     if not path.endswith(".name"):
         return ""
+    if _SENTENCE.search(text):
+        return "the end of a sentence and a name"
     if is_title(text):
         return "the document's title"
     line = judged.line_of(path)
-    return "an item" if line is not None and _is_row_of_amounts(line) else ""
+    is_item = letters_and_digits(text) in _items(judged)
+    return "an item" if is_item or (line is not None and _is_row_of_amounts(line)) else ""
+
+
+def _items(judged: GateInput) -> set[str]:
+    return {
+        letters_and_digits(str(value))
+        for path, value in judged.values.items()
+        if path.startswith("lines[") and path.endswith(".description")
+    }
 
 
 def _is_row_of_amounts(line: ValueLine) -> bool:
