@@ -281,15 +281,18 @@ async def test_a_suggestion_is_accepted_with_its_button_and_undone(
 
     page = await _page(client, document_id)
     form = _form(page, "number")
-    sent = await client.post(f"/docs/{document_id}/reviews", data={**form, "suggestion": "1"})
+    unseen = await client.post(f"/docs/{document_id}/reviews", data={**form, "suggestion": "4712"})
+    sent = await client.post(f"/docs/{document_id}/reviews", data={**form, "suggestion": "471"})
     accepted = await _data(client, document_id)
     shown = await _page(client, document_id)
-    again = await client.post(f"/docs/{document_id}/reviews", data={**form, "suggestion": "1"})
+    again = await client.post(f"/docs/{document_id}/reviews", data={**form, "suggestion": "471"})
     await client.post(f"/docs/{document_id}/reviews", data={**_form(shown, "number"), "action": "undo"})
 
     assert 'aria-label="Accept R-4711, 41 %, page 1"' in page
     assert 'class="suggested" data-suggestion="number:0"' in page
     assert 'class="suggested" data-suggestion="number:1"' not in page  # it stands on page 2
+    assert (unseen.status_code, "This suggestion is gone." in unseen.text) == (409, True)
+    assert 'name="suggestion" value="471"' in page
     assert sent.status_code == 303
     assert accepted["number"] == "471"
     assert "Accept R-4711" not in shown

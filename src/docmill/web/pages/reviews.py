@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse, Response
 
 from docmill.errors import ChangedError
-from docmill.service.review.review import FieldReview, InvalidValuesError
+from docmill.service.review.review import FieldReview, InvalidValuesError, shown
 from docmill.web.context import TheVault, Vault, not_found, parse_document_id
 from docmill.web.pages.documents import RefusedReview, document_page
 from docmill.web.view.fields import element_id
@@ -25,7 +25,7 @@ _Number = Annotated[str, Field(max_length=10)]
 class ReviewForm(BaseModel):
     """The form with which a person reviews one value.
 
-    page: the page that is shown. suggestion: the index of the one that is accepted.
+    page: the page that is shown. suggestion: the one that is accepted, as shown.
     """
 
     ingestion_id: UUID
@@ -34,7 +34,7 @@ class ReviewForm(BaseModel):
     value: _Text = ""
     page: _Number = "1"
     action: Literal["say", "undo"] = "say"
-    suggestion: Annotated[int, Field(ge=0)] | None = None
+    suggestion: _Text | None = None
 
     @property
     def field_review(self) -> FieldReview:
@@ -144,9 +144,10 @@ async def _accepted(form: ReviewForm, document_id: UUID, vault: Vault) -> FieldR
     """The review that accepts a suggestion. Raises ChangedError if it is there no more."""
     reviewed = await vault.reviewed(document_id)
     suggestions = reviewed.suggestions.get(form.path, ()) if reviewed else ()
-    if form.suggestion is None or form.suggestion >= len(suggestions):
+    seen = (form.suggestion or "").replace("\r\n", "\n")  # as forms send it
+    suggestion = next((each for each in suggestions if shown(each.value) == seen), None)
+    if suggestion is None:
         raise ChangedError("This suggestion is gone. Look at the value as it is now.")
-    suggestion = suggestions[form.suggestion]
     proof = suggestion.evidence
     page = proof.page if proof.box else None
     box = proof.box if page else None
