@@ -1,6 +1,6 @@
 import pytest
 
-from docmill.understanding.text.number_forms import is_after_post_box, is_amount, is_measure
+from docmill.understanding.text.number_forms import is_after_post_box, is_amount, is_dialled, is_measure
 
 
 @pytest.mark.parametrize("text", ["500ML", "1.5 kg", "6x330ml", "2X", "x 12", "25.5CM"])
@@ -24,3 +24,10 @@ def test_an_amount_has_cents() -> None:
     assert is_amount("$100.00")
     assert not is_amount("100")
     assert not is_amount("2026.17.00")
+
+
+@pytest.mark.parametrize(
+    ("before", "dialled"), [("+49 40 ", True), ("Tel. 0049 (0)40 / ", True), ("No. 4900 ", False)]
+)
+def test_the_code_of_a_country_begins_a_phone_number(before: str, *, dialled: bool) -> None:
+    assert is_dialled(before) is dialled

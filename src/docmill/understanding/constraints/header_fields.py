@@ -13,7 +13,7 @@ from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.page.terms import is_discount_until, is_payable_by
 from docmill.understanding.text.dates import MISREAD_TIME, clock_time
 from docmill.understanding.text.folding import alternatives, fold
-from docmill.understanding.text.number_forms import is_after_post_box, is_measure
+from docmill.understanding.text.number_forms import is_after_post_box, is_dialled, is_measure
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 _REFERENCES = ("order_number", "contract_number", "customer_number", "delivery_note_number")
@@ -55,7 +55,9 @@ def numbers(
     scores: list[tuple[Candidate[str], dict[str, float]]] = []
     for candidate in candidates.identifiers:
         before = candidate.segment.text[: candidate.start]
-        if candidate.spans in taken or is_measure(candidate.value) or is_after_post_box(before):
+        if candidate.spans in taken or is_measure(candidate.value):
+            continue
+        if is_after_post_box(before) or is_dialled(before):
             continue
         clues = candidate.clues
         is_account = clues.get(Concept.ACCOUNT) and clues.get(Concept.CUSTOMER_NUMBER)

@@ -8,7 +8,7 @@ from docmill.model.result import Failure
 from docmill.understanding.gate.inputs import GateInput, ValueLine, meanings_before, own_meanings
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.dates import find_dates
-from docmill.understanding.text.number_forms import is_after_post_box, is_amount, is_measure
+from docmill.understanding.text.number_forms import is_after_post_box, is_amount, is_dialled, is_measure
 from docmill.understanding.vocabulary import Concept
 
 _NUMBERS = (
@@ -32,8 +32,6 @@ _OTHER_NUMBERS = {
 _IDENTIFIERS = ("seller.vat_id", "buyer.vat_id", "payment.iban", "payment.bic", "iban")
 _SHORTEST = 7
 """Letters and digits of a number that is not equal to another by chance."""
-_DIALLED = re.compile(r"(?<!\w)(?:\+|00)\s?[1-9]\d{0,2}[\s\d()/.\-]*$")
-"""The beginning of a phone number with the code of its country."""
 _POSTAL = re.compile(r"\d{3}-\d{4}|\d{4,6}|\d{5}-\d{4}|\d{2}-\d{3}")
 _PLACE = re.compile(r"(?:^|[\s,])[^\W\d_]{3,},?$")
 """A word at the end of a text, as a town before its code is."""
@@ -83,7 +81,7 @@ def _meaning_of_place(line: ValueLine) -> str:
     """What a value is by what stands before it on its line, if it is no number of a document."""
     if is_after_post_box(line.before):
         return "a post box"
-    if _DIALLED.search(line.before):
+    if is_dialled(line.before):
         return "a phone number"
     meanings = meanings_before(line)
     if meanings and meanings <= _OTHER_NUMBERS.keys():

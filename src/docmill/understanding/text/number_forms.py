@@ -16,6 +16,9 @@ _MEASURE = re.compile(rf"(?:\d+\s?x\s?)?\d{{1,4}}(?:[.,]\d+)?\s?(?:{_UNITS})|x\s
 _POST_BOX = re.compile(rf"(?<![^\W_])(?:{_BOXES})\W*$")
 _AMOUNT = re.compile(r"[$€£]?\s?(?:\d{1,3}(?:,\d{3})+|\d{1,6})\.\d\d")
 
+_DIALLED = re.compile(r"(?<!\w)(?:\+|00)\s?[1-9]\d{0,2}[\s\d()/.\-]*$")
+"""The beginning of a phone number with the code of its country."""
+
 
 def is_measure(text: str) -> bool:
     """True for a measure or quantity of goods: `500ML`, `6x1.5L`, `2X`."""
@@ -30,3 +33,8 @@ def is_after_post_box(before: str) -> bool:
 def is_amount(text: str) -> bool:
     """True for an amount with cents: `100.00`."""
     return _AMOUNT.fullmatch(text) is not None
+
+
+def is_dialled(before: str) -> bool:
+    """True if the text before a number ends with the beginning of a phone number: `+49 40`."""
+    return _DIALLED.search(before) is not None
