@@ -112,3 +112,14 @@ def test_an_amount_due_is_less_than_the_total_where_a_part_was_paid(
     judge: Judge, page: str, *, flagged: bool
 ) -> None:
     assert bool(judge("payments", page, _values(gross_total="579.00", amount_due="579.00"))) is flagged
+
+
+@pytest.mark.parametrize(("amount", "flagged"), [("275.00", True), ("175.00", False)])
+def test_what_is_to_be_paid_by_a_users_field_is_the_rest(judge: Judge, amount: str, *, flagged: bool) -> None:
+    described = {"type": "number", "description": "total to be paid"}
+    schema = schema_of({"title": "bill", "type": "object", "properties": {"sum": described}})
+    page = "Total inc GST  275.00\nDeposit paid  -100.00\nAmount owing  175.00"
+
+    failures = judge("payments", page, {"sum": (Decimal(amount), amount)}, schema=schema)
+
+    assert bool(failures) is flagged

@@ -1,11 +1,12 @@
 """Checks of the totals: net, tax, gross and amount due against each other and against the type's own sums."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from docmill.model.result import Failure
 from docmill.schemas.document_types import PATH_IN_BRACES
-from docmill.understanding.gate.inputs import GateInput, meanings_before
+from docmill.understanding.fields.meaning import FieldMeaning
+from docmill.understanding.gate.inputs import GateInput, meanings_before, own_meanings
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.money import CASH_ROUNDING, CENT, find_amounts, number
 from docmill.understanding.vocabulary import Concept
@@ -14,6 +15,8 @@ _HIGHEST_TAX = Decimal("0.3")
 """Share of the net total that taxes are at most, of countries that are not known."""
 _LONGEST_LABEL = 40
 _LONGEST_SEARCHED = 200_000
+_OF_DUE = frozenset({Concept.DUE, Concept.PAID})
+"""Meanings of an own field that says what is to be paid."""
 _NOT_TAX = frozenset({Concept.COMMISSION, Concept.DISCOUNT, Concept.TIP, Concept.CHANGE, Concept.PAID})
 
 
@@ -65,6 +68,8 @@ def check_tax_label(judged: GateInput) -> Iterator[Failure]:
 def check_amount_due(judged: GateInput) -> Iterator[Failure]:
     """A failure of an amount due beyond the total. E-invoices may ask for earlier debts, as BR-CO-16 says."""
     gross, due = judged.amount("gross_total"), judged.amount("amount_due")
+    if judged.own_fields is not None:
+        yield from _check_own_due(judged, own_meanings(judged.own_fields))
     if gross is None or due is None or judged.document.embedded:
         return
     tip = judged.amount("tip")
@@ -80,6 +85,20 @@ def check_amount_due(judged: GateInput) -> Iterator[Failure]:
         payment = f"no payment of {gross - due} is printed"
         message = f"The amount due {due} is less than the total {gross}, and {payment}."
         yield Failure(check="payments", message=message, fields=("amount_due", "gross_total"))
+
+
+def _check_own_due(judged: GateInput, meanings: Mapping[str, FieldMeaning]) -> Iterator[Failure]:
+    """Failures of what is to be paid by a user's own field, where the page prints a payment and the rest."""
+    for path, meaning in meanings.items():
+        amount = judged.values.get(path)
+        if not isinstance(amount, Decimal) or _OF_DUE.isdisjoint(meaning.labels):
+            continue
+        paid = _partly_paid(judged, amount)
+        if paid is not None:
+            message = (
+                f"{paid} was paid, as it is printed, but {judged.inner_name(path)} {amount} is all of it."
+            )
+            yield Failure(check="payments", message=message, fields=(path,))
 
 
 def _partly_paid(judged: GateInput, gross: Decimal) -> Decimal | None:
