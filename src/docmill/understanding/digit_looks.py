@@ -91,12 +91,12 @@ class DigitsLook:
         original, document = question.original, question.document
         if original is None:
             return None
-        known = dict(leaves(best.data))
+        known, printed = dict(leaves(best.data)), _printed_digits(document)
         unsure = [
             path
             for path, proof in best.evidence.items()
             if path in FIELDS and not is_below_floor(question.schema, path, proof)
-            if path in known and not _is_confirmed(path, known, proof, document)
+            if path in known and not _is_confirmed(path, known, proof, printed)
         ]
         places = [place for path in unsure if (place := _place(path, best.evidence[path], document))]
         evidence, unlike = dict(best.evidence), list[str]()
@@ -145,12 +145,14 @@ def _changed(proof: Evidence, change: float) -> Evidence:
     return proof.model_copy(update={"confidence": round(1 / (1 + math.exp(-odds)), 4)})
 
 
-def _is_confirmed(path: str, known: Mapping[str, object], proof: Evidence, document: Document) -> bool:
-    """Return whether the page prints the value again, or its sums hold."""
+def _printed_digits(document: Document) -> Counter[str]:
+    """The digits of each number of a document, with how often it is printed."""
+    return Counter(digits_of(number) for number in re.findall(r"\d[\d.,:/\-]*\d", document.text))
+
+
+def _is_confirmed(path: str, known: Mapping[str, object], proof: Evidence, printed: Counter[str]) -> bool:
+    """Return whether the page prints the value again, or its sums hold. printed: see `_printed_digits`."""
     digits = digits_of(proof.text or "")
-    printed = Counter(
-        digits_of(number) for number in re.findall(r"\d[\d.,:/\-]*\d", document.text) if digits_of(number)
-    )
     if not digits or printed[digits] > 1:
         return True
     amounts = [value for name in _SUMMANDS if isinstance(value := known.get(name), Decimal)]

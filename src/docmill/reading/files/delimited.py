@@ -32,7 +32,7 @@ _SENTENCE = re.compile(r"\w+ \w+ \w+ .*\.$")
 
 
 class DelimitedTable(NamedTuple):
-    """Where a table stands in the rows of a text, empty rows not counted. start: of its headings."""
+    """The place of a table in a text. start: the row of its headings, empty rows not counted."""
 
     delimiter: str
     columns: int

@@ -1,7 +1,7 @@
 """Logistic models of belief by way of reading and kind of value; `bench.fit.fitted_belief` fits them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -78,25 +78,27 @@ def believed(
     known: see `facts_of`.
     """
     model = shipped_beliefs()
-    calibrated = {**findings, **(_believed_rows(findings, candidates) if reading == "business" else {})}
-    for path, value in facts_of(findings, candidates, known).items():
-        # Fields that the built-in types have, too, are confirmed by them; others speak for themselves.
-        is_alone = reading == "own" and findings[path].agrees is None
-        belief = model.belief(f"{'alone' if is_alone else reading} {value.kind}", value.facts)
-        if belief is not None and not _is_misread(path, findings[path]):
-            calibrated[path] = replace(findings[path], probability=belief, calibrated=True)
-    return calibrated
-
-
-def _believed_rows(findings: Findings, candidates: Candidates) -> dict[str, Finding]:
-    """The values of items and bookings with calibrated probabilities."""
-    model = shipped_beliefs()
-    calibrated: dict[str, Finding] = {}
-    for path, key, facts in row_facts_of(findings, candidates):
+    calibrated = dict(findings)
+    for path, key, facts in _keyed_facts(findings, candidates, reading, known):
         belief = model.belief(key, facts)
         if belief is not None and not _is_misread(path, findings[path]):
             calibrated[path] = replace(findings[path], probability=belief, calibrated=True)
     return calibrated
+
+
+def _keyed_facts(
+    findings: Findings,
+    candidates: Candidates,
+    reading: Reading,
+    known: Mapping[str, Mapping[str, float]] | None,
+) -> Iterator[tuple[str, str, Facts]]:
+    """The path, the key of the model, and the facts of each value; of those in lists for business papers."""
+    for path, value in facts_of(findings, candidates, known).items():
+        # Fields that the built-in types have, too, are confirmed by them; others speak for themselves.
+        is_alone = reading == "own" and findings[path].agrees is None
+        yield path, f"{'alone' if is_alone else reading} {value.kind}", value.facts
+    if reading == "business":
+        yield from row_facts_of(findings, candidates)
 
 
 def _is_misread(path: str, finding: Finding) -> bool:

@@ -16,7 +16,7 @@ from docmill.understanding.page.layout import Segment
 from docmill.understanding.text.dates import find_dates
 
 RowKind = Literal["amount", "quantity", "date", "name", "party", "code"]
-"""What a value in a list is; a party also the reference that stands behind its name."""
+"""The kinds of values in lists. A reference behind the name of a party is read with it, and of its kind."""
 
 _BOOKINGS = "transactions"
 _LISTS = ("lines", _BOOKINGS)
@@ -69,7 +69,7 @@ def _of_reading(finding: Finding, candidates: Candidates) -> dict[str, float]:
 
 
 def _of_row(owner: str, name: str, row: _Row, rows: Sequence[_Row]) -> dict[str, float]:
-    """What the sums prove of the row, and how much it lacks beside the others."""
+    """Facts of a row: proofs by products and sums, and values that it lacks beside the other rows."""
     proofs = [row[each].probability for each in _NUMBERS if each in row]
     is_product = all(each in row for each in _PRODUCTS)
     if owner == _BOOKINGS:
@@ -88,7 +88,7 @@ def _of_row(owner: str, name: str, row: _Row, rows: Sequence[_Row]) -> dict[str,
 
 
 def _of_text(finding: Finding, column: Sequence[Finding]) -> dict[str, float]:
-    """How much like a name the text is, and like the others of its column. column: with itself."""
+    """Facts of a text: signs that it is no name, or unlike the others of its column. column: with itself."""
     text = str(finding.value)
     lines = _lines(finding)
     usual = median(len(_lines(other)) for other in column)

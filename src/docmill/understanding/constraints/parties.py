@@ -56,7 +56,7 @@ _ASIDE_SCORES: dict[str, dict[Role, float]] = {
 }
 """Whom to pay is often the seller; agencies, carriers and the like are neither party."""
 _SALUTED = 4.0
-"""Who is addressed as `Herr` or `Mrs` is hardly the writer."""
+"""Penalty of a name behind `Herr` or `Mrs` as the writer: a letter addresses its reader so."""
 _BOTTOM = 0.85
 _TOP = 0.45
 _NEAR_DOMAIN = 82

@@ -42,7 +42,7 @@ class Disagreement:
 
 @dataclass(slots=True)
 class Endings:
-    """How the known values of a schema's texts end, document by document."""
+    """Counts, by text field, of known values with a part in brackets, and of those that end before it."""
 
     schema: Schema
     _with: Counter[str] = field(default_factory=Counter[str])

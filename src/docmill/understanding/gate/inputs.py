@@ -21,11 +21,15 @@ from docmill.schemas.outline import FieldOutline, outline
 from docmill.schemas.registry import is_built_in
 from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, words_of
 from docmill.understanding.page.labels import LABELS
+from docmill.understanding.text.money import Mark, find_amounts, number
 from docmill.understanding.vocabulary import Concept
 
 _WORDS: Mapping[str, Any] = tomllib.loads(
     resources.files(__package__ or "").joinpath("words.toml").read_text(encoding="utf-8")
 )
+LONGEST_SEARCHED = 200_000
+"""Characters of a document that are searched for amounts."""
+_MARKS: tuple[Mark, Mark] = (".", ",")
 Values = Mapping[str, Any]
 """Values that are not null, by path, lists by index: `lines[0].net_amount`."""
 
@@ -51,6 +55,11 @@ class GateInput:
     def values(self) -> Values:
         """See `Values`."""
         return dict(leaves(self.extraction.data))
+
+    @cached_property
+    def printed_numbers(self) -> frozenset[Decimal]:
+        """See `numbers_in`, of the whole document."""
+        return numbers_in(self.document.text)
 
     @cached_property
     def definition(self) -> TypeDefinition:
@@ -115,6 +124,12 @@ class GateInput:
         after = [words.texts[index] for index in of_line if index > last]
         glued = "" if glued == words.texts[first] else glued
         return ValueLine(" ".join([*before, glued]).rstrip(), " ".join(after), line, page)
+
+
+def numbers_in(text: str) -> frozenset[Decimal]:
+    """The numbers of a text without their signs, read by either decimal mark, since either may be meant."""
+    written = find_amounts(text[:LONGEST_SEARCHED], misread=False)
+    return frozenset(abs(number(amount.digits, mark)) for amount in written for mark in _MARKS)
 
 
 def meanings_before(line: ValueLine) -> frozenset[Concept]:

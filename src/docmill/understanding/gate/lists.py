@@ -8,14 +8,12 @@ from typing import Any
 from docmill.model.document import Document
 from docmill.model.result import Failure
 from docmill.schemas.field_names import field_name
-from docmill.understanding.gate.inputs import GateInput, Values
+from docmill.understanding.gate.inputs import LONGEST_SEARCHED, GateInput, Values
 from docmill.understanding.gate.totals import tolerance_of
 from docmill.understanding.page.labels import COLUMNS, LABELS
 from docmill.understanding.text.money import CENT, Mark, find_amounts, number
 from docmill.understanding.vocabulary import Column, Concept
 
-LONGEST_SEARCHED = 200_000
-"""Characters that are searched for the explanation of a difference."""
 _MOST_PIECES = 1000
 _MARKS: tuple[Mark, Mark] = (".", ",")
 _EDGE = 0.006
@@ -73,8 +71,8 @@ def _check_lines(judged: GateInput) -> Iterator[Failure]:
     differences = {abs(abs(total) - abs(lines_total)) for total in totals.values()}
     text = document.text[:LONGEST_SEARCHED]
     is_row_lost = any(_is_printed_as_item(text, difference, amounts) for difference in differences)
-    # Another difference that is printed is an allowance, a charge or a tax. Either decimal mark may be meant.
-    if not is_cell_lost and not is_row_lost and differences & _numbers(text, _MARKS):
+    # Another difference that is printed is an allowance, a charge or a tax.
+    if not is_cell_lost and not is_row_lost and not differences.isdisjoint(judged.printed_numbers):
         return
     name, total = next(iter(totals.items()))
     message = f"The lines add up to {lines_total}, not to the {field_name(name).lower()} {total}."
@@ -84,12 +82,6 @@ def _check_lines(judged: GateInput) -> Iterator[Failure]:
         message=f"{message}{lost}",
         fields=(name, *(f"lines[{index}].net_amount" for index in range(len(rows)))),
     )
-
-
-def _numbers(text: str, marks: Sequence[Mark]) -> set[Decimal]:
-    """The numbers of a text by each of these decimal marks, without their signs."""
-    written = find_amounts(text, misread=False)
-    return {abs(number(amount.digits, mark)) for amount in written for mark in marks}
 
 
 def _is_printed_as_item(text: str, difference: Decimal, amounts: Sequence[Decimal]) -> bool:

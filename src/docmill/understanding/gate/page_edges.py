@@ -1,14 +1,12 @@
 """Checks of what the edge of a picture cuts: an amount, or the total below a subtotal."""
 
 from collections.abc import Iterator
-from decimal import Decimal
 
 from docmill.model.document import Box, Page
 from docmill.model.result import Failure
-from docmill.understanding.gate.inputs import GateInput, meanings_before
-from docmill.understanding.gate.lists import LONGEST_SEARCHED
+from docmill.understanding.gate.inputs import GateInput, meanings_before, numbers_in
 from docmill.understanding.page.labels import LABELS
-from docmill.understanding.text.money import CASH_ROUNDING, find_amounts, number
+from docmill.understanding.text.money import CASH_ROUNDING
 from docmill.understanding.vocabulary import Concept
 
 _EDGE = 0.006
@@ -90,11 +88,5 @@ def _is_paid_with_change(judged: GateInput) -> bool:
     of_change = [
         line for line in lines if any(Concept.CHANGE in label.meanings for label in LABELS.find(line))
     ]
-    change, printed = ({*_amounts("\n".join(some))} for some in (of_change, lines))
-    return gross is not None and any(left and gross + left in printed for left in change)
-
-
-def _amounts(text: str) -> Iterator[Decimal]:
-    for amount in find_amounts(text[:LONGEST_SEARCHED], misread=False):
-        for mark in (".", ","):
-            yield abs(number(amount.digits, mark))
+    change = numbers_in("\n".join(of_change))
+    return gross is not None and any(left and gross + left in judged.printed_numbers for left in change)

@@ -31,7 +31,7 @@ def check_party_names(judged: GateInput) -> Iterator[Failure]:
 
 
 def _other_text(judged: GateInput, path: str, text: str) -> str:
-    """What a text is, if it is not only the name or address of a party."""
+    """The words for what a text is instead of the name or address of a party alone; "" if it is that."""
     if _LABELLED.match(text):
         return "a label with what it names"
     if not path.endswith(".name"):

@@ -1,7 +1,7 @@
 """Checks of the tax: against the rates of the country, and the table of rates that the page prints."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from docmill.model.result import Failure
 from docmill.understanding.gate.countries import countries_of, is_of_paper
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.page.labels import LABELS
-from docmill.understanding.text.money import CENT, find_amounts, number
+from docmill.understanding.text.money import CENT, WrittenAmount, find_amounts, number
 from docmill.understanding.vocabulary import Concept
 
 _HIGHEST = Decimal("0.3")
@@ -135,11 +135,9 @@ def check_printed_tax(judged: GateInput) -> Iterator[Failure]:
 def _taxes_of(judged: GateInput, net: Decimal) -> set[Decimal]:
     """The printed amounts on lines with a tax's label and one rate, that this rate makes of the net total."""
     found: set[Decimal] = set()
-    lines = [line for page in judged.document.pages for line in page.text.splitlines() if "%" in line]
-    for line in lines[:_MOST_LINES]:
+    for line, amounts in _lines_of_rates(judged):
         if not any(Concept.TAX in label.meanings for label in LABELS.find(line)):
             continue
-        amounts = find_amounts(re.sub(r"\s+", " ", line), misread=False)
         for mark in _MARKS:
             rates = {number(amount.digits, mark) for amount in amounts if amount.percent}
             sums = {
@@ -152,12 +150,17 @@ def _taxes_of(judged: GateInput, net: Decimal) -> set[Decimal]:
     return found
 
 
+def _lines_of_rates(judged: GateInput) -> Iterator[tuple[str, Sequence[WrittenAmount]]]:
+    """The lines with a percentage, and the amounts on each."""
+    lines = [line for page in judged.document.pages for line in page.text.splitlines() if "%" in line]
+    for line in lines[:_MOST_LINES]:
+        yield line, find_amounts(re.sub(r"\s+", " ", line), misread=False)
+
+
 def printed_tax_rows(judged: GateInput) -> list[TaxRow]:
     """The printed rows with a rate, and two amounts of which one is the tax on the other by that rate."""
     rows: dict[TaxRow, None] = {}
-    lines = [line for page in judged.document.pages for line in page.text.splitlines() if "%" in line]
-    for line in lines[:_MOST_LINES]:
-        amounts = find_amounts(re.sub(r"\s+", " ", line), misread=False)
+    for _, amounts in _lines_of_rates(judged):
         for mark in _MARKS:
             rates = {number(amount.digits, mark) for amount in amounts if amount.percent}
             sums = [

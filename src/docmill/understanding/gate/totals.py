@@ -1,12 +1,13 @@
 """Checks of the totals: net, tax, gross and amount due against each other and against the type's own sums."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
+
+from pydantic import BaseModel
 
 from docmill.model.result import Failure
 from docmill.schemas.document_types import PATH_IN_BRACES
-from docmill.understanding.fields.meaning import FieldMeaning
-from docmill.understanding.gate.inputs import GateInput, meanings_before, own_meanings
+from docmill.understanding.gate.inputs import LONGEST_SEARCHED, GateInput, meanings_before, own_meanings
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.money import CASH_ROUNDING, CENT, find_amounts, number
 from docmill.understanding.vocabulary import Concept
@@ -14,7 +15,6 @@ from docmill.understanding.vocabulary import Concept
 _HIGHEST_TAX = Decimal("0.3")
 """Share of the net total that taxes are at most, of countries that are not known."""
 _LONGEST_LABEL = 40
-_LONGEST_SEARCHED = 200_000
 _OF_DUE = frozenset({Concept.DUE, Concept.PAID})
 """Meanings of an own field that says what is to be paid."""
 _NOT_TAX = frozenset({Concept.COMMISSION, Concept.DISCOUNT, Concept.TIP, Concept.CHANGE, Concept.PAID})
@@ -69,7 +69,7 @@ def check_amount_due(judged: GateInput) -> Iterator[Failure]:
     """A failure of an amount due beyond the total. E-invoices may ask for earlier debts, as BR-CO-16 says."""
     gross, due = judged.amount("gross_total"), judged.amount("amount_due")
     if judged.own_fields is not None:
-        yield from _check_own_due(judged, own_meanings(judged.own_fields))
+        yield from _check_own_due(judged, judged.own_fields)
     if gross is None or due is None or judged.document.embedded:
         return
     tip = judged.amount("tip")
@@ -87,9 +87,9 @@ def check_amount_due(judged: GateInput) -> Iterator[Failure]:
         yield Failure(check="payments", message=message, fields=("amount_due", "gross_total"))
 
 
-def _check_own_due(judged: GateInput, meanings: Mapping[str, FieldMeaning]) -> Iterator[Failure]:
+def _check_own_due(judged: GateInput, fields: type[BaseModel]) -> Iterator[Failure]:
     """Failures of what is to be paid by a user's own field, where the page prints a payment and the rest."""
-    for path, meaning in meanings.items():
+    for path, meaning in own_meanings(fields).items():
         amount = judged.values.get(path)
         if not isinstance(amount, Decimal) or _OF_DUE.isdisjoint(meaning.labels):
             continue
@@ -103,26 +103,21 @@ def _check_own_due(judged: GateInput, meanings: Mapping[str, FieldMeaning]) -> I
 
 def _partly_paid(judged: GateInput, gross: Decimal) -> Decimal | None:
     """The printed amount right behind the label of a payment, if it is a part of the total."""
-    for line in judged.document.text[:_LONGEST_SEARCHED].splitlines():
+    for line in judged.document.text[:LONGEST_SEARCHED].splitlines():
         for label in LABELS.find(line):
             following = find_amounts(line[label.stop : label.stop + _LONGEST_LABEL], misread=False)[:1]
             if Concept.PAID not in label.meanings or not following or not following[0].has_cents:
                 continue
             for mark in (".", ","):
                 paid = abs(number(following[0].digits, mark))
-                if 0 < paid < abs(gross) and abs(gross) - paid in _printed(judged):
+                if 0 < paid < abs(gross) and abs(gross) - paid in judged.printed_numbers:
                     return paid
     return None
 
 
-def _printed(judged: GateInput) -> set[Decimal]:
-    amounts = find_amounts(judged.document.text[:_LONGEST_SEARCHED], misread=False)
-    return {abs(number(amount.digits, mark)) for amount in amounts for mark in (".", ",")}
-
-
 def _is_paid(judged: GateInput, paid: Decimal) -> bool:
     """Return whether the page prints what was paid, in one amount or in two."""
-    printed = _printed(judged)
+    printed = judged.printed_numbers
     return any(abs(paid - amount) <= CENT or paid - amount in printed for amount in printed)
 
 

@@ -25,7 +25,7 @@ _HEADING_WEIGHT = 2
 _LONGEST_MARK = 3
 """Letters beside an amount, such as `CR`."""
 _OVERHANG = 0.02
-"""How far a text may go beyond its column, in widths of the page."""
+"""The most that a text may go beyond its column, in widths of the page."""
 _CODE_WORDS = 2
 _WORD = re.compile(r"[^\W\d_]?[a-zß-ÿ]{3}")
 _REMARK = re.compile(r"^\W*(?:\S+\s+){0,4}?\S*[^\W\d]\s?:(?:\s|\d|$)")
