@@ -8,6 +8,15 @@ from decimal import Decimal
 from itertools import accumulate, pairwise, product
 
 from docmill.understanding.constraints.address_features import legal_form_end
+from docmill.understanding.constraints.booking_signs import (
+    Section,
+    sections,
+    shown_sign,
+    sign_column,
+    sign_of_section,
+    signed_balance,
+    signs_by_balances,
+)
 from docmill.understanding.constraints.header_fields import WRONG_CHECKSUM
 from docmill.understanding.constraints.totals import balance_options
 from docmill.understanding.fields.candidates import Candidate, Candidates
@@ -15,6 +24,7 @@ from docmill.understanding.fields.findings import Finding, Findings, cleaned, fi
 from docmill.understanding.page.labels import BOOKINGS, LABELS
 from docmill.understanding.page.layout import Span
 from docmill.understanding.tables.columns import Row
+from docmill.understanding.tables.dated_lines import dated_lines
 from docmill.understanding.tables.find import find_tables, has_own_tables
 from docmill.understanding.tables.grid import Grid
 from docmill.understanding.tables.printed_lines import Word, flowing, joined, read_figure, spans
@@ -24,12 +34,6 @@ from docmill.understanding.text.folding import alternatives
 from docmill.understanding.vocabulary import LANGUAGES, Column, Concept
 
 _WORDS = [language.bookings for language in LANGUAGES]
-_DEBIT = re.compile(
-    rf"^(?:{alternatives(mark for words in _WORDS for mark in words.debit)})\.?$", re.IGNORECASE
-)
-_CREDIT = re.compile(
-    rf"^(?:{alternatives(mark for words in _WORDS for mark in words.credit)})\.?$", re.IGNORECASE
-)
 _NUMBER_WORDS = alternatives(word for language in LANGUAGES for word in language.numbers)
 _REFERENCE = re.compile(
     rf"(?<!\w)(?:{alternatives(label for words in _WORDS for label in words.reference)})(?:(?<=\+)|\b\.?"
@@ -37,6 +41,7 @@ _REFERENCE = re.compile(
     re.IGNORECASE,
 )
 _SEPARATORS = (".", "/", "-", " ", ", ")
+_SIDES = frozenset({Column.DEBIT, Column.CREDIT})
 _DATED = (Column.DATE, Column.VALUE_DATE)
 _OF_ACCOUNTS = (
     (Column.DEBIT, Column.CREDIT),
@@ -65,7 +70,10 @@ _BEST = 4
 
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """One row of a table. is_proved: its sign is proved by the balances beside it."""
+    """One row of a table. is_proved: its sign is proved by the balances beside it.
+
+    is_signed: the sign is printed.
+    """
 
     grid: Grid
     row: Row
@@ -74,6 +82,7 @@ class Booking:
     balance: Decimal | None
     balance_spans: tuple[Span, ...] = ()
     is_proved: bool = False
+    is_signed: bool = False
 
     @property
     def value(self) -> Decimal:
@@ -83,26 +92,28 @@ class Booking:
 
     def with_sign(self, sign: int) -> "Booking":
         """The same, with the sign that the balances prove."""
-        return replace(self, amount=replace(self.amount, value=abs(self.value) * sign), is_proved=True)
+        return replace(self.with_value(abs(self.value) * sign), is_proved=True)
+
+    def with_value(self, value: Decimal) -> "Booking":
+        """The same with another amount."""
+        return replace(self, amount=replace(self.amount, value=value))
 
 
 def find_bookings(candidates: Candidates, findings: Findings) -> dict[str, Finding]:
     """`transactions[]` and the balances that go with them. findings: the other fields, the period too."""
     reader = _BookingReader(candidates, findings)
     tables = (grid for grid in find_tables(candidates) if any(map(grid.has_column, _DATED)))
-    rows = max(map(reader.read, tables), key=len, default=list[Booking]())
-    total = sum((booking.value for booking in rows), Decimal(0))
-    balance_pairs = product(*(balance_options(candidates, name)[:_BEST] for name in _BALANCES))
-    agreeing = (
-        (opening, closing)
-        for opening, closing in balance_pairs
-        if rows and Decimal(str(opening.value)) + total == closing.value
+    rows = max(map(reader.read, tables), key=len, default=list[Booking]()) or reader.read(
+        dated_lines(candidates)
     )
+    rows, agreeing = _proved_by_balances(candidates, rows)
     result = dict(_running_balances(rows)) | {name: findings[name] for name in _BALANCES if name in findings}
+    for name, balance in zip(_BALANCES, agreeing, strict=False):
+        result[name] = replace(balance, probability=_PROVED)
     if "period_start" not in findings and rows:
         result |= _period(candidates, rows)
-    for name, balance in zip(_BALANCES, next(agreeing, ()), strict=False):
-        result[name] = replace(balance, probability=_PROVED)
+    if "period_end" not in {*findings, *result} and not has_own_tables(candidates.layout.document):
+        result |= _day_of_balance(candidates, rows, result.get("closing_balance"))
     proved = "opening_balance" in result and all(
         balance.probability >= _PROVED for balance in result.values()
     )
@@ -113,6 +124,29 @@ def find_bookings(candidates: Candidates, findings: Findings) -> dict[str, Findi
             fields["date"] = booking.day
         result |= {f"transactions[{index}].{name}": finding for name, finding in fields.items()}
     return result
+
+
+def _proved_by_balances(
+    candidates: Candidates, rows: list[Booking]
+) -> tuple[list[Booking], tuple[Finding, ...]]:
+    """The bookings with the signs by which they lead from one balance to the other, and these two.
+
+    Without two such balances the bookings as they are, and none.
+    """
+    options = (
+        [signed_balance(candidates.layout, balance) for balance in balance_options(candidates, name)[:_BEST]]
+        for name in _BALANCES
+    )
+    values, is_signed = [row.value for row in rows], [row.is_signed or row.is_proved for row in rows]
+    for opening, closing in product(*options) if rows else ():
+        step = Decimal(str(closing.value)) - Decimal(str(opening.value))
+        signed = signs_by_balances(values, is_signed, step)
+        if signed is not None and opening.spans != closing.spans:
+            return [row.with_value(value) for row, value in zip(rows, signed, strict=True)], (
+                opening,
+                closing,
+            )
+    return rows, ()
 
 
 def account_iban(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
@@ -201,6 +235,23 @@ def _period(candidates: Candidates, rows: Sequence[Booking]) -> Iterator[tuple[s
         yield "period_end", finding_of(end, _PROVED)
 
 
+def _day_of_balance(
+    candidates: Candidates, rows: Sequence[Booking], balance: Finding | None
+) -> Iterator[tuple[str, Finding]]:
+    """The end of the period: the day of the closing balance, if it stands there and no booking is later."""
+    of_rows = {word.segment.index for row in rows for cell in row.row.cells for word in cell}
+    if balance is None or not balance.spans or balance.spans[0].segment.index in of_rows:
+        return
+    segment = balance.spans[0].segment
+    days = [day.value for row in rows if (day := row.day) and isinstance(day.value, date)]
+    place = (segment.page_index, segment.line)
+    for day in candidates.dates:
+        is_beside = (day.segment.page_index, day.segment.line) == place
+        if is_beside and max(days, default=day.value) <= day.value:
+            yield "period_end", finding_of(day, _PROVED)
+            return
+
+
 def _is_labelled(candidates: Candidates, day: Candidate[date], concept: Concept) -> bool:
     """True if a date has this label, or another table cell on its left is nothing but the label."""
     lefts = candidates.layout.sheet(day.segment).left_of(day.segment)
@@ -230,9 +281,12 @@ class _BookingReader:
         The signs are those that two balances one after the other prove, whichever comes first.
         """
         rows: list[Booking] = []
+        parts = sections(self._candidates)
         for row in grid.rows:
-            booking = self._booking(grid, row)
+            booking = self._booking(grid, row, parts)
             if booking is None or (grid.text is not None and _is_balance(joined(row.cells[grid.text]))):
+                continue
+            if booking.day is None and _is_sum(booking, rows):
                 continue
             rows.append(booking if booking.day or not rows else replace(booking, day=rows[-1].day))
         for index, (row, below) in enumerate(pairwise(list(rows))):
@@ -245,27 +299,31 @@ class _BookingReader:
                 rows[index] = row.with_sign(1 if step < 0 else -1)
         return rows
 
-    def _booking(self, grid: Grid, row: Row) -> Booking | None:
+    def _booking(self, grid: Grid, row: Row, parts: Sequence[Section]) -> Booking | None:
         amount: Finding | None = None
         balance: Decimal | None = None
         places: tuple[Span, ...] = ()
-        column = _sign_column(grid)
-        beside = _sign(joined(row.cells[column]), (), Decimal(0)) if column is not None else 0
+        column, is_signed = sign_column(grid), False
+        beside = shown_sign(joined(row.cells[column]), (), Decimal(0)) if column is not None else 0
         for heading, cell in zip(grid.headings, row.cells, strict=True):
             figure = read_figure(self._candidates, cell)
-            if figure is None:
+            if figure is None or (not heading.meanings.isdisjoint(_DATED) and self._day_of(cell)):
                 continue
             size = abs(figure.value)
-            sign = _sign(figure.rest, cell, figure.value) or beside
+            sign = shown_sign(figure.rest, cell, figure.value) or beside
             if Column.DEBIT in heading.meanings or Column.CREDIT in heading.meanings:
-                value = -size if Column.DEBIT in heading.meanings else size
-                amount = amount or Finding(value, spans(cell), _READ)
+                marked = shown_sign(figure.rest, (), size)
+                value = size * (marked or (-1 if Column.DEBIT in heading.meanings else 1))
+                amount, is_signed = amount or Finding(value, spans(cell), _READ), True
             elif Column.NET_AMOUNT in heading.meanings:
-                amount = amount or Finding(sign * size if sign else figure.value, spans(cell), _READ)
+                sign = sign or sign_of_section(parts, row)
+                amount, is_signed = amount or Finding((sign or 1) * size, spans(cell), _READ), bool(sign)
             elif Column.BALANCE in heading.meanings:
                 balance, places = (sign if not beside else 0) * size or figure.value, spans(cell)
         day = self._day(grid, row)
-        return Booking(grid, row, day, amount, balance, places) if amount is not None else None
+        if amount is None:
+            return None
+        return Booking(grid, row, day, amount, balance, places, is_signed=is_signed)
 
     def _day(self, grid: Grid, row: Row) -> Finding | None:
         cells = [
@@ -274,16 +332,19 @@ class _BookingReader:
             for index, heading in enumerate(grid.headings)
             if column in heading.meanings and row.cells[index] and index != grid.text
         ]
-        for cell in cells:
-            text = joined(cell)
-            is_whole = bool(find_dates(text))
-            # A year that is not printed is that of the period or the one before.
-            options = [f"{text.strip(' .')}{mark}{year}" for year in self._years for mark in _SEPARATORS]
-            for option in [text] if is_whole else options:
-                dates = find_dates(option)
-                value = dates[0].value(day_first=self._candidates.conventions.day_first) if dates else None
-                if value is not None and (is_whole or self._first <= value <= self._last):
-                    return Finding(value, spans(cell), _PROVED)
+        return next(filter(None, map(self._day_of, cells)), None)
+
+    def _day_of(self, cell: Sequence[Word]) -> Finding | None:
+        """The date that a cell consists of."""
+        text = joined(cell)
+        is_whole = bool(find_dates(text))
+        # A year that is not printed is that of the period or the one before.
+        options = [f"{text.strip(' .')}{mark}{year}" for year in self._years for mark in _SEPARATORS]
+        for option in [text] if is_whole else options:
+            dates = find_dates(option)
+            value = dates[0].value(day_first=self._candidates.conventions.day_first) if dates else None
+            if value is not None and (is_whole or self._first <= value <= self._last):
+                return Finding(value, spans(cell), _PROVED)
         return None
 
     def read_texts(self, booking: Booking) -> dict[str, Finding]:
@@ -319,13 +380,17 @@ class _BookingReader:
         return fields | {"description": Finding(text, spans(words), _READ)} | codes
 
 
-def _sign_column(grid: Grid) -> int | None:
-    """The column that says of every row whether it is a debit or a credit; None without one."""
-    for index in range(len(grid.headings)):
-        texts = [joined(row.cells[index]) for row in grid.rows]
-        if texts and all(_DEBIT.match(text) or _CREDIT.match(text) for text in texts):
-            return index
-    return None
+def _is_sum(booking: Booking, rows: Sequence[Booking]) -> bool:
+    """True if a row sums up all debits or all credits above it, or both, one in each column."""
+    amounts = [
+        read
+        for heading, cell in zip(booking.grid.headings, booking.row.cells, strict=True)
+        if cell and not heading.meanings.isdisjoint(_SIDES) and Column.BALANCE not in heading.meanings
+        for read in [joined(cell)]
+        if any(map(str.isdecimal, read))
+    ]
+    same_side = (row.value for row in rows if (row.value < 0) == (booking.value < 0))
+    return len(amounts) > 1 or (len(rows) > 1 and booking.value == sum(same_side, Decimal(0)))
 
 
 def _is_balance(text: str) -> bool:
@@ -333,18 +398,6 @@ def _is_balance(text: str) -> bool:
     labels = [label for label in LABELS.find(text) if not _BALANCE_CONCEPTS.isdisjoint(label.meanings)]
     covered = sum(sum(map(str.isalpha, text[label.start : label.stop])) for label in labels)
     return bool(labels) and covered > _MOST_OF_IT * sum(map(str.isalpha, text))
-
-
-def _sign(rest: str, cell: Sequence[Word], value: Decimal) -> int:
-    """The sign a cell shows: letters for debit or credit, a minus, a plus; 0 if none."""
-    for word in rest.split():
-        if _DEBIT.match(word):
-            return -1
-        if _CREDIT.match(word):
-            return 1
-    if value < 0:
-        return -1
-    return 1 if "+" in joined(cell) else 0
 
 
 def _iban_beside(grid: Grid, row: Row) -> Iterator[tuple[str, Finding]]:

@@ -177,7 +177,10 @@ def _finding(weighed: Sequence[tuple[Sequence[_Option], float]], index: int, cho
 def balances(candidates: Candidates) -> dict[str, Finding]:
     """Opening and closing balance of an account."""
     ranking = _AmountRanking(candidates.amounts)
-    findings = {field: best(ranking.best(field), null=0) for field in ("opening_balance", "closing_balance")}
+    opening, closing = (best(ranking.best(field), null=0) for field in ("opening_balance", "closing_balance"))
+    if opening is not None and closing is not None and opening.spans == closing.spans:
+        opening = None  # `Solde au` may label either
+    findings = {"opening_balance": opening, "closing_balance": closing}
     return {field: finding for field, finding in findings.items() if finding is not None}
 
 

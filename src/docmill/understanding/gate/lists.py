@@ -11,6 +11,7 @@ from docmill.schemas.field_names import field_name
 from docmill.understanding.gate.inputs import LONGEST_SEARCHED, GateInput, Values
 from docmill.understanding.gate.totals import tolerance_of
 from docmill.understanding.page.labels import COLUMNS, LABELS
+from docmill.understanding.tables.find import has_own_tables
 from docmill.understanding.text.money import CENT, Mark, find_amounts, number
 from docmill.understanding.vocabulary import Column, Concept
 
@@ -34,6 +35,8 @@ def check_lists(judged: GateInput) -> Iterator[Failure]:
     amounts = [row["amount"] for row in _rows(values, "transactions", ("amount",))]
     if not amounts:
         yield from _check_bookings(judged)
+    if amounts and (opening is None or closing is None):
+        yield from _check_balances(judged)
     if opening is None or closing is None or not amounts or None in amounts:
         return
     total = opening + sum(amounts, Decimal(0))
@@ -53,6 +56,16 @@ def _check_bookings(judged: GateInput) -> Iterator[Failure]:
     if opening is None or opening != closing:
         message = "No booking was read, and the balances do not say that there was none."
         yield Failure(check="bookings_missing", message=message, fields=("transactions",))
+
+
+def _check_balances(judged: GateInput) -> Iterator[Failure]:
+    """A failure of a printed statement whose balances prove neither its bookings nor their signs."""
+    if judged.own_fields is None and not has_own_tables(judged.document):
+        missing = tuple(
+            name for name in ("opening_balance", "closing_balance") if judged.values.get(name) is None
+        )
+        message = "Nothing proves the bookings and their signs: a balance before or after them is missing."
+        yield Failure(check="balances_missing", message=message, fields=missing)
 
 
 def _check_lines(judged: GateInput) -> Iterator[Failure]:

@@ -156,7 +156,12 @@ class Columns:
         """True if a line brings a sum from one page to the next."""
         if figures - self.anchors:
             return False
-        labels = CARRIED.find(text)
+        # One word that is only like another is the text of a row: `Overdraft fee`.
+        labels = [
+            label
+            for label in CARRIED.find(text)
+            if label.quality == 1 or " " in text[label.start : label.stop].strip()
+        ]
         return bool(labels) and covered_share(text, labels) >= _SUM_LETTERS
 
     def choose_text(self, rows: Sequence[Cells]) -> None:

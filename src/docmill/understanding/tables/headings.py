@@ -29,6 +29,8 @@ _MOST_WORDS = 4
 _MANY_SEGMENTS = 4
 _NEAR = 0.9
 """Line heights between the lines of one row of headings."""
+_SHORTEST = 2
+"""Letters of a word that means nothing of its own before a currency."""
 _LONGEST = 12
 """Words of a segment of headings; a segment may hold several."""
 _COVERED = 0.5
@@ -127,6 +129,8 @@ def heading_row(lines: Sequence[PrintedLine], at: int) -> HeadingRow | None:
     digits = sum(any(map(str.isdecimal, word.text)) for word in first.words)
     if digits > _DIGITS * len(first.words) or len(first.words) > _LONGEST * len(first.segments):
         return None  # numbers or prose
+    if _is_title(lines, at):
+        return None
     stacks = [_Stack([words]) for words in _pieces(first)]
     best = _row(stacks, at + 1)
     is_known = _is_list(first) or all(_covered(stack.text) >= _COVERED for stack in stacks)
@@ -160,6 +164,16 @@ def heading_row(lines: Sequence[PrintedLine], at: int) -> HeadingRow | None:
             best = row
         stacks = longer
     return best
+
+
+def _is_title(lines: Sequence[PrintedLine], at: int) -> bool:
+    """True if a line is one text over several headings of the next, which are a row without it."""
+    if len(lines[at].segments) > 1 or at + 1 == len(lines):
+        return False
+    title = lines[at].segments[0].box
+    below = [segment.box for segment in lines[at + 1].segments]
+    is_over_several = sum(box.x0 < title.x1 and title.x0 < box.x1 for box in below) > 1
+    return is_over_several and heading_row(lines, at + 1) is not None
 
 
 def _are_one(stacks: Sequence[_Stack]) -> bool:
@@ -197,10 +211,22 @@ def _pieces(line: PrintedLine) -> list[list[Word]]:
     pieces: list[list[Word]] = []
     for segment, words in line.by_segment:
         is_list = "," in segment.text  # of what one column consists of
-        starts = [] if is_list else [label.start for label in _column_labels(segment.text)][1:]
+        labels = () if is_list else _column_labels(segment.text)[1:]
+        starts = [label.start for label in labels if not _is_of_currency(segment.text, label)]
         cuts = [0, *(index for index, word in enumerate(words) if word.start in starts), len(words)]
         pieces += [list(words[start:stop]) for start, stop in pairwise(cuts) if start < stop]
     return pieces
+
+
+def _is_of_currency(text: str, label: Label[Column]) -> bool:
+    """True for the short word in `Amount in EUR`, which is a heading of its own elsewhere."""
+    rest = text[label.start :]
+    word = rest[: label.stop - label.start].strip()
+    return (
+        len(word) <= _SHORTEST
+        and without_currencies(rest) != rest
+        and without_currencies(rest).strip() == word
+    )
 
 
 def _continues_heading(stacks: Sequence[_Stack], words: Sequence[Word]) -> bool:
