@@ -1,7 +1,7 @@
 // The document page: fields and boxes are linked, the page zooms, and changes are shown.
 
 import { announce } from "./announce.js";
-import { updateFrom, visit } from "./fragments.js";
+import { refresh, visit } from "./fragments.js";
 import { onKey } from "./keys.js";
 import * as review from "./review.js";
 
@@ -14,6 +14,7 @@ const ofPath = (selector, path) => $(`${selector}[data-path="${CSS.escape(path)}
 let id = null;
 let gathering = null;
 let zoom = 0;
+let suggested = null;
 
 /** Show the current state after this document has changed. */
 export function onChange(change) {
@@ -21,7 +22,7 @@ export function onChange(change) {
   gathering ??= setTimeout(async () => {
     gathering = null;
     const before = $(".pill").textContent;
-    await updateFrom(location.href, ["#document"]);
+    await refresh(["#document"]);
     if ($(".pill").textContent !== before) announce($(".pill").textContent);
   }, GATHER_MS);
 }
@@ -90,9 +91,15 @@ async function openCell(link) {
 
 /** Show the place of a suggestion, and no other; null shows none. */
 function showSuggested(chip) {
+  suggested = chip?.dataset.suggestion ?? null;
   for (const box of document.querySelectorAll(".suggested")) {
-    box.toggleAttribute("data-shown", box.dataset.suggestion === chip?.dataset.suggestion);
+    box.toggleAttribute("data-shown", box.dataset.suggestion === suggested);
   }
+}
+
+/** The suggestion whose place is shown, if it is still there. */
+function suggestedChip() {
+  return suggested && $(`.chip[data-suggestion="${CSS.escape(suggested)}"]`);
 }
 
 /** A suggestion on another page turns to that page first. */
@@ -103,8 +110,9 @@ async function openSuggestion(chip) {
     const query = new URLSearchParams({ page: place });
     await visit(`${location.pathname}?${query}`, ["#viewer", "#panel"], { replace: true });
   }
-  select(chip.closest(".field").dataset.path);
   const still = $(`.chip[data-suggestion="${CSS.escape(key)}"]`);
+  if (!still) return; // somebody has accepted one meanwhile
+  select(still.closest(".field").dataset.path);
   showSuggested(still);
   $(".suggested[data-shown]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
@@ -169,7 +177,7 @@ export function start() {
     setZoom(zoom);
     const place = document.activeElement?.closest("#panel [data-path]");
     if (place) select(place.dataset.path);
-    showSuggested(document.activeElement?.closest(".chip"));
+    showSuggested(suggestedChip());
   });
   review.start();
   onKey("+", actions["zoom-in"]);

@@ -1,7 +1,7 @@
 // The documents page: live cards, news of other documents, stuck ones, and moving by keyboard.
 
 import { announce } from "./announce.js";
-import { updateFrom } from "./fragments.js";
+import { refresh } from "./fragments.js";
 import { onKey } from "./keys.js";
 import { parse, update } from "./morph.js";
 import * as uploads from "./uploads.js";
@@ -63,7 +63,7 @@ function showArrivals() {
 /** Show what was uploaded here, unless that would move a card under the pointer or away from the focus. */
 async function showOwnUploads() {
   if (location.search || results().matches(":hover") || results().contains(document.activeElement)) return;
-  await updateFrom(location.href, ["#results"]);
+  await refresh(["#results"]);
 }
 
 /** Mark documents without progress by the page's own clock, since no event reports them. */

@@ -6,9 +6,11 @@ import { parse, update } from "./morph.js";
 const TYPING_PAUSE_MS = 250;
 
 let running = null;
+let visiting = null;
+let refreshing = null;
 
 /** Fetch the page at `url` and update the parts that `selectors` name. False if a later call cancelled this one. */
-export async function updateFrom(url, selectors) {
+async function updateFrom(url, selectors) {
   running?.abort();
   running = new AbortController();
   try {
@@ -22,8 +24,24 @@ export async function updateFrom(url, selectors) {
   }
 }
 
+/** Fetch this page again. It cancels no visit, and one that a visit cancels is made after that. */
+export async function refresh(selectors) {
+  const mine = {};
+  refreshing = mine;
+  do {
+    await visiting;
+    if (refreshing !== mine) return; // a later one does it
+  } while (!(await updateFrom(location.href, selectors)));
+}
+
+/** Show the answer to a form, and nothing that was asked for before it. */
+export function showAnswer(html, selectors) {
+  if (!visiting) running?.abort();
+  show(html, selectors);
+}
+
 /** Update the parts that `selectors` name from the HTML of a page. */
-export function show(html, selectors) {
+function show(html, selectors) {
   const fresh = parse(html);
   for (const selector of selectors) {
     const old = document.querySelector(selector);
@@ -34,7 +52,14 @@ export function show(html, selectors) {
 }
 
 /** Like following a link to `url`, but only the named parts change. */
-export async function visit(url, selectors, { replace = false } = {}) {
+export async function visit(url, selectors, options = {}) {
+  const mine = go(url, selectors, options);
+  visiting = mine;
+  await mine;
+  if (visiting === mine) visiting = null;
+}
+
+async function go(url, selectors, { replace = false }) {
   try {
     if (!(await updateFrom(url, selectors))) return;
     if (replace) history.replaceState({ selectors }, "", url);

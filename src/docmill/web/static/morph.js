@@ -2,6 +2,7 @@
 // caret and half-typed values.
 
 const LOOKAHEAD = 8;
+const FOCUSABLE = "a, button, input:not([type=hidden]), textarea, select";
 
 /** Parse HTML into a fragment. */
 export function parse(html) {
@@ -10,13 +11,23 @@ export function parse(html) {
   return template.content;
 }
 
-/** Change `old` into `fresh`; if the focused element disappears, focus goes to the nearest link that stays. */
+/** Change `old` into `fresh`; if the focused element disappears, focus goes to the nearest one that stays. */
 export function update(old, fresh) {
   const focused = old.contains(document.activeElement) ? document.activeElement : null;
+  const around = focused ? ancestors(focused) : [];
   morph(old, fresh);
-  if (focused && !focused.isConnected) {
-    (old.matches("a, button") ? old : old.querySelector("a, button"))?.focus({ preventScroll: true });
+  if (!focused || focused.isConnected) return;
+  for (const element of around.filter((each) => each.isConnected)) {
+    for (const next of [element, ...element.querySelectorAll(FOCUSABLE)]) {
+      next.focus({ preventScroll: true }); // a hidden one does not take it
+      if (next === document.activeElement) return;
+    }
   }
+}
+
+function ancestors(element) {
+  const parent = element.parentElement;
+  return parent ? [parent, ...ancestors(parent)] : [];
 }
 
 function morph(old, fresh) {

@@ -1,7 +1,7 @@
 // Reviews are sent without a reload, and the next value to check gets the focus.
 
 import { announce } from "./announce.js";
-import { show } from "./fragments.js";
+import { showAnswer } from "./fragments.js";
 import { onKey } from "./keys.js";
 
 const REVIEW = "#panel form[action*='/reviews'], #type-form, .duplicate";
@@ -36,7 +36,7 @@ async function send(form, button) {
   const isUndone = body.get("action") === "undo";
   const address = form.getAttribute("action"); // the property is its buttons, which are called so
   const response = await fetch(address, { method: "POST", body });
-  show(await response.text(), ["#document"]);
+  showAnswer(await response.text(), ["#document"]);
   const typed = form.querySelector("[name=value]");
   if (typed) typed.value = typed.defaultValue; // as it was kept, or with the refusal as it was typed
   if (!response.ok) {
