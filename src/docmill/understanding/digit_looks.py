@@ -4,7 +4,6 @@ Their places are read again in several preparations. A digit that was read surel
 of them, one that was guessed often is not: bench/results/reading.md.
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from docmill.model.paths import leaves
 from docmill.model.result import Evidence, Extraction, StepTaken
 from docmill.ports import Original
 from docmill.resilience.time_limits import inner_limit
+from docmill.understanding.log_odds import shift_probability
 from docmill.understanding.second_readers import Question, SecondReading
 from docmill.understanding.text.money import CASH_ROUNDING
 from docmill.understanding.withholding import is_below_floor
@@ -140,9 +140,8 @@ def change_of(digits: str, texts: Sequence[str]) -> float:
 
 
 def _changed(proof: Evidence, change: float) -> Evidence:
-    probability = min(max(proof.confidence, _CLIP), 1 - _CLIP)
-    odds = math.log(probability / (1 - probability)) + change
-    return proof.model_copy(update={"confidence": round(1 / (1 + math.exp(-odds)), 4)})
+    confidence = round(shift_probability(proof.confidence, change, clip=_CLIP), 4)
+    return proof.model_copy(update={"confidence": confidence})
 
 
 def _printed_digits(document: Document) -> Counter[str]:

@@ -5,7 +5,6 @@ often right than others. Where amounts do not add up, the second look may have r
 """
 
 import asyncio
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -19,6 +18,7 @@ from docmill.ports import Original
 from docmill.resilience.spending import Meter
 from docmill.resilience.time_limits import inner_limit
 from docmill.schemas.filling import ValueWithEvidence, filled, replace_values
+from docmill.understanding.log_odds import shift_probability
 from docmill.understanding.text.money import Mark, WrittenAmount, find_amounts
 
 MOST = 8
@@ -181,9 +181,8 @@ class SecondLook:
             else:
                 is_alike = _is_text_alike(proof.text or "", words)
                 # Their log-odds are added, as far as the second look is independent of the first.
-                probability = min(max(proof.confidence, _CLIP), 1 - _CLIP)
-                odds = math.log(probability / (1 - probability)) + (ALIKE if is_alike else UNLIKE)
-                confidence = round(1 / (1 + math.exp(-odds)), 4)
+                change = ALIKE if is_alike else UNLIKE
+                confidence = round(shift_probability(proof.confidence, change, clip=_CLIP), 4)
                 evidence[path] = proof.model_copy(update={"confidence": confidence})
             (reread.alike if is_alike else reread.unlike).append(path)
         reread.extraction = read.model_copy(update={"evidence": evidence})

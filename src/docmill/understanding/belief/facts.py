@@ -16,6 +16,7 @@ from docmill.model.paths import without_indices
 from docmill.understanding.fields.analysis_cache import once
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings
+from docmill.understanding.log_odds import log_odds
 from docmill.understanding.text.cuts import is_cut_otherwise
 from docmill.understanding.text.money import CASH_ROUNDING
 
@@ -70,7 +71,6 @@ FACTS = (
 """The facts in their order, each about 0 to 1 wide; from `told` to `dated` they are of values in lists,
 and those behind of names and addresses of receipts."""
 _CLIP = 0.005
-_NO_RIVAL = 0.001
 _SURE_WORD = 0.001
 _LONG_NAME = 6
 _FULL_STRENGTH = 1.6
@@ -105,8 +105,8 @@ def facts_of(
         recognised, misread, quality = legibility(finding, candidates)
         text = str(finding.value)
         values = {
-            "share": _log_odds(finding.probability) / 4,
-            "rival": _log_odds(max(_NO_RIVAL, finding.rivals[0].probability if finding.rivals else 0)) / 4,
+            "share": log_odds(finding.probability, clip=_CLIP) / 4,
+            "rival": log_odds(finding.rivals[0].probability if finding.rivals else 0, clip=_CLIP) / 4,
             "cut": float(any(is_cut_otherwise(finding.value, rival.value) for rival in finding.rivals[:1])),
             "bracket": float(any("(" in str(found.value) for found in (finding, *finding.rivals[:1]))),
             "named": min(finding.named, _FULL_STRENGTH) / _FULL_STRENGTH,
@@ -147,11 +147,6 @@ def kind_of(path: str, finding: Finding) -> Kind:
     if finding.form in ("name", "text"):
         return finding.form
     return "code"
-
-
-def _log_odds(probability: float) -> float:
-    clipped = min(max(probability, _CLIP), 1 - _CLIP)
-    return math.log(clipped / (1 - clipped))
 
 
 def legibility(finding: Finding, candidates: Candidates) -> tuple[bool, float, float]:

@@ -10,6 +10,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
+from docmill.understanding.log_odds import log_odds
 from docmill.understanding.receipts.amounts import Amounts
 from docmill.understanding.receipts.scorers import CharNgramModel, Trees
 from docmill.understanding.receipts.spans import Field
@@ -22,7 +23,7 @@ FILE = "receipts.npz"
 FARTHEST = 3.0
 """Standard deviations at which a feature of a confidence is clipped: farther out nothing was held out."""
 _CLIP = 1e-4
-"""Least distance of a probability from 0 and 1 in its logarithm."""
+"""Least distance of a probability from 0 and 1 in its log-odds."""
 
 
 def confidence_features(
@@ -43,13 +44,13 @@ def confidence_features(
     a count. corrected: whether misread letters were corrected. agrees: whether the rules have the same value.
     known_share: the share of the letters in known words. repeated: whether the page has the text again.
     """
-    best, rival = (float(np.clip(score, _CLIP, 1 - _CLIP)) for score in (*scores[:2], 0.0)[:2])
-    log_odds = np.log(best / (1 - best))
+    best, rival = (*scores[:2], 0.0)[:2]
+    best_odds = log_odds(best, clip=_CLIP)
     return np.array(
         [
-            log_odds,
-            log_odds - np.log(rival / (1 - rival)),
-            np.log1p(50 * rival),
+            best_odds,
+            best_odds - log_odds(rival, clip=_CLIP),
+            np.log1p(50 * np.clip(rival, _CLIP, 1 - _CLIP)),
             np.log(1.002 - recognition),
             quality,
             length / 50,
