@@ -1,4 +1,4 @@
-"""Withholding of values that are believed too little: they are suggestions to a person, and not data."""
+"""Withholding: values that are believed too little become null, and suggestions to a person."""
 
 from docmill.model.paths import value_at, without_indices
 from docmill.model.result import Evidence, Extraction, Schema, Suggestion, Verdict
@@ -19,7 +19,7 @@ _OF_ROWS = ("line_amount", "line_quantity", "lines_sum", "lines_missing", "booki
 
 
 def floor_of(schema: Schema, path: str) -> float:
-    """The floor of the value at a path."""
+    """The lowest belief at which the value of this path is data."""
     field, definition = without_indices(path), DEFINITIONS[known_type(schema.name)]
     if not is_built_in(schema):
         usual = _FLOOR_OF_SHARES if "[]" in field else FLOOR_OF_OWN
@@ -29,16 +29,15 @@ def floor_of(schema: Schema, path: str) -> float:
 
 
 def is_below_floor(schema: Schema, path: str, evidence: Evidence) -> bool:
-    """Return whether the value is believed too little. What an XML says has no floor."""
+    """Return whether the belief in a value is below its floor. Values of an XML have no floor."""
     return evidence.match != "embedded" and evidence.confidence < floor_of(schema, path)
 
 
 def still_failed(before: Verdict, after: Verdict, extraction: Extraction) -> Verdict:
-    """The verdict after values were withheld, with the failures of rows that lost one of them.
+    """The verdict after withholding, with earlier failures of rows that lost a value.
 
-    extraction: without these values.
-
-    A row whose values contradict each other, or its sum, asks a person though the doubtful one is null now.
+    extraction: without the withheld values. A row that contradicted itself or its sum still needs a person,
+    although its doubtful value is null now and the check of the row no longer fails.
     """
     checks = {failure.check for failure in after.failures}
     gone = [
@@ -52,9 +51,9 @@ def still_failed(before: Verdict, after: Verdict, extraction: Extraction) -> Ver
 
 
 def withhold(extraction: Extraction, schema: Schema) -> Extraction:
-    """The extraction with null for values below their floors, which become the first suggestions.
+    """The extraction with null for values below their floors; each becomes the first suggestion of its field.
 
-    Fields that have a value have no suggestions.
+    Fields that have a value keep no suggestions.
     """
     below = {
         path: proof for path, proof in extraction.evidence.items() if is_below_floor(schema, path, proof)

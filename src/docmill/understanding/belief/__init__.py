@@ -1,1 +1,1 @@
-"""How much each value that was found can be believed: one calibrated probability for all fields."""
+"""Calibrated probability that a value is right, computed in one way for all fields."""

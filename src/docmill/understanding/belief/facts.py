@@ -1,4 +1,4 @@
-"""The facts about a value by which it is believed: its margin, form, legibility, and what confirms it."""
+"""Features of a value from which its probability of being right is computed; the model calls them facts."""
 
 import math
 import re
@@ -94,7 +94,10 @@ class ValueFacts:
 def facts_of(
     findings: Findings, candidates: Candidates, known: Mapping[str, Mapping[str, float]] | None = None
 ) -> dict[str, ValueFacts]:
-    """The facts about every value outside of lists, by path. known: more of them, by path and name."""
+    """The facts about every value outside of lists, by path.
+
+    known: further facts that the caller has computed, by path and by their names in `FACTS`.
+    """
     sums = _sums(findings)
     conventions = candidates.conventions
     facts: dict[str, ValueFacts] = {}
@@ -130,12 +133,12 @@ def facts_of(
 
 
 def in_order(values: Mapping[str, float]) -> Facts:
-    """The facts in the order of `FACTS`; those that are not among the values are 0."""
+    """The facts as a vector in the order of `FACTS`; a fact that is missing in `values` is 0."""
     return np.array([values.get(name, 0.0) for name in FACTS])
 
 
 def kind_of(path: str, finding: Finding) -> Kind:
-    """The kind of a value, by its type and the name of its field."""
+    """The kind of a value, by its type, the name of its field and the form in which it was found."""
     value = finding.value
     if isinstance(value, date):
         return "date"
@@ -150,7 +153,10 @@ def kind_of(path: str, finding: Finding) -> Kind:
 
 
 def legibility(finding: Finding, candidates: Candidates) -> tuple[bool, float, float]:
-    """Whether the value was recognised, how doubtful its worst word is, and how bad its page."""
+    """Return (was it recognised, doubt in its worst word from 0 to 1, 1 less the quality of its page).
+
+    All three are False or 0 for a value that was computed or comes from a text layer.
+    """
     if not finding.spans:
         return False, 0.0, 0.0
     page = candidates.layout.sheet(finding.spans[0].segment).page
@@ -165,7 +171,7 @@ def legibility(finding: Finding, candidates: Candidates) -> tuple[bool, float, f
 
 
 def _repeated(finding: Finding, candidates: Candidates) -> float:
-    """How often the text of the value is printed, from 0 for once to 1."""
+    """The number of further places where the text of the value is printed, scaled to 0 to 1."""
     key = letters_and_digits(" ".join(span.text for span in finding.spans) or str(finding.value))
     count = _letters(candidates).count(key) if key else 0
     return min(max(count - 1, 0), _MOST_REPEATS) / _MOST_REPEATS
@@ -177,7 +183,10 @@ def _letters(candidates: Candidates) -> str:
 
 
 def _sums(findings: Findings) -> dict[str, bool]:
-    """Whether the sums that a total is part of hold, by path; nothing of totals without a sum."""
+    """Return, by path of a total, True if the sums it is part of add up and False if they do not.
+
+    Totals for which the document prints no sum are left out.
+    """
     amounts = {
         path: amount for path in (*_TOTALS, "amount_due") if (amount := _amount(findings, path)) is not None
     }
@@ -198,7 +207,7 @@ def _sums(findings: Findings) -> dict[str, bool]:
 
 
 def _differences(findings: Findings) -> dict[str, bool]:
-    """The same of what was earned and kept back of it, and of the balances before and after bookings."""
+    """As `_sums`, for gross pay less deductions, and for the opening balance plus all bookings."""
     held: dict[str, bool] = {}
     pay = [_amount(findings, path) for path in _PAY]
     if None not in pay:

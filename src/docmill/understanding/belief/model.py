@@ -1,4 +1,4 @@
-"""Logistic models of belief by way of reading and kind of value; `bench.fit.fitted_belief` fits them."""
+"""Logistic models of belief, one by reading and kind of value; `bench.fit.fitted_belief` fits them."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -26,12 +26,12 @@ _PLACES = 4
 
 @dataclass(frozen=True, slots=True)
 class BeliefModel:
-    """Weights of the facts in the order of `FACTS`, behind the offset; by reading and kind, `own date`."""
+    """Logistic weights by key, such as `own date`: the offset, then a weight for each of `FACTS`."""
 
     weights: Mapping[str, Facts]
 
     def belief(self, key: str, facts: Facts) -> float | None:
-        """The probability that a value with these facts is right; None if there is no such model."""
+        """The probability that a value with these facts is right; None if no weights have this key."""
         weights = self.weights.get(key)
         if weights is None:
             return None
@@ -39,7 +39,7 @@ class BeliefModel:
 
     @classmethod
     def of_content(cls, content: Mapping[str, Mapping[str, float]]) -> "BeliefModel":
-        """The model that has this content; a fact that it does not name weighs nothing."""
+        """The model of this JSON; a fact that it does not name has the weight 0."""
         unknown = {name for named in content.values() for name in named} - {"offset", *FACTS}
         assert not unknown, f"beliefs.json was fitted to other facts: {sorted(unknown)}"
         return cls(
@@ -50,7 +50,7 @@ class BeliefModel:
         )
 
     def content(self) -> dict[str, dict[str, float]]:
-        """As JSON: by reading and kind, the weights that are not zero, by fact."""
+        """The model as JSON: by key, the weights that are not zero, by the name of their fact."""
         names = ("offset", *FACTS)
         return {
             key: {
@@ -73,7 +73,7 @@ def believed(
     reading: Reading,
     known: Mapping[str, Mapping[str, float]] | None = None,
 ) -> dict[str, Finding]:
-    """The findings with calibrated probabilities, as far as there is a model for their kind.
+    """The findings with calibrated probabilities; those without a model for their kind stay as they are.
 
     known: see `facts_of`.
     """
@@ -92,7 +92,7 @@ def _keyed_facts(
     reading: Reading,
     known: Mapping[str, Mapping[str, float]] | None,
 ) -> Iterator[tuple[str, str, Facts]]:
-    """The path, the key of the model, and the facts of each value; of those in lists for business papers."""
+    """Yield path, key of the weights and facts of each value. Only business papers have weights for lists."""
     for path, value in facts_of(findings, candidates, known).items():
         # Fields that the built-in types have, too, are confirmed by them; others speak for themselves.
         is_alone = reading == "own" and findings[path].agrees is None
@@ -102,6 +102,6 @@ def _keyed_facts(
 
 
 def _is_misread(path: str, finding: Finding) -> bool:
-    """Return whether a code fails its checksum: such a value was found as a doubtful one, and stays it."""
+    """Return whether a code fails its checksum. The low probability that it was found with is kept."""
     is_valid = {"iban": is_iban, "vat_id": is_vat_id, "bic": is_bic}.get(path.rpartition(".")[2])
     return is_valid is not None and isinstance(finding.value, str) and not is_valid(finding.value)

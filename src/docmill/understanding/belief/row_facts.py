@@ -1,4 +1,4 @@
-"""The facts about a value in a list: what its row and the sums prove, how like the other rows it is."""
+"""Features of a value in a list: the sums that prove its row, and its likeness to the other rows."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ _Row = Mapping[str, Finding]
 
 
 def row_facts_of(findings: Findings, candidates: Candidates) -> Iterator[tuple[str, str, Facts]]:
-    """The path, the model and the facts of each value in the lists of items and bookings."""
+    """Yield path, key of the weights and facts of each value in the lists of items and bookings."""
     lists: dict[str, dict[int, dict[str, Finding]]] = {}
     for path, finding in findings.items():
         owner, *place = steps_of(path)
@@ -69,7 +69,7 @@ def _of_reading(finding: Finding, candidates: Candidates) -> dict[str, float]:
 
 
 def _of_row(owner: str, name: str, row: _Row, rows: Sequence[_Row]) -> dict[str, float]:
-    """Facts of a row: proofs by products and sums, and values that it lacks beside the other rows."""
+    """Facts of a row: whether products and sums prove it, and which values it lacks that other rows have."""
     proofs = [row[each].probability for each in _NUMBERS if each in row]
     is_product = all(each in row for each in _PRODUCTS)
     if owner == _BOOKINGS:
@@ -88,7 +88,10 @@ def _of_row(owner: str, name: str, row: _Row, rows: Sequence[_Row]) -> dict[str,
 
 
 def _of_text(finding: Finding, column: Sequence[Finding]) -> dict[str, float]:
-    """Facts of a text: signs that it is no name, or unlike the others of its column. column: with itself."""
+    """Facts of a text: signs that it is no name, or unlike the others of its column.
+
+    column: the values of the column, this one among them.
+    """
     text = str(finding.value)
     lines = _lines(finding)
     usual = median(len(_lines(other)) for other in column)

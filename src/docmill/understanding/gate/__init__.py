@@ -1,4 +1,4 @@
-"""The checks that decide whether an extraction is trusted or shown to a person."""
+"""The gate: checks that decide whether an extraction is ready or needs a person."""
 
 from docmill.model.document import Document
 from docmill.model.result import Extraction, Schema, Verdict
@@ -64,7 +64,7 @@ _CHECKS = (
 
 
 class RuleGate:
-    """`Gate` by fixed rules. It does not look at the clock: dates are only compared with each other."""
+    """`Gate` by fixed rules. Dates are compared with each other, never with today."""
 
     def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
         """See `Gate.judge`."""

@@ -1,4 +1,4 @@
-"""What the gate knows of countries, and the country whose rules a document follows."""
+"""Tax rates, currency and order of dates of countries, and the country whose rules a document follows."""
 
 import re
 import tomllib
@@ -18,7 +18,7 @@ DateOrder = Literal["day first", "month first", "either"]
 
 
 class Rate(NamedTuple):
-    """A rate of tax in percent, and the first and last year in which it held."""
+    """A rate of tax in percent, with the first and last year in which it was in force."""
 
     percent: Decimal
     first: int
@@ -48,8 +48,9 @@ def parse_rate(text: object) -> Rate:
 class Country(BaseModel):
     """Taxes, currency and dates of a country.
 
-    rates: of its tax; none where it has no such tax. highest: the highest sum of taxes, where
-    states and towns add theirs. date_order: which is written first. words: on its papers in English, folded.
+    rates: of its sales tax; empty where it has none. highest: the highest sum of several taxes, where states
+    and towns add their own. date_order: the part of a date that is written first. words: names of the country
+    on its documents, in English, folded.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -61,11 +62,11 @@ class Country(BaseModel):
     words: tuple[str, ...] = ()
 
     def highest_share(self, year: int | None) -> Decimal:
-        """The highest share of the net total that its tax can be in a year; None for any year."""
+        """The highest share of the net total that tax can be in a year; None stands for any year."""
         return max((*self.percents(year), self.highest)) / 100
 
     def percents(self, year: int | None) -> frozenset[Decimal]:
-        """The rates that papers of a year may bear; None for any year."""
+        """The rates that documents of a year may have; None stands for any year."""
         return frozenset(rate.percent for rate in self.rates if rate.held_in(year))
 
 
@@ -99,9 +100,9 @@ _EVERYWHERE = "USD"
 
 
 def countries_of(judged: GateInput) -> Mapping[str, Country]:
-    """The countries that the document may be of, by code; none if nothing tells.
+    """The countries that the document may be of, by code; empty if nothing identifies one.
 
-    By the seller's VAT identifier; else by an address in the United States; else by the currency.
+    Identified by the seller's VAT identifier, else by an address in the United States, else by the currency.
     """
     if is_of_paper(judged):
         return _country_of_seller(judged)
@@ -112,7 +113,7 @@ def countries_of(judged: GateInput) -> Mapping[str, Country]:
 
 
 def is_of_paper(judged: GateInput) -> bool:
-    """Return whether the seller's VAT identifier or address tells the country, and not only the currency."""
+    """Return whether the seller's VAT identifier or address gives the country, not the currency alone."""
     return bool(_country_of_seller(judged)) or isinstance(judged.values.get("seller.vat_id"), str)
 
 
@@ -131,7 +132,7 @@ _COUNTRY_OF_DOMAIN = {"uk": "GB", **{code.lower(): code for code in COUNTRIES if
 
 
 def date_order_of(text: str) -> DateOrder | None:
-    """Return which of day and month stands first in the countries that a text names; None for no country."""
+    """The order of day and month in the countries named in a text; None if none is named."""
     if has_us_address(text):
         return "month first"
     domains = {_COUNTRY_OF_DOMAIN.get(ending.lower()) for ending in _DOMAIN.findall(text)} - {None}

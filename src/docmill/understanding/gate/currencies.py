@@ -1,4 +1,4 @@
-"""Checks of the currency: a sign or code beside an amount, and no letters of an address or a name."""
+"""Check of the currency: its sign or code must stand beside an amount, not within an address or a name."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _LETTERS = re.compile(r"[^\W\d_]{1,4}")
 
 
 def check_currency(judged: GateInput) -> Iterator[Failure]:
-    """A failure of a currency whose code stands on the page among other words, and never beside an amount."""
+    """A failure if the code of the currency is printed among other words only, and never beside an amount."""
     evidence, line = judged.evidence("currency"), judged.line_of("currency")
     if line is None or evidence is None or "currency" not in judged.values:
         return

@@ -1,4 +1,4 @@
-"""Checks of dates: their order and distances, their labels, and days that may be months."""
+"""Checks of dates: order and distance, labels, and dates whose day and month may be swapped."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -57,7 +57,7 @@ def check_dates(judged: GateInput) -> Iterator[Failure]:
 
 
 def _check_delivery(judged: GateInput) -> Iterator[Failure]:
-    """A failure of a delivery before the order, or a year and more from the document's date."""
+    """A failure of a delivery before the order, or more than a year away from the document's date."""
     issued, delivered = judged.day("issue_date"), judged.day("delivery_date")
     if issued is None or delivered is None:
         return
@@ -98,7 +98,10 @@ def check_date_label(judged: GateInput) -> Iterator[Failure]:
 
 
 def check_ambiguous_dates(judged: GateInput) -> Iterator[Failure]:
-    """Failures of dates whose day may be the month: the document does not tell, or its country says so."""
+    """Failures of dates whose day and month may be swapped.
+
+    Nothing on the document tells their order, or it tells another one than they were read in.
+    """
     for path, other in other_readings(judged).items():
         days = f"{judged.days[path]:%-d %B %Y} or {other:%-d %B %Y}"
         message = f"{judged.name(path)} may be {days}: please say which."
@@ -106,7 +109,10 @@ def check_ambiguous_dates(judged: GateInput) -> Iterator[Failure]:
 
 
 def suggest_readings(extraction: Extraction, document: Document, schema: Schema) -> Extraction:
-    """The extraction with both readings of dates whose day may be the month, each half as probable."""
+    """The extraction with both readings of each ambiguous date as suggestions.
+
+    Each has half the belief of the date.
+    """
     readings = other_readings(GateInput(document, extraction, schema))
     if not readings:
         return extraction
@@ -121,7 +127,7 @@ def suggest_readings(extraction: Extraction, document: Document, schema: Schema)
 
 
 def other_readings(judged: GateInput) -> Mapping[str, date]:
-    """The other day that a date may be, by path, where nothing on the document tells which."""
+    """By path of an ambiguous date, the date with day and month swapped; clear dates are left out."""
     doubtful: list[tuple[str, date, date, WrittenDate]] = []
     for path, day in judged.days.items():
         evidence = judged.evidence(path)
@@ -154,7 +160,7 @@ def check_short_years(judged: GateInput) -> Iterator[Failure]:
 
 
 def _other_reading(written: WrittenDate, day: date) -> date | None:
-    """The day that a date would be in the other order; None if the order does not matter or is clear."""
+    """The date with day and month swapped; None if both are the same, or if the order is known."""
     if written.order != "open" or written.only_day_first or written.only_month_first:
         return None
     readings = {written.value(day_first=True), written.value(day_first=False)} - {day, None}
@@ -162,7 +168,7 @@ def _other_reading(written: WrittenDate, day: date) -> date | None:
 
 
 def _date_order(judged: GateInput) -> DateOrder | None:
-    """The order of day and month by other dates, the country or the language; None if nothing tells."""
+    """The order of day and month by other dates, the country or the language; None if these do not decide."""
     text = judged.document.text[:_LONGEST_SEARCHED]
     dates = [written for match in _IN_NUMBERS.finditer(text) for written in find_dates(match[0])]
     day_first = sum(each.only_day_first or each.order == "day first" for each in dates)

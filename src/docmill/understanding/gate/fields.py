@@ -1,4 +1,4 @@
-"""Checks of single values: those that are missing, doubtful, of a wrong form, or not at their place."""
+"""Checks of single values: missing, doubtful, of a wrong form, or not printed where they were read."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
@@ -58,7 +58,7 @@ def check_schema(judged: GateInput) -> Iterator[Failure]:
 def check_withheld(judged: GateInput) -> Iterator[Failure]:
     """Failures of fields that are null because their values are below the floor.
 
-    Only of a user's schema that does not say which fields matter: of others, critical ones are told apart.
+    They apply to users' schemas that mark no field as critical; other schemas check their critical fields.
     """
     if judged.schema.critical or is_built_in(judged.schema):
         return
@@ -94,7 +94,7 @@ def check_codes(judged: GateInput) -> Iterator[Failure]:
 
 
 def check_confidence(judged: GateInput) -> Iterator[Failure]:
-    """Failures of values below their floors, but for those in lists, which nobody need look at again."""
+    """Failures of values outside of lists that are believed less than their floors."""
     for path in judged.values:
         evidence = judged.extraction.evidence.get(path)
         if "[" not in path and evidence is not None and is_below_floor(judged.schema, path, evidence):

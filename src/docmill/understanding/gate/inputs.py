@@ -1,4 +1,4 @@
-"""The input of the gate's checks: a document, what was read of it, and helpers to look at both."""
+"""Input of the gate's checks: a document, the extraction from it, and look-ups in both."""
 
 import tomllib
 from collections.abc import Mapping
@@ -58,30 +58,30 @@ class GateInput:
 
     @cached_property
     def printed_numbers(self) -> frozenset[Decimal]:
-        """See `numbers_in`, of the whole document."""
+        """The numbers printed anywhere in the document, see `numbers_in`."""
         return numbers_in(self.document.text)
 
     @cached_property
     def definition(self) -> TypeDefinition:
-        """The document's type; that of other documents for a user's own schema."""
+        """The definition of the document's type; that of `other` for a user's schema."""
         return DEFINITIONS[known_type(self.extraction.document_type)]
 
     @cached_property
     def own_fields(self) -> type[BaseModel] | None:
-        """The fields of a user's own schema; None for a built-in type."""
+        """Meanings of the fields of a user's schema; None for a built-in type."""
         return None if is_built_in(self.schema) else self.schema.fields
 
     def name(self, path: str) -> str:
-        """The name of a field, for people."""
+        """The name of a field as it is shown to people."""
         return field_name(path, self.own_fields)
 
     def inner_name(self, path: str) -> str:
-        """The same inside a sentence."""
+        """The name of a field as it is written inside a sentence."""
         name = self.name(path)
         return name if name[1:2].isupper() else name[:1].lower() + name[1:]
 
     def path(self, role: str) -> str:
-        """The path of the value with a role such as `net_total`, which a user's schema calls otherwise."""
+        """The path of the value with a role such as `net_total`; users' schemas have other paths for it."""
         return role if self.own_fields is None else _roles(self.own_fields).get(role, "")
 
     def amount(self, role: str) -> Decimal | None:
@@ -91,7 +91,7 @@ class GateInput:
 
     @cached_property
     def days(self) -> Mapping[str, date]:
-        """Every date by its path; a date with a time is the day."""
+        """Every date by its path; of a date with a time, the date."""
         dates = {path: value for path, value in self.values.items() if isinstance(value, date)}
         return {path: day.date() if isinstance(day, datetime) else day for path, day in dates.items()}
 
@@ -127,20 +127,20 @@ class GateInput:
 
 
 def numbers_in(text: str) -> frozenset[Decimal]:
-    """The numbers of a text without their signs, read by either decimal mark, since either may be meant."""
+    """The absolute numbers in a text, each read with a decimal point and with a decimal comma."""
     written = find_amounts(text[:LONGEST_SEARCHED], misread=False)
     return frozenset(abs(number(amount.digits, mark)) for amount in written for mark in _MARKS)
 
 
 def meanings_before(line: ValueLine) -> frozenset[Concept]:
-    """The meanings of the label that stands nearest before a value on its line; none without one."""
+    """Meanings of the nearest label before a value on its line; empty without a label."""
     labels = LABELS.find(line.before)
     return frozenset(labels[-1].meanings) if labels else frozenset()
 
 
 @lru_cache(maxsize=64)
 def own_meanings(fields: type[BaseModel]) -> Mapping[str, FieldMeaning]:
-    """The meanings of the fields of a user's schema, by path; members of lists are left out."""
+    """Meanings of the fields of a user's schema, by path, without the members of lists."""
     outlines: tuple[FieldOutline, ...] = outline(Schema("", fields))
     return {field.path: meaning_of(field) for field in outlines if not field.is_listed}
 
@@ -167,7 +167,7 @@ _SHARES = frozenset(_WORDS["shares"])
 
 @lru_cache(maxsize=64)
 def _roles(fields: type[BaseModel]) -> Mapping[str, str]:
-    """The path of each role in a user's schema, where exactly one field has it."""
+    """By role, such as `net_total`, the path of the field in a user's schema; only where one field fits."""
     paths: dict[str, list[str]] = {}
     for path, meaning in own_meanings(fields).items():
         concepts = meaning.labels.keys()

@@ -49,7 +49,7 @@ def check_lists(judged: GateInput) -> Iterator[Failure]:
 
 
 def _check_bookings(judged: GateInput) -> Iterator[Failure]:
-    """A failure of a statement of which no booking was read, unless its balance is known to have stayed."""
+    """A failure of a statement without any booking, unless its balances are equal."""
     if judged.own_fields is not None or "transactions" not in judged.schema.fields.model_fields:
         return
     opening, closing = judged.values.get("opening_balance"), judged.values.get("closing_balance")
@@ -98,9 +98,9 @@ def _check_lines(judged: GateInput) -> Iterator[Failure]:
 
 
 def _is_printed_as_item(text: str, difference: Decimal, amounts: Sequence[Decimal]) -> bool:
-    """True if a line has this amount behind two numbers of which it is the product, as items have.
+    """True if a line prints `difference` behind two numbers of which it is the product, as items do.
 
-    amounts: of the items that were read, whose lines may have such numbers, too.
+    amounts: of the items that were read; lines that contain one of them are left out.
     """
     known = {abs(amount) for amount in amounts}
     for mark in _MARKS:
@@ -115,7 +115,7 @@ def _is_printed_as_item(text: str, difference: Decimal, amounts: Sequence[Decima
 
 
 def check_rows(judged: GateInput) -> Iterator[Failure]:
-    """Failures of lists of items with a row missing between two others, or a row without its quantity."""
+    """Failures of lists of items: a row missing between two others, or a row without its quantity."""
     if judged.document.embedded:
         return
     rows = list(_rows(judged.values, "lines", ("position", "quantity", "unit_price", "net_amount")))
@@ -135,7 +135,7 @@ def check_rows(judged: GateInput) -> Iterator[Failure]:
 
 
 def _check_names(judged: GateInput) -> Iterator[Failure]:
-    """Failures of descriptions that end within a word or bracket, or at the edge of a recognised picture."""
+    """Failures of descriptions cut within a word or bracket, or at the edge of a recognised picture."""
     recognised = {page.number for page in judged.document.pages if page.engine is not None}
     for index, row in enumerate(_rows(judged.values, "lines", ("description",))):
         path, text = f"lines[{index}].description", row["description"] or ""
@@ -148,7 +148,7 @@ def _check_names(judged: GateInput) -> Iterator[Failure]:
 
 
 def _check_positions(rows: Sequence[dict[str, Any]]) -> Iterator[Failure]:
-    """A failure of rows that are numbered in equal steps with one step left out."""
+    """A failure if the positions of the rows go up in equal steps and one step is missing."""
     written = [str(row["position"] or "") for row in rows]
     if len(rows) < _LEAST_NUMBERED or not all(map(str.isdecimal, written)):
         return
@@ -167,7 +167,7 @@ def _check_positions(rows: Sequence[dict[str, Any]]) -> Iterator[Failure]:
 
 
 def _check_products(document: Document, rows: Sequence[dict[str, Any]]) -> Iterator[Failure]:
-    """A failure of lines whose amount is not quantity times price, but for discounts and price bases."""
+    """A failure of lines whose amount is not quantity times price; discounts and price bases are allowed."""
     wrong: list[int] = []
     for index, row in enumerate(rows):
         quantity, price, amount = row["quantity"], row["unit_price"], row["net_amount"]
@@ -186,7 +186,7 @@ def _check_products(document: Document, rows: Sequence[dict[str, Any]]) -> Itera
 
 
 def _has_price_base(line: str) -> bool:
-    """True for headings of which one says for how many pieces a price is."""
+    """True if a heading names the number of pieces that a price is for."""
     meanings = {meaning for label in COLUMNS.find(line) for meaning in label.meanings}
     return meanings >= {Column.PRICE_BASE, Column.QUANTITY, Column.UNIT_PRICE}
 

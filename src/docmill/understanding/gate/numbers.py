@@ -1,4 +1,4 @@
-"""Checks of numbers of documents, orders and customers: that they are no measure, box, phone or date."""
+"""Checks of document, order and customer numbers: none is a measure, post box, phone number or date."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ _DATE_MARKS = re.compile(r"[/.\-]")
 
 
 def check_numbers(judged: GateInput) -> Iterator[Failure]:
-    """Failures of numbers that are something else by their form or by what stands before them."""
+    """Failures of numbers whose own form, or the text before them, shows that they are something else."""
     for path in number_paths(judged):
         value = judged.values.get(path)
         if not isinstance(value, str):
@@ -54,14 +54,14 @@ def check_numbers(judged: GateInput) -> Iterator[Failure]:
 
 
 def number_paths(judged: GateInput) -> Sequence[str]:
-    """The paths of numbers; of a user's schema those that its author calls so."""
+    """The paths of the fields for numbers; of a user's schema, those with the form of a code."""
     if judged.own_fields is None:
         return _NUMBERS
     return [path for path, meaning in own_meanings(judged.own_fields).items() if meaning.form == "code"]
 
 
 def _other_meaning(judged: GateInput, value: str) -> str:
-    """What a value is by its own form, if it is no number of a document."""
+    """The noun for a value that has the form of something else than a number, such as an amount; else ""."""
     if is_measure(value):
         return "a measure or quantity"
     if is_amount(value):
@@ -78,7 +78,7 @@ def _other_meaning(judged: GateInput, value: str) -> str:
 
 
 def _meaning_of_place(line: ValueLine) -> str:
-    """What a value is by what stands before it on its line, if it is no number of a document."""
+    """The noun for a value that the text before it on its line shows to be something else; else ""."""
     if is_after_post_box(line.before):
         return "a post box"
     if is_dialled(line.before):
@@ -90,7 +90,7 @@ def _meaning_of_place(line: ValueLine) -> str:
 
 
 def _is_in_address(line: ValueLine) -> bool:
-    """Return whether a value stands behind a word that is no label, and nothing or a country behind it."""
+    """Return whether a value stands behind a word that is no label, and no digit behind the value."""
     return (
         bool(_PLACE.search(line.before))
         and not LABELS.find(line.before)

@@ -1,4 +1,4 @@
-"""Checks of what the edge of a picture cuts: an amount, or the total below a subtotal."""
+"""Checks of pictures with cut edges: a cut amount or date, or a total that is missing below a subtotal."""
 
 from collections.abc import Iterator
 
@@ -58,7 +58,7 @@ def _is_on_last_line(box: Box, page: Page) -> bool:
 
 
 def check_subtotal(judged: GateInput) -> Iterator[Failure]:
-    """A failure of a total that stands once, beside the label of a subtotal, and that no sum proves."""
+    """A failure of a total printed once, beside the label of a subtotal, that no sum or payment confirms."""
     path = judged.path("gross_total")
     line = judged.line_of(path) if path in judged.values else None
     evidence = judged.evidence(path)
@@ -82,7 +82,7 @@ def _is_sum(judged: GateInput) -> bool:
 
 
 def _is_paid_with_change(judged: GateInput) -> bool:
-    """Return whether the page prints a payment and the change that is left of it after the total."""
+    """Return whether the page prints a payment, and a change that is the payment less the total."""
     gross = judged.amount("gross_total")
     lines = [line for page in judged.document.pages for line in page.text.splitlines()]
     of_change = [

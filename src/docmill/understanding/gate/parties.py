@@ -1,4 +1,4 @@
-"""Checks of the parties: seller and buyer are two, and a name stands beside no label of another party."""
+"""Checks of the parties: seller and buyer differ, and neither name stands beside another party's label."""
 
 from collections.abc import Iterator
 
@@ -75,7 +75,7 @@ def _is_other(path: str, text: str) -> bool:
 
 
 def _above(judged: GateInput, path: str, line: ValueLine) -> str:
-    """The text right above a name, if it is a label alone; "" for none."""
+    """The text right above a name if it consists of a label; "" otherwise."""
     evidence = judged.evidence(path)
     if evidence is None or evidence.box is None:
         return ""

@@ -19,7 +19,7 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 def check_party_names(judged: GateInput) -> Iterator[Failure]:
-    """Failures of names and addresses that begin with a label, and of names that are an item or the title."""
+    """Failures of names that are an item or the title, and of names and addresses that start with a label."""
     if judged.own_fields is not None or judged.document.embedded:
         return
     for party in _PARTIES:
@@ -31,7 +31,7 @@ def check_party_names(judged: GateInput) -> Iterator[Failure]:
 
 
 def _other_text(judged: GateInput, path: str, text: str) -> str:
-    """The words for what a text is instead of the name or address of a party alone; "" if it is that."""
+    """Noun for a text that is no name or address, or more than one, such as `a label`; "" if it is one."""
     if _LABELLED.match(text):
         return "a label with what it names"
     if not path.endswith(".name"):
@@ -54,7 +54,7 @@ def _items(judged: GateInput) -> set[str]:
 
 
 def _is_row_of_amounts(line: ValueLine) -> bool:
-    """Return whether only numbers, units and currencies stand behind a name: two, or one with cents."""
+    """Return whether only numbers, units and currencies follow a name: two numbers, or one with cents."""
     amounts = find_amounts(line.after, misread=False)
     is_amount = len(amounts) > 1 or any(amount.has_cents for amount in amounts)
     return is_amount and not _WORD.search(line.after)

@@ -1,4 +1,4 @@
-"""Checks of the tax: against the rates of the country, and the table of rates that the page prints."""
+"""Checks of the tax against the rates of the country and against the printed table of rates."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -29,9 +29,9 @@ class TaxRow(NamedTuple):
 
 
 def check_tax_rate(judged: GateInput) -> Iterator[Failure]:
-    """A failure of a tax that is more than any rate of its country allows, or beside a rate of no such tax.
+    """A failure of a tax above every rate of its country, or printed beside a rate that it does not have.
 
-    Less than the highest rate is plausible: part of the goods may be of a lower one, or free of tax.
+    Less than the highest rate is plausible: some goods have a reduced rate, or none.
     """
     failure = _share_failure(judged) or _printed_rate_failure(judged)
     if failure is not None:
@@ -58,7 +58,7 @@ def _share_failure(judged: GateInput) -> Failure | None:
 
 
 def _printed_rate_failure(judged: GateInput) -> Failure | None:
-    """A failure of a tax on a line with one percentage that is no rate of the country."""
+    """A failure of a tax on a line with one percentage, if the country has no such rate."""
     path = judged.path("tax_total")
     line = judged.line_of(path) if path in judged.values and not judged.document.embedded else None
     countries = countries_of(judged)
@@ -109,9 +109,9 @@ def check_tax_rows(judged: GateInput) -> Iterator[Failure]:
 
 
 def check_printed_tax(judged: GateInput) -> Iterator[Failure]:
-    """A failure where the page prints the tax that its rate makes of the net total, and another was read.
+    """A failure if the page prints another tax than was read, one that is a printed rate of the net total.
 
-    A tax that the customer withholds is deducted from the total, which is then less than both together.
+    A tax that the customer withholds is deducted from the total, which is then less than net and tax.
     """
     net, tax, gross = (judged.amount(role) for role in ("net_total", "tax_total", "gross_total"))
     if net is None or judged.document.embedded:
@@ -133,7 +133,7 @@ def check_printed_tax(judged: GateInput) -> Iterator[Failure]:
 
 
 def _taxes_of(judged: GateInput, net: Decimal) -> set[Decimal]:
-    """The printed amounts on lines with a tax's label and one rate, that this rate makes of the net total."""
+    """Amounts on lines with a tax label and one rate that are equal to that rate of the net total."""
     found: set[Decimal] = set()
     for line, amounts in _lines_of_rates(judged):
         if not any(Concept.TAX in label.meanings for label in LABELS.find(line)):
@@ -158,7 +158,7 @@ def _lines_of_rates(judged: GateInput) -> Iterator[tuple[str, Sequence[WrittenAm
 
 
 def printed_tax_rows(judged: GateInput) -> list[TaxRow]:
-    """The printed rows with a rate, and two amounts of which one is the tax on the other by that rate."""
+    """The lines with a rate and two amounts, of which one is the tax on the other at that rate."""
     rows: dict[TaxRow, None] = {}
     for _, amounts in _lines_of_rates(judged):
         for mark in _MARKS:

@@ -1,4 +1,4 @@
-"""Checks of the type against the page: an invoice that reads as a credit note."""
+"""Check of the type against the page: an invoice whose title or total is that of a credit note."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -33,7 +33,7 @@ def check_credit(judged: GateInput) -> Iterator[Failure]:
 
 
 def _credit_title(judged: GateInput) -> str:
-    """The line in the head of the first page that begins with the title of a credit note; "" for none."""
+    """The line at the top of the first page that starts with a title of credit notes; "" if there is none."""
     for page in judged.document.pages[:1]:
         for line in page.lines:
             if float(page.words.boxes[line.start, 1]) > _HEAD:

@@ -37,7 +37,7 @@ def check_totals(judged: GateInput) -> Iterator[Failure]:
 
 
 def _check_net(judged: GateInput) -> Iterator[Failure]:
-    """Failures of a net total that is more than the total, less than the tax, or far below the total."""
+    """Failures of a net total above the gross total, below the tax, or far below the gross total."""
     net, tax, gross = (judged.amount(role) for role in ("net_total", "tax_total", "gross_total"))
     of_net, of_tax, of_gross = (judged.path(role) for role in ("net_total", "tax_total", "gross_total"))
     if net is not None and tax is not None and abs(tax) > abs(net) > 0:
@@ -88,7 +88,10 @@ def check_amount_due(judged: GateInput) -> Iterator[Failure]:
 
 
 def _check_own_due(judged: GateInput, fields: type[BaseModel]) -> Iterator[Failure]:
-    """Failures of what is to be paid by a user's own field, where the page prints a payment and the rest."""
+    """Failures of a user's field for the amount to pay.
+
+    It holds the whole total although the page prints a payment and the rest.
+    """
     for path, meaning in own_meanings(fields).items():
         amount = judged.values.get(path)
         if not isinstance(amount, Decimal) or _OF_DUE.isdisjoint(meaning.labels):
@@ -102,7 +105,7 @@ def _check_own_due(judged: GateInput, fields: type[BaseModel]) -> Iterator[Failu
 
 
 def _partly_paid(judged: GateInput, gross: Decimal) -> Decimal | None:
-    """The printed amount right behind the label of a payment, if it is a part of the total."""
+    """The first printed payment that is less than the total, if the rest is printed, too; else None."""
     for line in judged.document.text[:LONGEST_SEARCHED].splitlines():
         for label in LABELS.find(line):
             following = find_amounts(line[label.stop : label.stop + _LONGEST_LABEL], misread=False)[:1]
@@ -122,7 +125,7 @@ def _is_paid(judged: GateInput, paid: Decimal) -> bool:
 
 
 def check_type_rules(judged: GateInput) -> Iterator[Failure]:
-    """Failures of the sums that the file of the document's type lists; a term after a `-` is subtracted."""
+    """Failures of the sums in the definition of the document's type; terms after a `-` are subtracted."""
     for check in judged.definition.checks:
         terms = [*((term, 1) for term in check.left), *((term, -1) for term in check.right)]
         paths = tuple(term.removeprefix("-") for term, _ in terms)
@@ -140,5 +143,5 @@ def check_type_rules(judged: GateInput) -> Iterator[Failure]:
 
 
 def tolerance_of(judged: GateInput) -> Decimal:
-    """By how much sums may differ: on receipts what is paid in cash is rounded."""
+    """The difference up to which sums agree: larger on receipts, where cash payments are rounded."""
     return CASH_ROUNDING if judged.definition.is_till_paper else CENT
