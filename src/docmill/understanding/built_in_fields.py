@@ -1,7 +1,7 @@
-"""The fields of a user's schema that are fields of docmill's own under another name: `supplier`, `netto`.
+"""Fields of a user's schema that equal built-in fields under another name, such as `supplier` or `netto`.
 
 Rules of business papers read them better than labels alone: a seller rarely has a label, and of several
-amounts beside the word "net" one is the total. Both readers look, and the surer value is taken.
+amounts beside the word "net" one is the total. Both readers are asked, and the more probable value is taken.
 """
 
 from collections.abc import Mapping
@@ -48,9 +48,9 @@ _UNMISTAKABLE: tuple[_Sort, ...] = ("iban", "bic", "currency")
 def extract_own_fields(
     document: Document, schema: Schema, model: SchemaModel | None, document_type: DocumentType
 ) -> Extraction:
-    """The fields of a user's schema, those that are built-in ones by both readers. model: as learned.
+    """The fields of a user's schema; those that equal built-in fields are read in both ways.
 
-    document_type: of the document, by whose rules it is read. What a model was taught is read by it alone.
+    model: learned weights; a schema that has them is read by them alone. document_type: decides the rules.
     """
     if model is not None or document_type == "other" or not document.pages:
         return extract_user_schema(document, schema, model)
@@ -61,10 +61,10 @@ def extract_own_fields(
 def find_built_in(
     document: Document, meanings: Mapping[str, FieldMeaning], document_type: DocumentType
 ) -> dict[str, tuple[Finding, ...]]:
-    """The values of the built-in fields that a user's fields are, by the user's paths; empty for no value.
+    """The values of built-in fields that equal a user's fields, by the user's paths; empty for no value.
 
-    A description may name several papers, as in "number of the contract or invoice". Then the number of the
-    document itself comes behind that of the field's name; there are two values where it prints both.
+    A description may name several papers, as in "number of the contract or invoice". Then the document's own
+    number is a second value, after the one that the name of the field asks for.
     """
     found = built_in_findings(candidates_of(document), document_type)
     paths = built_in_paths(meanings, document_type)
@@ -79,20 +79,20 @@ def find_built_in(
 
 
 def _describes(meaning: FieldMeaning, labels: Mapping[Concept, float]) -> bool:
-    """Return whether the words of a code name a number with these labels, perhaps beside others."""
+    """Return whether a code's name or description has words for a number with these labels, among others."""
     scores = (weight * labels.get(concept, 0.0) for concept, weight in meaning.labels.items())
     return meaning.form == "code" and max(scores, default=0.0) >= _LEAST_OF_DESCRIPTION
 
 
 def _names(meaning: FieldMeaning, labels: Mapping[Concept, float]) -> bool:
-    """Return whether the name of a field may be that of a number with these labels."""
+    """Return whether the name alone of a field may mean a number with these labels."""
     return any(
         weight >= _OF_NAME and labels.get(concept, 0.0) > 0 for concept, weight in meaning.labels.items()
     )
 
 
 def built_in_paths(meanings: Mapping[str, FieldMeaning], document_type: DocumentType) -> dict[str, str]:
-    """The built-in field that is the same as each field, by its path; no two have the same one."""
+    """The built-in field that equals each field, by the user's path; each is given to one field at most."""
     best: dict[str, tuple[float, str]] = {}
     for path, meaning in meanings.items():
         score, other = _same_field(meaning, document_type)
@@ -103,7 +103,7 @@ def built_in_paths(meanings: Mapping[str, FieldMeaning], document_type: Document
 
 @lru_cache(maxsize=500)
 def _same_field(meaning: FieldMeaning, document_type: DocumentType) -> tuple[float, str]:
-    """The built-in field that fits best, with its score."""
+    """Score and path of the built-in field that fits best; score 0 and "" if none does."""
     scores: list[tuple[float, str]] = [(0.0, "")]
     for field in outline(REGISTRY[document_type]):
         sort = _sort_of(field)
@@ -130,7 +130,7 @@ def _sort_of(field: FieldOutline) -> _Sort:
 
 
 def _may_be(meaning: FieldMeaning, sort: _Sort) -> bool:
-    """Return whether values of a field can be of a sort."""
+    """Return whether a field's values can be of this sort."""
     is_address = Concept.ADDRESS in meaning.labels
     match meaning.form:
         case "date":

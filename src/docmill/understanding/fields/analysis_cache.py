@@ -17,7 +17,7 @@ _Found = TypeVar("_Found")
 
 
 class _Same:
-    """A document as a cache key, equal to itself alone."""
+    """A document as a key of the cache, equal only to the same object."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -30,7 +30,7 @@ class _Same:
 
 
 def candidates_of(document: Document) -> Candidates:
-    """The document's candidates, cached for the documents that were analysed last."""
+    """The candidates of a document; those of the latest documents are cached."""
     return _analysed(_Same(document))
 
 
@@ -43,7 +43,7 @@ def _analysed(same: _Same) -> Candidates:
 def once(
     find: Callable[Concatenate[Candidates, _Asked], _Found],
 ) -> Callable[Concatenate[Candidates, _Asked], _Found]:
-    """`find` with its results kept in the candidates. They must be immutable."""
+    """Decorator that caches the result of `find` in the candidates. Results must be immutable."""
 
     @wraps(find)
     def remembered(candidates: Candidates, *args: _Asked.args, **options: _Asked.kwargs) -> _Found:

@@ -86,10 +86,10 @@ _SOURCES: Mapping[Form, str] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate(Generic[Value]):
-    """A value that a document might give to a field, where it stands, and its context.
+    """A possible value of a field, with its place and context.
 
-    role: its end of a period. plain: written without what usually marks its kind, such as cents or currency.
-    marked: with a currency. previous, following: of a name, the words beside it in its segment.
+    role: start or end of a period. plain: written without the usual sign of its kind, such as cents or a
+    currency. marked: with a currency. previous, following: the words beside a name, in its segment.
     """
 
     form: Form
@@ -143,7 +143,7 @@ AnyCandidate: TypeAlias = Candidate[date] | Candidate[Decimal] | Candidate[str]
 
 
 class Candidates:
-    """The candidates of a document by form; each form is made when first asked for."""
+    """The candidates of a document by form, each form computed on first use."""
 
     def __init__(self, layout: Layout, conventions: Conventions) -> None:
         self.layout = layout
@@ -161,7 +161,7 @@ class Candidates:
         return any(self._is_misread.values()) and self.conventions.language in _PLAIN_LANGUAGES
 
     def of_form(self, form: Form) -> Sequence[AnyCandidate]:
-        """The candidates of a form that needs to know no more of the field."""
+        """The candidates of a form that depends on nothing but the document."""
         candidates: Sequence[AnyCandidate] = getattr(self, _SOURCES[form])
         return candidates[:MOST_CANDIDATES]
 

@@ -37,14 +37,14 @@ class CandidateFeatures:
 
 
 def layout_words(document: Document) -> frozenset[str]:
-    """The words of the first page, by which a layout is known again; nothing with a digit."""
+    """The words of the first page by which a layout is recognised; none with a digit."""
     texts = document.pages[0].words.texts if document.pages else []
     words = (re.sub(r"[\W\d_]+", "", fold(text)) for text in texts if not any(map(str.isdecimal, text)))
     return frozenset(word for word in words if len(word) >= _SHORTEST_WORD)
 
 
 def best_features(field: Scored, page_count: int) -> CandidateFeatures:
-    """The features of the field's best candidates, in the document's order, as numbers below SIZE."""
+    """Features of the best candidates of a field, in the document's order, hashed to numbers below SIZE."""
     best = np.sort(np.argsort(-field.scores, kind="stable")[:MOST])
     candidates = field.candidates
     counts = Counter(candidate.key for candidate in candidates)
@@ -72,7 +72,7 @@ def best_features(field: Scored, page_count: int) -> CandidateFeatures:
 
 @lru_cache(maxsize=_TEXTS)
 def _last_words(text: str, count: int) -> tuple[str, ...]:
-    """The last words of a text; digits all look the same."""
+    """The last words of a text, with every digit replaced by the same one."""
     return tuple(re.findall(r"[^\W\d_]+|#|\$|0+", re.sub(r"\d", "0", fold(text)))[-count:])
 
 
@@ -104,7 +104,7 @@ def _context_features(candidate: AnyCandidate, page_count: int) -> Iterator[str]
 
 
 def _form_features(candidate: AnyCandidate) -> Iterator[str]:
-    """The shape of a code, number or date; of a name or text its words and what stands beside it."""
+    """The shape of a code, number or date; for a name or text, its words and the words beside it."""
     text = candidate.text
     if candidate.form not in ("name", "text"):
         shape = re.sub(r"[a-z]", "a", re.sub(r"[A-Z]", "A", re.sub(r"\d", "0", text)))

@@ -23,12 +23,12 @@ MOST_RIVALS = 3
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A field's value, the spans it was read from, and the share of belief it got among its rivals.
+    """The value of a field, the spans it was read from, and its probability among its rivals.
 
-    spans: empty for a value computed from others. calibrated: the probability is the share of such
-    answers that are right, and counts already how well the words were recognised. rivals: the next best
-    values, the best first. named: the strength with which labels name the field, as far as known. form: of
-    the candidate that it was. agrees: whether another reader of the field found the same; None without one.
+    spans: empty for a value computed from others. calibrated: the probability is a calibrated one, which
+    already includes how well the words were recognised. rivals: the next best values, the best first. named:
+    how strongly labels name the field, as far as known. form: of its candidate. agrees: whether another
+    reader of the field found the same value; None without another reader.
     """
 
     value: date | Decimal | str
@@ -45,9 +45,9 @@ Findings = Mapping[str, Finding]
 
 
 def cleaned(text: str, *, plain: bool) -> str:
-    """A name or address as its owner writes it: without stray marks around it.
+    """A name or address without stray punctuation around it.
 
-    plain: without accents, which recognition sees in the dirt of a page whose language has none.
+    plain: take accents off, which recognition sees in specks of dirt; for languages without accents.
     """
     text = re.sub(r"\s+", " ", text).strip(" ,;:*|_~-\u2013\u00b7\u2022")
     return without_accents(text) if plain else text
@@ -82,7 +82,7 @@ def best(scored: Iterable[tuple[Candidate[Any], float]], *, null: float) -> Find
 def finding_among(
     candidates: Sequence[Candidate[Any]], scores: Sequence[float], index: int, *, null: float
 ) -> Finding:
-    """The finding of the candidate at `index`: its share of belief among all other values and none."""
+    """The finding of the candidate at `index`, with its probability among the other values and no value."""
     places: dict[object, int] = {}
     for place, (candidate, score) in enumerate(zip(candidates, scores, strict=True)):
         other = places.setdefault(candidate.key, place)
@@ -108,7 +108,7 @@ def finding_among(
 
 
 def extraction(schema: Schema, findings: Findings, layout: Layout, *, step: StepTaken) -> Extraction:
-    """The findings as the schema, leaving out what it has no field for."""
+    """The findings as an extraction by the schema; fields that the schema lacks are left out."""
     data: dict[str, Any] = {}
     evidence: dict[str, Evidence] = {}
     suggestions: dict[str, tuple[Suggestion, ...]] = {}
@@ -131,7 +131,7 @@ def extraction(schema: Schema, findings: Findings, layout: Layout, *, step: Step
 
 
 def suggestion_of(value: object, evidence: Evidence) -> Suggestion:
-    """The suggestion of a value, which becomes JSON as in a record."""
+    """The suggestion of a value, in the JSON form that records use."""
     return Suggestion(value=to_jsonable_python(value), evidence=evidence)
 
 
@@ -142,7 +142,7 @@ def _by_name_and_index(path: str) -> tuple[str, int, str]:
 
 
 def evidence_of(finding: Finding, layout: Layout) -> Evidence:
-    """Confidence is the finding's share of belief times the recognition's confidence in the words."""
+    """Evidence of a finding: its probability, times the recognition of its words unless it is calibrated."""
     if not finding.spans:
         return Evidence(page=None, box=None, text=None, match="computed", confidence=finding.probability)
     page = layout.sheet(finding.spans[0].segment).page

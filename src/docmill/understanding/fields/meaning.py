@@ -140,7 +140,7 @@ class FieldMeaning:
         return max(strength, self._by_labels(text, labels))
 
     def _has_hint(self, word: str) -> bool:
-        """True if the word could name the field at all."""
+        """True if the word could belong to a name of the field."""
         is_hint = self._is_hint.get(word)
         if is_hint is None:
             is_hint = self._is_hint[word] = (
@@ -304,7 +304,7 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
 
 
 def _concepts(spoken: str) -> Iterator[Concept]:
-    """Concepts of the phrases and words of a name, without words that say little alone."""
+    """Concepts of the phrases and words of a name; words that say little alone are left out."""
     telling = [word for word in spoken.split() if set(words_of(word)) - _GENERIC.keys() - _STOP]
     phrases = [label for label in LABELS.find(spoken) if len(spoken[label.start : label.stop].split()) > 1]
     for label in (*phrases, *(label for word in telling for label in LABELS.find(word))):
@@ -312,7 +312,7 @@ def _concepts(spoken: str) -> Iterator[Concept]:
 
 
 def _form(outline: FieldOutline, name: Sequence[str], words: Sequence[str]) -> Form:
-    """By the kind of the value, then by the words of the name, then by those of the description."""
+    """The form by the kind of the value, else by words of the name, else by words of the description."""
     if outline.choices:
         return "choice"
     if outline.kind == "decimal":

@@ -150,7 +150,7 @@ def label_strength(meaning: FieldMeaning, candidate: AnyCandidate) -> float:
 
 
 def is_whole(meaning: FieldMeaning) -> bool:
-    """True if the field is a total, which is among the largest amounts."""
+    """True if the field is a total, so that the largest amounts are preferred."""
     words = meaning.words
     return meaning.form == "money" and bool(_WHOLES & words.keys()) and not _PARTS & words.keys()
 
@@ -225,7 +225,7 @@ def _text_score(meaning: FieldMeaning, name: AnyCandidate) -> float:
 
 
 def find_names(candidates: Candidates, match_strength: MatchStrength) -> list[Candidate[str]]:
-    """Runs of words in whose context the field is named at all, in the order of the pages."""
+    """Runs of words near a label of the field, as names, in the order of the pages."""
     names: list[Candidate[str]] = []
     for segment in candidates.layout.segments:
         page = candidates.layout.sheet(segment).page
@@ -246,7 +246,7 @@ def find_names(candidates: Candidates, match_strength: MatchStrength) -> list[Ca
 def _starts(
     candidates: Candidates, segment: Segment, texts: Sequence[str], match_strength: MatchStrength
 ) -> list[int]:
-    """The words that may begin a name: the first, if texts around name the field, and those after labels."""
+    """Indices of the words that may start a name: the first one, and those after a label of the field."""
     around = candidates.contexts.texts(segment)
     outside = max(map(match_strength, (around.left, around.above, around.head, around.row)))
     starts = {0} if outside >= _LEAST_MATCH else set[int]()

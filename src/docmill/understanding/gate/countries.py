@@ -25,7 +25,7 @@ class Rate(NamedTuple):
     last: int
 
     def held_in(self, year: int | None) -> bool:
-        """Return whether papers of a year may bear it, those that were written late, too; None for any."""
+        """Return whether documents of a year may have it, one year late included; None means any year."""
         return year is None or self.first <= year <= self.last + 1
 
 

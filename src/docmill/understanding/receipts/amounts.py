@@ -45,7 +45,10 @@ ZERO = Decimal(0)
 
 @dataclass(frozen=True)
 class Amounts:
-    """Each value with its places and the texts before them. fixed: the features without letter scores."""
+    """The values of a receipt, with their places and the texts before them.
+
+    fixed: the features that need no letter scores.
+    """
 
     values: Sequence[Decimal]
     places: Sequence[Sequence[Amount]]
@@ -60,7 +63,7 @@ class Amounts:
 
 
 def amounts(candidates: Candidates, ruled: Mapping[str, Finding]) -> Amounts:
-    """All amounts of a receipt. ruled: the findings of the rules, which are features among others."""
+    """All amounts of a receipt. ruled: the findings of the rules, which are used as features."""
     by_value: dict[Decimal, list[Amount]] = {}
     for amount in candidates.amounts:
         if abs(amount.value) < _LARGEST:
@@ -154,7 +157,7 @@ def _amount_features(
 
 
 class _Sums:
-    """A receipt's amounts, and the sums and differences of them that its total may be."""
+    """The amounts of a receipt, and sums and differences of them that may equal its total."""
 
     def __init__(self, every: Sequence[Amount]) -> None:
         marked = [amount for amount in every if not amount.plain and abs(amount.value) < _LARGEST]
@@ -186,7 +189,7 @@ class _Sums:
         self._item_sums = _item_sums(marked)
 
     def features(self, value: Decimal) -> list[float]:
-        """Features of the size of `value`, and of how far the other amounts agree that it is the total."""
+        """Features of the size of `value`, and of the amounts and sums that support it as the total."""
         till, count = self._till, len(self._values)
         larger, largest = sum(other > value for other in self._values), max(self._values, default=value)
         return [

@@ -65,9 +65,10 @@ _DATE_DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A field's value with its places and the features of its confidence.
+    """The value of a field, with its places and the features of its confidence.
 
-    rivals, agrees: see `Finding`. score: of a name or address, the share it got among its rivals.
+    rivals, agrees: see `Finding`. score: probability among its rivals; None for fields other than name and
+    address.
     """
 
     value: date | Decimal | str
@@ -79,7 +80,7 @@ class Answer:
 
 
 def extract_built_in(document: Document, schema: Schema) -> Extraction:
-    """The fields of a built-in type: seller, date and total of receipts as learned, all others by rule."""
+    """The fields of a built-in type: receipts by the trained model, all other types by rules."""
     kind = known_type(schema.name)
     read_by = DEFINITIONS[kind].read_by
     has_own_fields = bool(DEFINITIONS[kind].fields)
@@ -91,9 +92,10 @@ def extract_built_in(document: Document, schema: Schema) -> Extraction:
 
 
 def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
-    """Every field of a built-in type, by path: by the shipped model of receipts, by rule, or by its labels.
+    """Every field of a built-in type, by path.
 
-    Fields that the file of a type lists are read by their labels.
+    Receipts are read by the shipped model, other types by rules, and the fields listed in the file of a type
+    by their labels.
     """
     definition = DEFINITIONS[kind]
     if definition.read_by == "receipt_model":
@@ -116,9 +118,10 @@ def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
 
 
 def find_labelled(candidates: Candidates, kind: DocumentType) -> dict[str, Finding]:
-    """The fields that the file of a type lists, with the shares of belief that they have among rivals.
+    """The fields listed in the file of a type, with their probabilities among rivals.
 
-    In a type without rules, what has no label is read as by the rules of business papers.
+    In a type that is read by labels alone, fields without a label take what the rules of business papers
+    find.
     """
     labelled = meant_amounts(candidates, kind, labelled_findings(candidates, kind))
     definition = DEFINITIONS[kind]
@@ -161,7 +164,11 @@ def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:
 
 
 def _finding(answer: Answer, calibration: Calibration) -> Finding:
-    """A name or address with its share among its rivals, which belief goes by; others by their curves."""
+    """The answer as a finding.
+
+    Names and addresses carry their probability among rivals, which the model of belief needs; other fields
+    carry the confidence of their calibration curve.
+    """
     if answer.score is not None:
         return Finding(answer.value, answer.spans, answer.score, rivals=answer.rivals, agrees=answer.agrees)
     confidence = calibration.confidence(answer.features)
@@ -169,7 +176,7 @@ def _finding(answer: Answer, calibration: Calibration) -> Finding:
 
 
 def answers(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> dict[str, Answer]:
-    """The learned fields, by path. ruled: the findings of the rules on the same receipt."""
+    """The values of the trained fields, by path. ruled: the findings of the rules on the same receipt."""
     receipt_head = head(candidates)
     tags = model.tagger.probabilities(receipt_head.rows(model.letters.scores(receipt_head.texts)))
     by_path = {
@@ -196,7 +203,7 @@ def answers(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> dic
 def _answer_text(
     candidates: Candidates, ruled: Findings, model: ReceiptModel, tags: NDArray[np.float64], choices: Choices
 ) -> Answer | None:
-    """The most probable name or address, as it was probably printed."""
+    """The most probable name or address, with misread letters corrected; None if none is likely enough."""
     if not choices.choices:
         return None
     scores = model.spans[choices.field].probabilities(choices.rows(tags))
@@ -272,7 +279,7 @@ def _answer_total(candidates: Candidates, ruled: Findings, model: ReceiptModel) 
 
 
 def _legibility(candidates: Candidates, places: Sequence[Span]) -> tuple[float, float]:
-    """The lowest confidence of the words of an answer, and the quality of its page."""
+    """The lowest recognition confidence of the words of an answer, and the quality of its page."""
     least = 1.0
     for span in places:
         words = candidates.layout.sheet(span.segment).page.words

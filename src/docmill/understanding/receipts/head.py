@@ -1,4 +1,4 @@
-"""The head of a receipt: its first segments of text, each as a row of features with its neighbours."""
+"""The head of a receipt: its first segments, each as a row of features of itself and its neighbours."""
 
 import re
 from collections.abc import Sequence

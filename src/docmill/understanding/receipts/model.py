@@ -76,7 +76,7 @@ class Calibration:
     offset: float
 
     def confidence(self, features: NDArray[np.float64]) -> float:
-        """The share of right answers among those with such features."""
+        """The probability that an answer with these features is right."""
         scaled: NDArray[np.float64] = np.clip((features - self.middle) / self.width, -FARTHEST, FARTHEST)
         return 1 / (1 + math.exp(-(float((scaled * self.weights).sum()) + self.offset)))
 

@@ -73,7 +73,7 @@ _LINE, _HEIGHT, _OFF_CENTRE, _CONFIDENCE, _GAP_BELOW, _BESIDE_NEXT = (
 
 
 class Piece(NamedTuple):
-    """Characters `start` to `stop` (exclusive) of a line, by the `variant`-th way to trim it."""
+    """Characters `start` to `stop` (exclusive) of a line; `variant` numbers the ways of trimming it."""
 
     start: int
     stop: int
@@ -116,7 +116,7 @@ class Choices:
 
     @cached_property
     def _untagged_rows(self) -> NDArray[np.float32]:
-        """The features of every span by itself and by the lines before and after it, which need no tags."""
+        """Features of every span that need no tags: of its own lines and of those before and after."""
         head = self.head
         places = [self.spans(index) for index in range(len(self.choices))]
         pairs = zip(self.choices, places, strict=True)
@@ -172,7 +172,7 @@ class Choices:
 
 
 def enumerate_spans(head: Head, field: Field, tags: NDArray[np.float64] | None = None) -> Choices:
-    """Every span, or only those that the tags of their lines do not rule out."""
+    """Every span, or with `tags` only those that the tags of their lines allow."""
     count = len(head.segments)
     trims = [_trims(text, field) for text in head.texts]
     may_begin, may_go_on = _allowed_lines(head, field, tags)
@@ -195,7 +195,7 @@ def enumerate_spans(head: Head, field: Field, tags: NDArray[np.float64] | None =
 
 
 def pruning_mask(choices: Choices, tags: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Mask of the spans that the tags of their lines do not rule out."""
+    """Mask of the spans that the tags of their lines allow."""
     may_begin, may_go_on = _allowed_lines(choices.head, choices.field, tags)
     return np.array(
         [
@@ -207,7 +207,7 @@ def pruning_mask(choices: Choices, tags: NDArray[np.float64]) -> NDArray[np.bool
 
 
 def _trims(text: str, field: Field) -> tuple[list[Piece], list[Piece]]:
-    """The places at which a span may begin if this is its first line, and end if it is its last."""
+    """The places where a span may start on its first line, and end on its last line."""
     begins, ends = [Piece(0, len(text), 0)], [Piece(0, len(text), 0)]
     match = _HEADS[field].match(text)
     if match and match.end() < len(text):
@@ -226,7 +226,7 @@ def _trims(text: str, field: Field) -> tuple[list[Piece], list[Piece]]:
 def _allowed_lines(
     head: Head, field: Field, tags: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Masks of the lines with which a span may begin, and of those with which it may go on."""
+    """Masks of the lines on which a span may start, and of those on which it may continue."""
     if tags is None:
         every = np.ones(len(head.segments), np.bool_)
         return every, every

@@ -1,4 +1,4 @@
-"""The facts about the name and the address of a receipt: their words, and what is printed around them."""
+"""Facts about the name and the address of a receipt, for belief: their words and the text around them."""
 
 import re
 from collections.abc import Mapping
@@ -73,7 +73,7 @@ def _around(sheet: Sheet, first: Segment, last: Segment) -> list[Segment]:
 
 
 def _is_labelled(candidates: Candidates, finding: Finding) -> bool:
-    """Return whether a label of something else stands in the text."""
+    """Return whether the text contains a label of another field."""
     return any(
         NOT_LETTERHEAD.intersection(label.meanings) and label.start < span.stop and label.stop > span.start
         for span in finding.spans
@@ -100,7 +100,10 @@ def _web_addresses(candidates: Candidates) -> list[str]:
 
 
 def _is_other_near(other: str, findings: Findings, around: list[Segment]) -> bool:
-    """Return whether the name stands by its address, or the address by its name."""
+    """Return whether the other of the two, name and address, is printed near this one.
+
+    other: its path. around: the segments near this one.
+    """
     return other in findings and any(span.segment in around for span in findings[other].spans)
 
 

@@ -46,7 +46,10 @@ _ADDRESS_FIXES = (
 
 @dataclass(frozen=True)
 class WordCorrector:
-    """Corrects misread words. words: those that several vendors have; right: more that are never changed."""
+    """Corrects misread words.
+
+    words: known words, which several vendors have. right: further words that are never changed.
+    """
 
     words: frozenset[str]
     right: frozenset[str]

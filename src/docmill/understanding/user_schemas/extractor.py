@@ -101,13 +101,16 @@ def meanings_of(fields: Sequence[FieldOutline]) -> dict[str, FieldMeaning]:
 
 
 def believed_others(candidates: Candidates, own: Findings, others: OtherFindings) -> OtherFindings:
-    """The values of another reader, the first of each field believed by whether labels tell the same."""
+    """The values of another reader; the first of each field gets a calibrated probability.
+
+    own: the values by labels, whose agreement is one of the facts.
+    """
     firsts = believed(with_agreement(own, others), candidates, "lent")
     return {path: (firsts[path], *some[1:]) if some else some for path, some in others.items()}
 
 
 def with_agreement(own: Findings, others: OtherFindings) -> dict[str, Finding]:
-    """The first value of each field by another reader, with whether the own value is the same."""
+    """The first value of each field by another reader, marked with whether the field's own value is equal."""
     return {
         path: replace(some[0], agrees=is_same_value(some[0].value, own[path].value) if path in own else None)
         for path, some in others.items()
@@ -116,10 +119,10 @@ def with_agreement(own: Findings, others: OtherFindings) -> dict[str, Finding]:
 
 
 def surest(own: Findings, built_in: OtherFindings) -> dict[str, Finding]:
-    """The surer value for each field.
+    """The more probable value of each field.
 
-    built_in: by the rules of the document's type, by the paths of the user's fields. Of two different ones
-    that fit a field, either is as likely.
+    built_in: values by the rules of the document's type, by the paths of the user's fields. Where these rules
+    give several different values for a field, they are taken as equally likely.
     """
     values = dict(own)
     for path, others in built_in.items():
@@ -154,9 +157,10 @@ def find_values(
     model: SchemaModel | None = None,
     others: OtherFindings | None = None,
 ) -> dict[str, Finding]:
-    """One value for each field that is no member of a list of objects. others: of another reader.
+    """One value for each field that is no member of a list, with calibrated probabilities.
 
-    What a user taught or labelled is believed by its share among the rivals, if that is more.
+    others: of another reader. A value that was learned, or whose field has labels by its owner, keeps its
+    probability among its rivals if that is higher.
     """
     found = find_unjudged_values(candidates, meanings, model, others)
     values = believed(found, candidates, "own")
@@ -171,7 +175,7 @@ def find_unjudged_values(
     model: SchemaModel | None = None,
     others: OtherFindings | None = None,
 ) -> dict[str, Finding]:
-    """The values with the shares of belief that they have among their rivals."""
+    """As `find_values`, with probabilities among the rivals, which are not calibrated."""
     fields = score_fields(candidates, meanings)
     if model is not None:
         fields = model.rescored(fields, candidates.layout.document)
@@ -185,7 +189,7 @@ def find_unjudged_values(
 
 
 def score_fields(candidates: Candidates, meanings: Mapping[str, FieldMeaning]) -> dict[str, Scored]:
-    """The candidates of each field that is no member of a list, with the scores of periods joined."""
+    """Scored candidates of each field that is no member of a list; ends of a period are scored as pairs."""
     single = {path: meaning for path, meaning in meanings.items() if "[]." not in path}
     fields = {path: score_candidates(candidates, meaning) for path, meaning in single.items()}
     for start, end in find_periods(list(single.values())).items():
@@ -222,7 +226,7 @@ def find_periods(meanings: Sequence[FieldMeaning]) -> dict[str, str]:
 
 
 def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> dict[str, Finding]:
-    """The findings, by path. periods: see `find_periods`."""
+    """The best value of each field, by path; no place serves two fields. periods: see `find_periods`."""
     best = {path: int(field.scores.argmax()) for path, field in fields.items() if field.candidates}
     for start, end in periods.items():
         if start in best and end in best:
@@ -245,7 +249,7 @@ def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> d
 
 
 def _is_named(field: Scored, index: int) -> bool:
-    """True if a label, the form of the value or corrections tell that the value is the field's."""
+    """True if a label, the form of the value or learned weights show that the value is this field's."""
     return bool(
         field.is_taught
         or field.meaning.form in CHECKED
@@ -256,7 +260,7 @@ def _is_named(field: Scored, index: int) -> bool:
 
 
 def _best_period(start: Scored, end: Scored) -> tuple[int, int]:
-    """The best start and end, of which the start is not later if that can be."""
+    """Indices of the best start and end; where possible, the start is not after the end."""
     firsts, lasts = cast("list[Sequence[Candidate[date]]]", [start.candidates, end.candidates])
     leading: list[list[int]] = [
         np.argsort(-field.scores, kind="stable")[:_RIVALS].tolist() for field in (start, end)
@@ -270,11 +274,11 @@ def _best_period(start: Scored, end: Scored) -> tuple[int, int]:
 
 
 def labelled_findings(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
-    """The fields that the file of a built-in type lists, by path.
+    """The values of the fields listed in the file of a built-in type, by path.
 
-    A field with labels takes only what a label names and what does not begin with another. A code at some
-    distance from its label must stand alone: beside an empty field may be somebody's postcode. It is neither
-    an amount nor cut off at a slash.
+    A field with labels takes only values beside one of them that do not start with another label. A code must
+    follow its label in the same segment, or end its own segment: elsewhere it may be a postcode. It is no
+    amount, and no slash follows it.
     """
     meanings = _meanings_of_type(document_type)
     if not meanings:
@@ -329,7 +333,7 @@ def _meanings_of_type(document_type: DocumentType) -> dict[str, FieldMeaning]:
 
 
 def value_for_kind(finding: Finding, meaning: FieldMeaning) -> object:
-    """The value as the field's kind has it."""
+    """The value in the Python type of the field; None if it has no such value."""
     value = finding.value
     as_read = " ".join(span.text for span in finding.spans)
     if meaning.kind == "text":

@@ -1,4 +1,4 @@
-"""Amounts that labels name, as they are meant: without a minus that says "less", and of the right column."""
+"""Amounts of labelled fields: a minus of deductions is dropped, amounts of other columns are doubted."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,9 +18,10 @@ _OF_OTHERS = 0.5
 def meant_amounts(
     candidates: Candidates, document_type: DocumentType, findings: Mapping[str, Finding]
 ) -> dict[str, Finding]:
-    """The findings, amounts of fields that are never negative without their minus.
+    """The findings; amounts of fields that are never negative lose their minus.
 
-    Amounts below or beside a heading of other amounts, such as those of the year so far, are believed half.
+    An amount below or beside a heading of other amounts, such as those of the year so far, is half as
+    probable.
     """
     fields = DEFINITIONS[document_type].fields
     headings = [

@@ -32,10 +32,11 @@ _BROKEN = (ValueError, LookupError, TypeError, AttributeError, OverflowError, Re
 
 @dataclass(frozen=True, slots=True)
 class FieldExample:
-    """The best candidates of one field of a document whose value is known.
+    """The best candidates of a field of a document whose value is known.
 
-    rows: the features of each. scores: with nothing learned. right: which are the value. is_known: true if
-    there is one to be found. cuts: which are the best one with nothing learned, cut otherwise.
+    rows: the features of each. scores: without learned weights. right: of each, whether it is the value.
+    is_known: the document has a value for the field. cuts: indices of those that are the best one without
+    learning, but begin or end elsewhere.
     """
 
     rows: Rows
@@ -45,7 +46,7 @@ class FieldExample:
     cuts: frozenset[int] = frozenset()
 
     def best(self, weights: Weights) -> int:
-        """The index of the candidate that these weights choose; -1 if there is none."""
+        """Index of the best candidate under these weights; -1 if there are no candidates."""
         if not self.rows:
             return -1
         best = int((weights.scale * self.scores + weights.of(self.rows)).argmax())
@@ -93,9 +94,9 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class SchemaModel:
-    """The learned scorers of one schema's fields: for all layouts, and for each that was seen.
+    """Learned weights of the fields of one schema: for all layouts, and for each known layout.
 
-    examples: all that it was learned from.
+    examples: all documents that it was learned from.
     """
 
     schema: str
@@ -122,12 +123,12 @@ class SchemaModel:
         }
 
     def without_examples(self) -> "SchemaModel":
-        """The model without what it was learned from, to be handed around."""
+        """The model without the documents that it was learned from, so that it can be passed on."""
         return replace(self, examples=())
 
 
 def apply_weights(field: Scored, weights: Weights, features: CandidateFeatures) -> Scored:
-    """The field with the learned scores of its best candidates; the others are out."""
+    """The field with learned scores of its best candidates; all other candidates are left out."""
     scores = np.full(len(field.candidates), _NEVER)
     scores[features.indices] = weights.scale * field.scores[features.indices] + weights.of(features.rows)
     if not weights.cuts and len(scores):
