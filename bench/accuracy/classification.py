@@ -28,7 +28,7 @@ from docmill.schemas.document_types import DEFINITIONS, TRAINED_TYPES, DocumentT
 from docmill.training.document_types import (
     LabelledDocument,
     cross_validate,
-    fit_warmth,
+    fit_temperature,
     generate_examples,
     train_shipped,
 )
@@ -39,7 +39,7 @@ from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.page.titles import TitleScore, title_scores
 from docmill.understanding.types.classifier import SURE
-from docmill.understanding.types.model import FILE, SIGNS, Kinds, is_narrow, shares, signs
+from docmill.understanding.types.model import FEATURES, FILE, TypeModel, is_narrow, softmax, type_features
 
 FOLDS = 5
 DRAWS = 400
@@ -83,7 +83,7 @@ def case(item: Labelled) -> Case | None:
     document_type = known_type(item.document_type)
     if not DEFINITIONS[document_type].is_trained:
         document_type = DEFINITIONS[document_type].extends or "other"
-    example = LabelledDocument(signs(candidates, phrases), document_type, item.source)
+    example = LabelledDocument(type_features(candidates, phrases), document_type, item.source)
     said = rule_shares(candidates, phrases)
     words = frozenset(_WORD.findall(" ".join(segment.text for segment in layout.segments).casefold()))
     return Case(item.path, item.collection, example, np.array([said[kind] for kind in TRAINED_TYPES]), words)
@@ -186,7 +186,7 @@ def show_confidence(found: NDArray[np.float64], truth: NDArray[np.int64]) -> Non
     )
 
 
-def model_scores(model: Kinds, cases: Sequence[Case]) -> NDArray[np.float64]:
+def model_scores(model: TypeModel, cases: Sequence[Case]) -> NDArray[np.float64]:
     return model.trees.scores(np.vstack([item.example.row for item in cases]))
 
 
@@ -194,7 +194,7 @@ def columns(*, words: bool) -> NDArray[np.bool_]:
     """Return the features that a model may use; without `words`, none of the rules' phrases."""
     ruled = tuple(f"{kind} " for kind in TRAINED_TYPES)
     return np.array(
-        [words or not (name.startswith(ruled) or name in {"lead", "order_of_words"}) for name in SIGNS]
+        [words or not (name.startswith(ruled) or name in {"lead", "order_of_words"}) for name in FEATURES]
     )
 
 
@@ -213,7 +213,7 @@ def collections_unseen(cases: Sequence[Case], invented: Sequence[LabelledDocumen
     examples = [item.example for item in cases]
     scores = cross_validate(examples, [names.index(item.collection) for item in cases], invented)
     truth = np.array([TRAINED_TYPES.index(item.document_type) for item in examples])
-    said = likeliest_types(shares(scores, 1))
+    said = likeliest_types(softmax(scores, 1))
     for name in names:
         own = np.array([item.collection == name for item in cases])
         wrong = Counter(
@@ -269,8 +269,8 @@ def main() -> None:
     bare = cross_validate(examples, own, invented, columns=columns(words=False))
     found = {
         "rules": np.vstack([item.ruled for item in cases]),
-        "looks and labels": shares(bare, fit_warmth(bare, examples)),
-        "both": shares(scores, fit_warmth(scores, examples)),
+        "looks and labels": softmax(bare, fit_temperature(bare, examples)),
+        "both": softmax(scores, fit_temperature(scores, examples)),
     }
     report(cases, found, groups)
     print("collections unseen")
@@ -284,9 +284,9 @@ def main() -> None:
     if arguments.set_aside:
         aside = [item for item in every if Path(item.path).stem in names]
         print("set aside")
-        report(aside, {"both": shares(model_scores(model, aside), model.warmth)}, sources(aside))
+        report(aside, {"both": softmax(model_scores(model, aside), model.temperature)}, sources(aside))
     content = model.dumps()
-    print(f"{len(content)} bytes, warmth {model.warmth:.2f}")
+    print(f"{len(content)} bytes, temperature {model.temperature:.2f}")
     if arguments.ship:
         (ROOT / "src/docmill/understanding/types" / FILE).write_bytes(content)
 

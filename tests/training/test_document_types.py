@@ -9,14 +9,14 @@ from docmill.schemas.document_types import TRAINED_TYPES
 from docmill.training.document_types import (
     LabelledDocument,
     cross_validate,
-    fit_warmth,
+    fit_temperature,
     generate_examples,
     prepare,
     train_model,
     train_shipped,
 )
 from docmill.training.generated_pages import generate_pages
-from docmill.understanding.types.model import SIGNS, shares
+from docmill.understanding.types.model import FEATURES, softmax
 
 FOLDS = 3
 
@@ -61,13 +61,13 @@ def test_types_of_papers_that_were_not_seen_are_told(
 
     truth = [TRAINED_TYPES.index(one.document_type) for one in examples]
     assert (scores.argmax(axis=1) == truth).mean() > 0.9
-    assert shares(scores, fit_warmth(scores, examples)).sum(axis=1) == pytest.approx(1)
+    assert softmax(scores, fit_temperature(scores, examples)).sum(axis=1) == pytest.approx(1)
 
 
 def test_a_model_may_look_at_some_signs_alone(
     examples: list[LabelledDocument], invented: list[LabelledDocument]
 ) -> None:
-    only = np.array([name == "narrow" for name in SIGNS])
+    only = np.array([name == "narrow" for name in FEATURES])
 
     scores = cross_validate(examples, [0] * len(examples), invented, columns=only)
 

@@ -16,7 +16,7 @@ from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.page.titles import title_scores
-from docmill.understanding.types.model import Kinds, shares, signs
+from docmill.understanding.types.model import TypeModel, softmax, type_features
 
 MADE_UP = 150
 """Pages of each type; three times as many of what is of none."""
@@ -24,11 +24,11 @@ _SEED = 1
 _RECEIPT: DocumentType = "receipt"
 _MADE_UP_WEIGHT = 0.3
 _ROUNDS, _LEARNING_RATE, _FEATURES, _LEAVES = 140, 0.06, 0.5, 15
-_WARMTHS = np.linspace(0.5, 4, 36)
+_TEMPERATURES = np.linspace(0.5, 4, 36)
 
 
 class LabelledDocument(NamedTuple):
-    """A document of a known type. source: who made it, or what did; row: its signs."""
+    """A document of a known type. source: who made it, or what did; row: its features."""
 
     row: NDArray[np.float32]
     document_type: DocumentType
@@ -40,7 +40,7 @@ def prepare(document: Document, document_type: DocumentType, source: str) -> Lab
     layout = Layout(document)
     if not layout.segments:
         return None
-    row = signs(Candidates(layout, conventions(layout)), title_scores(layout))
+    row = type_features(Candidates(layout, conventions(layout)), title_scores(layout))
     return LabelledDocument(row, document_type, source)
 
 
@@ -59,8 +59,10 @@ def train_model(
     invented: Sequence[LabelledDocument],
     *,
     columns: NDArray[np.bool_] | None = None,
-) -> Kinds:
-    """Train a model on both. columns: of the signs that it may look at. The same input gives the same model.
+) -> TypeModel:
+    """Train a model on both. The same input gives the same model.
+
+    columns: mask of the features that it may use; all by default.
 
     A type with much weight counts more than one with little, but not by as much.
     """
@@ -82,7 +84,7 @@ def train_model(
         features=_FEATURES,
         leaves=_LEAVES,
     )
-    return Kinds(trees)
+    return TypeModel(trees)
 
 
 def cross_validate(
@@ -103,19 +105,20 @@ def cross_validate(
     return scores
 
 
-def fit_warmth(scores: NDArray[np.float64], examples: Sequence[LabelledDocument]) -> float:
+def fit_temperature(scores: NDArray[np.float64], examples: Sequence[LabelledDocument]) -> float:
     """Fit the softmax temperature to held-out scores: the one that makes the true types most likely."""
     truth = [TRAINED_TYPES.index(example.document_type) for example in examples]
     weights = np.array(group_weights([example.source for example in examples]))
     rows = np.arange(len(truth))
-    surprises = [
-        -(weights * np.log(shares(scores, float(value))[rows, truth] + 1e-12)).sum() for value in _WARMTHS
+    losses = [
+        -(weights * np.log(softmax(scores, float(value))[rows, truth] + 1e-12)).sum()
+        for value in _TEMPERATURES
     ]
-    return float(_WARMTHS[int(np.argmin(surprises))])
+    return float(_TEMPERATURES[int(np.argmin(losses))])
 
 
 def train_shipped(
     examples: Sequence[LabelledDocument], invented: Sequence[LabelledDocument], scores: NDArray[np.float64]
-) -> Kinds:
+) -> TypeModel:
     """Train the model on all documents, with the softmax temperature that fits the held-out scores."""
-    return replace(train_model(examples, invented), warmth=fit_warmth(scores, examples))
+    return replace(train_model(examples, invented), temperature=fit_temperature(scores, examples))

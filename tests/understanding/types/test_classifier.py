@@ -7,7 +7,7 @@ import pytest
 from docmill.model.document import Document, Page, Words
 from docmill.model.result import Classification
 from docmill.understanding.types.classifier import SURE, classify
-from docmill.understanding.types.model import Kinds, shipped
+from docmill.understanding.types.model import TypeModel, shipped
 
 Typeset = Callable[..., Document]
 
@@ -95,7 +95,7 @@ async def test_a_papers_type_is_told_and_that_it_is_of_none(
 
 
 async def test_a_type_that_is_not_likely_is_left_to_a_person(typeset: Typeset) -> None:
-    unsure = Kinds(shipped().trees, warmth=1000.0)
+    unsure = TypeModel(shipped().trees, temperature=1000.0)
 
     found = classify(typeset(SLIP), model=unsure)
 

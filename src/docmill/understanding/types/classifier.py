@@ -1,4 +1,4 @@
-"""Classification of documents by the trained model, and by rule where it was not trained on a type."""
+"""Classification of documents: the trained model first, then rules for types that it does not know."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from docmill.understanding.fields.findings import Findings, evidence_of
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.page.titles import title_scores
 from docmill.understanding.receipts.extractor import built_in_findings
-from docmill.understanding.types.model import Kinds, shipped, signs
+from docmill.understanding.types.model import TypeModel, shipped, type_features
 from docmill.understanding.types.recognition import Recognition, recognise
 from docmill.understanding.types.summary import MAILS, describe_as_type, name_of
 from docmill.understanding.withholding import is_below_floor
@@ -35,15 +35,18 @@ _NO_FINDINGS: Findings = {}
 
 
 def classify(
-    document: Document, tags_in_use: Sequence[str] = (), model: Kinds | None = None
+    document: Document, tags_in_use: Sequence[str] = (), model: TypeModel | None = None
 ) -> Classification:
-    """The classification by the model trained on words and looks. model: instead of the shipped one."""
+    """The classification of a document: type, confidence, title, summary, tags and language.
+
+    tags_in_use: preferred as tags. model: used instead of the shipped one.
+    """
     candidates = candidates_of(document)
     layout = candidates.layout
     if not layout.segments:  # a picture or an empty page is of no type, surely so if it could be read
         is_read = bool(document.pages) and all(page.source != "none" for page in document.pages)
         return Classification(language=document.language, confidence=float(is_read))
-    shares = (model or shipped()).shares(signs(candidates, title_scores(layout)))
+    shares = (model or shipped()).probabilities(type_features(candidates, title_scores(layout)))
     document_type = max(shares, key=shares.__getitem__)
     confidence = shares[document_type]
     if document_type == "other" and _is_in_foreign_script(document):
@@ -79,7 +82,7 @@ def classify(
 
 
 def _believed_findings(document_type: DocumentType, findings: Findings, layout: Layout) -> Findings:
-    """The findings that are data of the document: those that are not below the floors of their fields."""
+    """The findings that are not below the floors of their fields."""
     schema = REGISTRY[document_type]
     return {
         path: finding
@@ -89,7 +92,7 @@ def _believed_findings(document_type: DocumentType, findings: Findings, layout: 
 
 
 def _doubt(shares: Mapping[DocumentType, float]) -> str:
-    """A question to a person where two types are nearly as likely; empty where one is clearly the best."""
+    """A question to a person if the two most probable types are nearly as probable; "" otherwise."""
     best, second = sorted(shares, key=shares.__getitem__, reverse=True)[:2]
     if shares[best] - shares[second] >= _CLEARLY:
         return ""
@@ -98,7 +101,7 @@ def _doubt(shares: Mapping[DocumentType, float]) -> str:
 
 
 def _type_of_negative(document_type: DocumentType, findings: Findings) -> DocumentType | None:
-    """The type of documents like these whose total is negative: an invoice that gives money back."""
+    """The type that a negative total means: a credit note for an invoice; None for other totals."""
     amount = findings.get(DEFINITIONS[document_type].amount)
     if amount is None or not isinstance(amount.value, Decimal) or amount.value >= 0:
         return None

@@ -21,12 +21,12 @@ from docmill.understanding.vocabulary import Concept
 
 FILE = "document_types.npz"
 NARROW_CHARACTERS = 46
-"""Most lines of a till's paper are not longer."""
+"""Length that nine of ten lines of a till's paper do not exceed."""
 _TALL = 1.3
 _PROSE_WORDS = 9
 _MOST = 3
-"""So often counts a label at most."""
-_LOOKS = (
+"""Upper bound of the count of a label."""
+_LAYOUT_FEATURES = (
     "narrow", "pages", "stretches", "words", "words_each", "prose", "digits", "amounts", "amounts_each",
     "dates", "cents", "currencies", "labels_each", "concepts", "tall", "longest_lines", "recognised",
     "letters_each", "identifiers", "accounts", "vat_ids", "lead", "order_of_words",
@@ -43,65 +43,67 @@ _CONCEPTS = (
     _C.QUANTITY, _C.PRICE, _C.COMMISSION, _C.TIP, _C.OPENING_BALANCE, _C.CLOSING_BALANCE, _C.SELLER,
     _C.BUYER, _C.ADVERTISER, _C.SHIP_TO, _C.ADDRESS, _C.CONTACT, _C.BANK, _C.COURTESY,
 )  # fmt: skip
-"""Meanings of labels that types are told by; with other ones the model would have to be trained anew."""
-_OF_KIND = ("total", "heading", "strongest", "phrases", "less_best")
-SIGNS = (
-    *_LOOKS,
-    *(f"{kind} {name}" for kind in TRAINED_TYPES for name in _OF_KIND),
+"""Meanings of labels whose counts are features; a change of them needs a newly trained model."""
+_TITLE_FEATURES = ("total", "heading", "strongest", "phrases", "less_best")
+FEATURES = (
+    *_LAYOUT_FEATURES,
+    *(f"{kind} {name}" for kind in TRAINED_TYPES for name in _TITLE_FEATURES),
     *(f"says {concept}" for concept in _CONCEPTS),
 )
-"""The columns of `signs`."""
+"""The columns of `type_features`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kinds:
-    """Trees that tell the types apart. warmth: by how much their scores are too sure."""
+class TypeModel:
+    """Boosted trees that score the types. temperature: of the softmax over their scores."""
 
     trees: Trees
-    warmth: float = 1.0
+    temperature: float = 1.0
 
-    def shares(self, row: NDArray[np.float32]) -> Mapping[DocumentType, float]:
-        """The probability of each type. row: of `signs`."""
-        probabilities = shares(self.trees.scores(row[None]), self.warmth)[0]
-        return dict(zip(TRAINED_TYPES, probabilities.tolist(), strict=True))
+    def probabilities(self, row: NDArray[np.float32]) -> Mapping[DocumentType, float]:
+        """The probability of each type. row: of `type_features`."""
+        scores = self.trees.scores(row[None])
+        return dict(zip(TRAINED_TYPES, softmax(scores, self.temperature)[0].tolist(), strict=True))
 
     def dumps(self) -> bytes:
         """As stored. The same model gives the same bytes."""
         arrays = {f"trees/{name}": array for name, array in self.trees.arrays().items()}
-        arrays["warmth"] = np.array([self.warmth], np.float32)
-        arrays["signs"] = np.array(SIGNS, np.str_)
+        arrays["temperature"] = np.array([self.temperature], np.float32)
+        arrays["features"] = np.array(FEATURES, np.str_)
         file = io.BytesIO()
         np.savez_compressed(file, allow_pickle=False, **arrays)
         return file.getvalue()
 
 
-def shares(scores: NDArray[np.float64], warmth: float) -> NDArray[np.float64]:
-    """Softmax over the types, row by row."""
-    scaled = scores / warmth
+def softmax(scores: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
+    """Softmax of the scores of each row; a temperature above 1 makes it less sure."""
+    scaled = scores / temperature
     weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def loads(content: bytes) -> Kinds:
-    """Load the model that `Kinds.dumps` wrote. Raises ValueError for a model of other signs than ours."""
+def loads(content: bytes) -> TypeModel:
+    """Load what `TypeModel.dumps` wrote. Raises ValueError for a model with other features than ours."""
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
-        if tuple(map(str, file["signs"])) != SIGNS:
-            raise ValueError("the model of document types was made for other signs; train it anew")
+        if tuple(map(str, file["features"])) != FEATURES:
+            raise ValueError("the model of document types was made for other features; train it anew")
         trees = Trees.of(
             {name.removeprefix("trees/"): file[name] for name in file.files if name.startswith("trees/")}
         )
-        return Kinds(trees, float(file["warmth"][0]))
+        return TypeModel(trees, float(file["temperature"][0]))
 
 
 @cache
-def shipped() -> Kinds:
+def shipped() -> TypeModel:
     """The model that comes with docmill; see MODEL_CARD.md beside it."""
     return loads(resources.files("docmill.understanding.types").joinpath(FILE).read_bytes())
 
 
-def signs(candidates: Candidates, title_scores: Mapping[DocumentType, TitleScore]) -> NDArray[np.float32]:
-    """The features of a document as a row, one for each of SIGNS. title_scores: of the same document."""
-    row = _looks(candidates, title_scores)
+def type_features(
+    candidates: Candidates, title_scores: Mapping[DocumentType, TitleScore]
+) -> NDArray[np.float32]:
+    """The features of a document as a row, one for each of FEATURES. title_scores: of the same document."""
+    row = _layout_features(candidates, title_scores)
     for name in TRAINED_TYPES:
         score = title_scores[name]
         best = max(other.total for each, other in title_scores.items() if each != name)
@@ -117,7 +119,7 @@ def signs(candidates: Candidates, title_scores: Mapping[DocumentType, TitleScore
 
 
 def is_narrow(layout: Layout) -> bool:
-    """Printed by a till: few characters to the line, one page, taller than wide."""
+    """True if a till may have printed it: few characters to the line, one page, taller than wide."""
     if len(layout.document.pages) != 1:
         return False
     page = layout.sheets[0].page
@@ -125,12 +127,12 @@ def is_narrow(layout: Layout) -> bool:
 
 
 def _line_length(page: Page) -> int:
-    """The length in characters that nine of ten lines do not exceed."""
+    """The ninth decile of the lengths of the lines, in characters."""
     widths = sorted(len(line.text.strip()) for line in page.lines)
     return widths[int(0.9 * (len(widths) - 1))] if widths else 0
 
 
-def _looks(candidates: Candidates, title_scores: Mapping[DocumentType, TitleScore]) -> list[float]:
+def _layout_features(candidates: Candidates, title_scores: Mapping[DocumentType, TitleScore]) -> list[float]:
     layout = candidates.layout
     segments = layout.segments
     count = max(1, len(segments))

@@ -1,4 +1,4 @@
-"""Recognition of document types by words: those in the files of types, and titles that leave no doubt."""
+"""Recognition of document types by their titles, labels and phrases, as listed in the files of types."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -72,19 +72,21 @@ class _Title(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, float, float]:
-        """A sure title is better than a doubtful one, then a large one, then an upper one."""
+        """Sort key of titles: certain ones first, then large ones, then those near the top."""
         return (not self.phrase.is_doubtful, round(self.segment.height, 3), -self.segment.middle)
 
 
 class _Page:
-    """The words of a document's first pages. layout: of the document."""
+    """The words on the first pages of a document, prepared for searches."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.first = [segment for segment in layout.segments if segment.page_index == 0]
         self.headings = [segment for segment in self.first if segment.middle < _TOP]
         self.lines = [_words(segment.text) for segment in self.first]
-        lines = (" ".join(token_texts(_set_apart(segment.text))) for segment in layout.segments[:2000])
+        lines = (
+            " ".join(token_texts(_split_run_together(segment.text))) for segment in layout.segments[:2000]
+        )
         # Two marks part lines, so that phrases may go over the end of one.
         self._text = f" {_LINE} {f' {_LINE} '.join(lines)} "[:_SEARCHED]
         self._running = self._text.replace(f" {_LINE} ", " ")
@@ -96,8 +98,11 @@ class _Page:
         row = [other for other in self.first if other.box.y0 < heading.middle < other.box.y1]
         return len(row) >= _COLUMNS
 
-    def says(self, phrase: str) -> bool:
-        """Return True if the phrase stands anywhere; one marked as such, at the beginning of a line."""
+    def has_phrase(self, phrase: str) -> bool:
+        """Return True if the phrase is printed.
+
+        A phrase that begins with the mark `|` must stand at the start of a line.
+        """
         words = " ".join(token_texts(fold(phrase.removeprefix(_LINE))))
         mark = _LINE if phrase.startswith(_LINE) else ""
         closed = words.replace(" ", "")
@@ -107,10 +112,11 @@ class _Page:
 
 
 def recognise(layout: Layout, document_type: DocumentType, confidence: float) -> Recognition:
-    """The type by its own words, or the given one, which the classifier found with this confidence.
+    """The type by the words of the document; else `document_type`, which the classifier found.
 
-    A type that refines the one it extends needs a title; one that stands alone may need labels of its fields,
-    or phrases of its text, too. A larger title of a trained type speaks against both.
+    A type that refines another needs a title. Others may also need labels of their fields, or phrases. A
+    larger title of a trained type contradicts both. Without a confidence of its own, the result has that of
+    the classifier.
     """
     page = _Page(layout)
     found = [
@@ -119,29 +125,32 @@ def recognise(layout: Layout, document_type: DocumentType, confidence: float) ->
         if not definition.is_trained and (title := _find_title(name, page)) is not None
         if (recognition := _by_title(name, page, title, document_type)) is not None
     ]
-    settled = [(title, said) for title, said in found if not said.doubt]
-    best = max(settled, key=lambda item: item[0].rank)[1] if settled else None
-    asked = found[0][1] if found else Recognition(document_type, confidence)
-    said = best or _trained_type(page, document_type) or _untitled(page, document_type) or asked
-    return said if said.confidence else said._replace(confidence=confidence)
+    certain = [(title, recognition) for title, recognition in found if not recognition.doubt]
+    best = max(certain, key=lambda item: item[0].rank)[1] if certain else None
+    doubtful = found[0][1] if found else Recognition(document_type, confidence)
+    recognition = best or _trained_type(page, document_type) or _untitled(page, document_type) or doubtful
+    return recognition if recognition.confidence else recognition._replace(confidence=confidence)
 
 
 def _by_title(
     name: DocumentType, page: _Page, title: _Title, document_type: DocumentType
 ) -> Recognition | None:
-    """The recognition by a title of the type; the classifier takes the document for `document_type`."""
+    """The recognition by a title of the type `name`; None if other words contradict it.
+
+    document_type: by the classifier.
+    """
     definition = DEFINITIONS[name]
-    is_outdone = _is_outdone(name, page, title)
+    is_contested = _has_larger_title(name, page, title)
     if definition.extends:
-        is_sure = not title.phrase.is_doubtful and not is_outdone
+        is_sure = not title.phrase.is_doubtful and not is_contested
         is_possible = document_type == definition.extends or (document_type == "other" and is_sure)
-        return _refine(name, page, title, is_outdone=is_outdone) if is_possible else None
+        return _refine(name, page, title, is_contested=is_contested) if is_possible else None
     evidence = _evidence(definition, page)
     # Orders and invoices speak of contracts; a paper without amounts is not taken for one.
     is_contradicted = document_type != "other" and (
         not definition.amount or (title.phrase.is_doubtful and _has_title(page, document_type))
     )
-    if evidence is None or is_outdone or is_contradicted:
+    if evidence is None or is_contested or is_contradicted:
         return None
     if not title.phrase.is_doubtful or _is_settled(definition, page, title):
         return Recognition(name, min(_MOST, _LEAST + _EACH * evidence))
@@ -151,36 +160,36 @@ def _by_title(
 
 
 def _evidence(definition: TypeDefinition, page: _Page) -> int | None:
-    """The number of labels and phrases that speak for the type beside its title; None if too few do."""
+    """The number of the type's labels and phrases in the document; None if the type needs more."""
     wanted = definition.recognition
     labelled = sum(
-        any(_begins(words, label) for words in page.lines for label in labels)
+        any(_starts_with(words, label) for words in page.lines for label in labels)
         for path, labels in _label_phrases(definition)
         if path in wanted.fields
     )
-    spoken = len(_spoken(definition, page))
-    return labelled + spoken if labelled >= wanted.labels and spoken >= wanted.phrases else None
+    phrases = len(_phrase_groups(definition, page))
+    return labelled + phrases if labelled >= wanted.labels and phrases >= wanted.phrases else None
 
 
-def _spoken(definition: TypeDefinition, page: _Page) -> list[str]:
-    """The groups of the type's phrases of which one stands in the document."""
+def _phrase_groups(definition: TypeDefinition, page: _Page) -> list[str]:
+    """The groups of the type's phrases of which at least one is printed."""
     return [
         group
         for group, by_language in definition.words.phrases.items()
-        if any(page.says(phrase) for phrases in by_language.values() for phrase in phrases)
+        if any(page.has_phrase(phrase) for phrases in by_language.values() for phrase in phrases)
     ]
 
 
 def _untitled(page: _Page, document_type: DocumentType) -> Recognition | None:
-    """The type of a document without a title, by the phrases of its text.
+    """The type of a document without a title, by the phrases of its text; None if no type has enough of them.
 
-    A paper that the classifier takes for another type of business with amounts is asked about.
+    Where the classifier found another business type with amounts, a person is asked.
     """
     if len(page.layout.document.pages) > _MOST_PAGES:
         return None
     for name, definition in DEFINITIONS.items():
         wanted = definition.recognition.untitled
-        if not wanted or len(_spoken(definition, page)) < wanted:
+        if not wanted or len(_phrase_groups(definition, page)) < wanted:
             continue
         if document_type == "other":
             return Recognition(name, _UNTITLED)
@@ -192,16 +201,16 @@ def _untitled(page: _Page, document_type: DocumentType) -> Recognition | None:
 
 
 def _has_title(page: _Page, document_type: DocumentType) -> bool:
-    """True if a heading is the title of a trained type."""
+    """True if a heading is a title of this trained type."""
     headings = (heading.text for heading in page.headings if ":" not in heading.text)
     titles = (titled_type(" ".join(_words(text)), _TITLE) for text in headings)
     return document_type in titles
 
 
 def _trained_type(page: _Page, document_type: DocumentType) -> Recognition | None:
-    """Another trained type than the classifier's, if a heading is its title and none is of the given one.
+    """The trained type whose title is a heading, if the classifier found another; None otherwise.
 
-    Where the classifier knows the type, the heading must be large: a label may have the same words.
+    Where the classifier found a type, the heading must be large, since a label may have the same words.
     """
     large = 0.0 if document_type == "other" else _LARGE * page.layout.sheets[0].text_height
     headings = [
@@ -216,18 +225,21 @@ def _trained_type(page: _Page, document_type: DocumentType) -> Recognition | Non
     return None if _has_title(page, document_type) else Recognition(name, _LEAST)
 
 
-def _refine(name: DocumentType, page: _Page, title: _Title, *, is_outdone: bool) -> Recognition:
-    """The type that the title names, or the one that it extends; without a confidence."""
+def _refine(name: DocumentType, page: _Page, title: _Title, *, is_contested: bool) -> Recognition:
+    """The type that the title names, or the one that it extends; without a confidence.
+
+    is_contested: a larger heading is the title of a trained type.
+    """
     definition = DEFINITIONS[name]
     label = definition.label.lower()
     base = DEFINITIONS[definition.extends].label.lower()
     phrase = title.phrase.text
-    if is_outdone:
+    if is_contested:
         doubt = f"The document is titled both {base} and {phrase!r}: please say of which type it is."
         return Recognition(definition.extends, 0.0, doubt)
     if not title.phrase.is_doubtful:
         return Recognition(name, 0.0)
-    if any(page.says(against) for phrases in definition.words.contrary.values() for against in phrases):
+    if any(page.has_phrase(against) for phrases in definition.words.contrary.values() for against in phrases):
         return Recognition(definition.extends, 0.0)
     if _is_settled(definition, page, title):
         return Recognition(name, 0.0)
@@ -236,9 +248,9 @@ def _refine(name: DocumentType, page: _Page, title: _Title, *, is_outdone: bool)
 
 
 def _is_settled(definition: TypeDefinition, page: _Page, title: _Title) -> bool:
-    """True if the document has words that settle what a doubtful title means."""
+    """True if other words of the document show what its doubtful title means."""
     settling = (titles.get(title.phrase.text, ()) for titles in definition.words.doubtful.values())
-    return any(page.says(speaking_for) for phrases in settling for speaking_for in phrases)
+    return any(page.has_phrase(word) for phrases in settling for word in phrases)
 
 
 def _find_title(name: DocumentType, page: _Page) -> _Title | None:
@@ -251,58 +263,58 @@ def _find_title(name: DocumentType, page: _Page) -> _Title | None:
         phrase = _title_at_start(name, words) or _title_within(name, words)
         if phrase is not None:
             share = _length(phrase, words) / sum(map(len, words))
-            leads = _is_telling(phrase) and not segment.text.endswith(_STOPS) and share >= _LEADS
-            is_large = segment.height >= large and _begins(words, phrase.words)
+            leads = _is_unambiguous(phrase) and not segment.text.endswith(_STOPS) and share >= _LEADS
+            is_large = segment.height >= large and _starts_with(words, phrase.words)
             if share >= _MOST_OF_IT or (len(words) <= _LONGEST and (is_large or leads)):
                 titles.append(_Title(segment, phrase))
     return max(titles, key=lambda title: title.rank, default=None)
 
 
 def _length(phrase: _Phrase, words: Sequence[str]) -> int:
-    """The letters of a title's words; of a word known by its ending, all."""
+    """The letters of a title; if its first word is only an ending, the letters of the whole printed word."""
     endings = sum(len(word) for word in words[:1] if phrase.words[0].startswith(_ENDING))
     return endings or sum(map(len, phrase.words))
 
 
-def _is_telling(phrase: _Phrase) -> bool:
-    """True for a title of several words that leaves no doubt, wherever it stands in a heading."""
+def _is_unambiguous(phrase: _Phrase) -> bool:
+    """True for a title of several words without doubt; it may then stand anywhere in a heading."""
     return len(phrase.words) > 1 and not phrase.is_doubtful
 
 
 def _title_within(name: DocumentType, words: Sequence[str]) -> _Phrase | None:
-    """A title of several words within a heading of a few: `Second reminder: overdue account`."""
+    """An unambiguous title inside a short heading: `Second reminder: overdue account`."""
     starts = range(1, len(words)) if len(words) <= _LONGEST else ()
     phrases = (_title_at_start(name, words[start:]) for start in starts)
-    return next((phrase for phrase in phrases if phrase is not None and _is_telling(phrase)), None)
+    return next((phrase for phrase in phrases if phrase is not None and _is_unambiguous(phrase)), None)
 
 
 def _title_at_start(name: DocumentType, words: Sequence[str]) -> _Phrase | None:
-    """The longest title that the words begin with."""
+    """The longest title with which the words start."""
     if not words or len(words[0]) < _SHORTEST_WORD:
         return None
-    beginnings = _beginning_with(name, words[0])
-    return next((phrase for phrase in beginnings if _begins(words, phrase.words)), None) or _closed_up_title(
-        name, "".join(words)
-    )
+    beginnings = _titles_starting_with(name, words[0])
+    return next(
+        (phrase for phrase in beginnings if _starts_with(words, phrase.words)), None
+    ) or _title_without_spaces(name, "".join(words))
 
 
-def _closed_up_title(name: DocumentType, letters: str) -> _Phrase | None:
-    """The title of several words that the letters begin with: recognition loses spaces."""
-    phrases = _closed_up_phrases(name)
+def _title_without_spaces(name: DocumentType, letters: str) -> _Phrase | None:
+    """The title of several words with which the letters start, since recognition loses spaces."""
+    phrases = _phrases_without_spaces(name)
     if not letters.startswith(tuple(phrases)):
         return None
     return next(phrase for closed, phrase in phrases.items() if letters.startswith(closed))
 
 
 @cache
-def _closed_up_phrases(name: DocumentType) -> dict[str, _Phrase]:
-    phrases = (phrase for phrase in _title_phrases(name) if _is_telling(phrase))
+def _phrases_without_spaces(name: DocumentType) -> dict[str, _Phrase]:
+    phrases = (phrase for phrase in _title_phrases(name) if _is_unambiguous(phrase))
     closed = (("".join(phrase.words), phrase) for phrase in phrases if _ENDING not in phrase.words[0])
     return {letters: phrase for letters, phrase in closed if len(letters) >= _LONG_PHRASE}
 
 
-def _is_outdone(name: DocumentType, page: _Page, title: _Title) -> bool:
-    """True if a larger heading is nothing but the title of a trained type."""
+def _has_larger_title(name: DocumentType, page: _Page, title: _Title) -> bool:
+    """True if a heading that is larger than `title` is the title of a trained type and nothing else."""
     return any(
         _AS_LARGE * heading.height > title.segment.height
         and is_title(heading.text)
@@ -312,8 +324,8 @@ def _is_outdone(name: DocumentType, page: _Page, title: _Title) -> bool:
 
 
 @lru_cache(maxsize=20_000)
-def _beginning_with(name: DocumentType, word: str) -> Sequence[_Phrase]:
-    """The titles whose first word this is, perhaps misread; the longest first."""
+def _titles_starting_with(name: DocumentType, word: str) -> Sequence[_Phrase]:
+    """The titles whose first word is this one, perhaps misread; the longest first."""
     return [phrase for phrase in _title_phrases(name) if _is_same(word, phrase.words[0])]
 
 
@@ -351,19 +363,19 @@ def _subject_labels() -> frozenset[tuple[str, ...]]:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """The words of a text, folded, but those with digits and those that mean `number`."""
+    """The folded words of a text, without words that have digits or mean `number`."""
     return tuple(
         word
-        for word in token_texts(_set_apart(closed_up(text)))
+        for word in token_texts(_split_run_together(closed_up(text)))
         if word not in NUMBER_WORDS and not any(map(str.isdecimal, word))
     )
 
 
-def _set_apart(text: str) -> str:
+def _split_run_together(text: str) -> str:
     return _RUN_TOGETHER.sub(" ", text)
 
 
-def _begins(words: Sequence[str], phrase: Sequence[str]) -> bool:
+def _starts_with(words: Sequence[str], phrase: Sequence[str]) -> bool:
     return bool(phrase) and len(words) >= len(phrase) and all(map(_is_same, words, phrase))
 
 

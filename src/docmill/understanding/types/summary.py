@@ -45,7 +45,7 @@ _HEAD_SEGMENTS = 12
 def describe_as_type(
     candidates: Candidates, document_type: DocumentType, findings: Findings, tags_in_use: Sequence[str]
 ) -> Classification:
-    """Title, summary, date and tags of a document by what was found on its pages."""
+    """Title, summary, date and tags of a document by the values found on its pages."""
     document, layout = candidates.layout.document, candidates.layout
     subject = _mail_line(document, _SUBJECT)
     is_other = document_type == "other"
@@ -74,10 +74,10 @@ def describe(
     extraction: Extraction,
     tags_in_use: Sequence[str] = (),
 ) -> Classification:
-    """The classification with title, summary, date and tags by fields that are not as they were first read.
+    """The classification with title, summary, date and tags by the present values of the fields.
 
-    What a language model or the document's own XML calls the document stays. So do the words of a type whose
-    title names somebody whom no field names, and of a schema of the user's own, which has other fields.
+    What a language model or the document's own XML wrote stays. So do the texts of a type whose title names
+    somebody whom no field names, and of a user's own schema, which has other fields.
     """
     document_type = known_type(extraction.document_type)
     fields = REGISTRY[document_type].fields
@@ -116,9 +116,9 @@ def describe(
 
 
 def change_type(classification: Classification, document_type: str) -> Classification:
-    """The classification of a document whose type a person changes, until `describe` says more.
+    """The classification with the type that a person chose. The counterparty leaves title and tags.
 
-    The counterparty of the type before is in neither title nor tags: that of the new type may be another.
+    The new type may have another counterparty; `describe` fills it in later.
     """
     before, after = (
         name_of(known_type(name)) if known_type(name) == name != "other" else None
@@ -151,7 +151,7 @@ def _title(document_type: DocumentType, findings: Findings) -> str | None:
 
 
 def _counterparty(document_type: DocumentType, findings: Findings) -> str | None:
-    """The name that documents of the type are filed under; None where what was found is no name."""
+    """The name that documents of the type are filed under; None if what was found is no name."""
     party = findings.get(DEFINITIONS[document_type].counterparty)
     if party is None or party.probability < _SURE_OF_NAME or not is_name(str(party.value)):
         return None
@@ -176,7 +176,7 @@ def _date_of(findings: Findings) -> date | None:
 
 
 def _date_at_head(candidates: Candidates) -> date | None:
-    """The day a mail was sent, or the only date at the top of the first page."""
+    """The day on which a mail was sent, or the only date at the top of the first page."""
     sent = find_dates(_mail_line(candidates.layout.document, _DATE) or "")
     if sent:
         return sent[0].value(day_first=candidates.conventions.day_first)
@@ -189,7 +189,7 @@ def _date_at_head(candidates: Candidates) -> date | None:
 
 
 def plausible_day(day: date, document: Document) -> date | None:
-    """`day` if it can be that of the document; turned round if the pages show day and month that way."""
+    """`day` if it may be the document's date; with day and month swapped if the pages write them that way."""
     if day.year not in _YEARS:
         return None
     try:
@@ -205,7 +205,7 @@ def plausible_day(day: date, document: Document) -> date | None:
 
 
 def _mail_line(document: Document, head: str) -> str | None:
-    """The text behind `head` in the lines above the text of a mail."""
+    """The text after `head` on the header lines of a mail."""
     if document.media_type not in MAILS:
         return None
     text = document.pages[0].text.lstrip()

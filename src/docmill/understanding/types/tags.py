@@ -29,7 +29,7 @@ def choose_tags(suggested: Iterable[object], used: Sequence[str] = ()) -> tuple[
 
 
 def tags_in(texts: Iterable[str], used: Sequence[str]) -> list[str]:
-    """The tags of `used` that occur in one of `texts` word for word, the most used first."""
+    """The tags of `used` that a text contains word for word, the most used first."""
     padded = [f" {_key(text)} " for text in texts]
     return [tag for tag in used if _key(tag) and any(f" {_key(tag)} " in text for text in padded)]
 
