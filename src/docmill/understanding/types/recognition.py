@@ -101,7 +101,7 @@ class _Page:
     def has_phrase(self, phrase: str) -> bool:
         """Return True if the phrase is printed.
 
-        A phrase that begins with the mark `|` must stand at the start of a line.
+        A phrase that begins with the mark `^` must stand at the start of a line.
         """
         words = " ".join(token_texts(fold(phrase.removeprefix(_LINE))))
         mark = _LINE if phrase.startswith(_LINE) else ""
