@@ -1,7 +1,7 @@
-"""A confirmer of dates, times and totals of recognised pages that nothing else on the page confirms.
+"""Repeated recognition of dates, times and totals that nothing else on a recognised page confirms.
 
-Their places are read again in several preparations. A digit that was read surely is read alike in nearly all
-of them, one that was guessed often is not: bench/results/reading.md.
+Their places are read again in several preparations of the picture. A digit that was read correctly is read
+alike in nearly all of them, one that was guessed often is not: bench/results/reading.md.
 """
 
 import re
@@ -56,13 +56,16 @@ class DigitsReader(Protocol):
     async def look_at_digits(
         self, original: Original, document: Document, page_number: int, *, corners: NDArray[np.float32]
     ) -> list[tuple[str, ...]] | None:
-        """The texts of each line; None where that cannot be done. corners: in fractions of the page."""
+        """The texts of each line, one for each preparation; None if the lines cannot be read again.
+
+        corners: in fractions of the page.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The place of a value. digits: of all words there. corners: shape (4, 2), in fractions of the page."""
+    """The place of a value. digits: those of its words. corners: shape (4, 2), in fractions of the page."""
 
     path: str
     page: int
@@ -71,7 +74,7 @@ class _Place:
 
 
 class DigitsLook:
-    """`SecondReader` that confirms or doubts values which the gate has no reason to doubt."""
+    """`SecondReader` that raises or lowers the belief of values which the gate has no reason to doubt."""
 
     name = "second look at digits"
     is_paid = False
@@ -85,7 +88,7 @@ class DigitsLook:
     ) -> SecondReading | None:
         """See `SecondReader.read_again`: other confidences of values that nothing confirms.
 
-        The step names the values that other looks read otherwise. Raises nothing.
+        The fields of the step are the values for which other digits were read. Raises nothing.
         """
         del doubted
         original, document = question.original, question.document
@@ -130,7 +133,7 @@ def digits_of(text: str) -> str:
 
 
 def change_of(digits: str, texts: Sequence[str]) -> float:
-    """The change of a value's log-odds by what the looks at its place read."""
+    """The change of a value's log-odds, by the texts that were read at its place."""
     read = [found for text in texts if len(found := digits_of(text)) == len(digits)]
     alike = read.count(digits)
     unlike = len(read) - alike
@@ -145,12 +148,15 @@ def _changed(proof: Evidence, change: float) -> Evidence:
 
 
 def _printed_digits(document: Document) -> Counter[str]:
-    """The digits of each number of a document, with how often it is printed."""
+    """The digits of each number in a document, with the number of times it is printed."""
     return Counter(digits_of(number) for number in re.findall(r"\d[\d.,:/\-]*\d", document.text))
 
 
 def _is_confirmed(path: str, known: Mapping[str, object], proof: Evidence, printed: Counter[str]) -> bool:
-    """Return whether the page prints the value again, or its sums hold. printed: see `_printed_digits`."""
+    """Return whether the value is printed twice, or is part of a correct sum.
+
+    printed: see `_printed_digits`.
+    """
     digits = digits_of(proof.text or "")
     if not digits or printed[digits] > 1:
         return True
@@ -162,7 +168,7 @@ def _is_confirmed(path: str, known: Mapping[str, object], proof: Evidence, print
 
 
 def _place(path: str, proof: Evidence, document: Document) -> _Place | None:
-    """The place of a value that was recognised and not surely; None for any other."""
+    """The place of a recognised value with an uncertain word; None for all other values."""
     page = next((page for page in document.pages if page.number == proof.page), None)
     if page is None or page.source != "ocr" or proof.box is None:
         return None

@@ -1,7 +1,8 @@
-"""Near duplicates: the same document as another file, told by its identifying values and by its text.
+"""Near duplicates: documents with the same identifying values or almost the same text as an earlier one.
 
 Documents are compared by signatures, which are found by their keys. Two documents whose numbers, dates or
-totals are known and differ are never the same, however alike they read: a vendor's invoices of two months.
+totals are known and differ are never duplicates, however similar their texts are: a vendor's invoices of two
+months.
 """
 
 import hashlib
@@ -69,7 +70,7 @@ _FACTORS, _OFFSETS = _constants("factor"), _constants("offset")
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a document is compared by.
+    """The features by which a document is compared with others.
 
     facts: its identifying values, normalised, without unknown ones. words: MinHash of its pairs of words,
     uint32, shape (128,), or empty for too little text. numbers: hashes of its numbers, uint32, sorted.
@@ -88,7 +89,7 @@ class Signature:
 
     @property
     def exact_keys(self) -> list[int]:
-        """Those of the keys that few other documents share."""
+        """Those keys that few other documents have."""
         keys: list[int] = []
         if self.facts.keys() >= {"number", "day", "total"}:
             keys.append(_key("facts", *(self.facts[name] for name in ("number", "day", "total"))))
@@ -100,7 +101,7 @@ class Signature:
 def signature_of(
     document: Document, document_type: str | None, data: Mapping[str, Any] | None
 ) -> Signature | None:
-    """The signature of a document; None if nothing tells it from others. data: its values as JSON."""
+    """The signature of a document; None if it has too little to be compared by. data: its values as JSON."""
     text = _folded(document.text[:_MOST_CHARACTERS])
     words = _WORD.findall(text)
     numbers = {re.sub(r"\D", "", number) for number in _NUMBER.findall(text)}
@@ -131,7 +132,7 @@ def facts_of(document_type: str | None, data: Mapping[str, Any] | None) -> dict[
 
 
 def compare(one: Signature, other: Signature) -> str | None:
-    """Why two files seem to be the same document, in words that follow a colon; None if they do not."""
+    """The reason why two files seem to be the same document, to follow a colon; None if they do not."""
     if one.document_type != other.document_type and "other" not in (one.document_type, other.document_type):
         return None
     common = one.facts.keys() & other.facts.keys()
@@ -154,7 +155,7 @@ def compare(one: Signature, other: Signature) -> str | None:
 
 
 def duplicate_failure(name: str, why: str) -> Failure:
-    """The failed check of a document that seems to be the one of this title or source."""
+    """The failed check of a document that seems to be a duplicate of the one with this title or source."""
     return Failure(check=CHECK, message=f"This seems to be the same document as “{name}”: {why}.")
 
 
@@ -162,14 +163,14 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 class DuplicateIndex(Generic[Name]):
-    """Signatures in memory, found by their keys: those of one run."""
+    """Index in memory of the signatures of one run, by their keys."""
 
     def __init__(self) -> None:
         self._signatures: dict[Name, Signature] = {}
         self._names: defaultdict[int, list[Name]] = defaultdict(list)
 
     def add(self, name: Name, signature: Signature) -> list[tuple[Name, str]]:
-        """Add a document; the earlier ones that seem to be the same, with the reason."""
+        """Add a document. Returns the earlier documents that seem to be the same, each with the reason."""
         shared = Counter(other for key in signature.keys for other in self._names[key])
         found = [
             (other, why)

@@ -45,7 +45,10 @@ def understand(
     choose_schema: Callable[[str], SchemaWithModel] = choose_built_in,
     tags_in_use: Sequence[str] = (),
 ) -> OfflineUnderstanding:
-    """Classify a document and extract its fields. choose_schema: returns the schema of a document type."""
+    """Classify a document and extract its fields.
+
+    choose_schema: returns the schema for a document type. tags_in_use: preferred as tags.
+    """
     data = find_einvoice(document)
     classification = (
         classify_einvoice(document, data.invoice, tags_in_use)
@@ -61,7 +64,7 @@ def understand(
 
 
 def extract(document: Document, schema: Schema, model: SchemaModel | None = None) -> Extraction:
-    """Extract the fields of the schema, whatever the document's type."""
+    """Extract the fields of a schema, whatever type the document has."""
     return _extract(document, schema, model, find_einvoice(document))
 
 
@@ -103,7 +106,7 @@ def _type_of(document: Document) -> DocumentType:
 
 
 def correct(document: Document, schema: Schema, read: Extraction, corrections: Corrections) -> Extraction:
-    """Apply to an extraction what people corrected on similar documents; values of an XML stay."""
+    """Apply people's corrections of similar documents to an extraction; values of an XML are not changed."""
     if not document.pages or any(step.is_from_xml for step in read.steps):
         return read
     corrected = apply_corrections(document, schema, read, corrections)
@@ -111,7 +114,7 @@ def correct(document: Document, schema: Schema, read: Extraction, corrections: C
 
 
 def check_for_several(document: Document, extraction: Extraction) -> Extraction:
-    """The extraction, with a failure if its values may be of different documents in one file."""
+    """The extraction, with a failure if the file seems to hold several documents."""
     may_hold_several = 1 < len(document.pages) <= MOST_PAGES and not document.parts and not document.embedded
     parts = sections(document) if extraction.evidence and may_hold_several else ()
     if len(parts) <= 1:

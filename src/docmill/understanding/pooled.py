@@ -1,4 +1,4 @@
-"""Understanding in the processes of a pool, since its work would block the event loop."""
+"""Understanding in the processes of a pool, because it would block the event loop."""
 
 import asyncio
 import json

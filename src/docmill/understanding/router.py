@@ -1,4 +1,4 @@
-"""Judging an extraction, and having doubted fields read again: for free first, then by models."""
+"""Judges an extraction and has doubted fields read again: by free readers first, then by language models."""
 
 import logging
 import re
@@ -23,13 +23,14 @@ _INDEX = re.compile(r"\[\d+\].*")
 
 
 class GateRouter:
-    """`Router` that asks one second reader after the other until the gate trusts the extraction.
+    """`Router` that asks one second reader after another until the gate trusts the extraction.
 
-    What is then still believed too little is withheld, and the rest judged.
-    readers: free ones are asked before paid ones, else in this order; paid ones as long as the budget lasts.
-    Their values are taken if the gate then doubts fewer fields. limit_s: for all paid ones together; it ends
-    before the limits of step and document. confirmers: asked first, and about values that are not doubted;
-    only the confidences that they give count.
+    What is still believed too little in the end is withheld, and the rest is judged.
+
+    readers: free ones are asked before paid ones, otherwise in this order; paid ones as long as the budget
+    lasts. Their values are taken if the gate then doubts fewer fields. limit_s: for all paid readers
+    together; it ends before the limits of step and document. confirmers: asked first, also about values that
+    are not doubted; only the confidences that they give are used.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class GateRouter:
         return Judged(extraction, verdict)
 
     async def _confirm(self, confirmer: SecondReader, state: "_State", question: Question) -> None:
-        """Take the confidences that the confirmer gives. Its step is told if it names values."""
+        """Take the confidences that a confirmer gives; its step is recorded if it names fields."""
         reading = await confirmer.read_again(state.best, state.doubted, question)
         if reading is None:
             return
@@ -143,7 +144,7 @@ class GateRouter:
 
 @dataclass
 class _State:
-    """The best extraction so far, its verdict, and its steps. errors: of models that can be asked later."""
+    """The best extraction so far, its verdict and its steps. errors: of models that may succeed later."""
 
     best: Extraction
     verdict: Verdict
@@ -152,7 +153,7 @@ class _State:
 
     @property
     def doubted(self) -> tuple[str, ...]:
-        """The fields of failures that the gate found; those that the extractor itself found are left out."""
+        """The fields of the failures that the gate found, without those of the extractor itself."""
         extractors = set(self.best.failures)
         failures = (failure for failure in self.verdict.failures if failure not in extractors)
         paths = (path for failure in failures for path in failure.fields)
@@ -160,7 +161,7 @@ class _State:
 
     @property
     def model_error(self) -> TransientError | SetupError | None:
-        """The reason to ask models again later: the first failure of one that was asked, else of any."""
+        """The reason to ask models again later: an error of one that was called, else any error."""
         if not self.doubted:
             return None
         return next((error for error in self.errors if error.attempted), next(iter(self.errors), None))

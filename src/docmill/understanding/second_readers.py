@@ -1,7 +1,7 @@
-"""Second readers of doubted fields: another look at their places on the page, and a language model.
+"""Second readers of doubted fields: repeated recognition of their places, and language models.
 
-The router asks them through the protocols that stand first. Texts that both looks read alike are more
-often right than others. Where amounts do not add up, the second look may have read the one that does.
+The router calls them through the protocols at the top. Texts that both readings agree on are more often
+right. Where amounts do not add up, the second reading may have the amount that does.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _CENTS = -2
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A request to a second reader. meter: for the cost of its answer."""
+    """A request to a second reader. meter: counts the cost of its answer."""
 
     document: Document
     schema: Schema
@@ -47,8 +47,9 @@ class Question:
 class SecondReading:
     """The answer of a second reader.
 
-    best: the extraction it was given, with other confidences or more failures. alternatives: with other
-    values for doubted fields; the first that the gate doubts less is taken. step: without its outcome.
+    best: the extraction it was given, with other confidences or more failures. alternatives: extractions with
+    other values of doubted fields; the router takes the first that the gate doubts less. step: the step to
+    record, without its outcome.
     """
 
     best: Extraction
@@ -57,7 +58,7 @@ class SecondReading:
 
 
 class SecondReader(Protocol):
-    """Reads doubted fields once more. name: for people. is_paid: whether it costs money."""
+    """Reads doubted fields again. name: shown to people. is_paid: whether its answers cost money."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -76,7 +77,7 @@ class SecondReader(Protocol):
 
 
 class FieldModel(Protocol):
-    """A model that reads some fields only. name: for people."""
+    """A model that reads some of the fields. name: shown to people."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -100,15 +101,16 @@ class PageRereader(Protocol):
     async def reread(
         self, original: Original, document: Document, page_number: int, *, region: Box
     ) -> Words | None:
-        """The words in the region as another look gives them; None where that cannot be done."""
+        """The words recognised in a region at another scale; None if it cannot be read again."""
         ...
 
 
 @dataclass(slots=True)
 class Reread:
-    """The result of a second look. extraction: with other confidences of its texts.
+    """The result of reading places again.
 
-    alike, unlike: the paths whose text it read alike, and otherwise. others: amounts that it read instead.
+    extraction: with other confidences of its texts. alike, unlike: paths whose text was read alike or
+    otherwise. others: amounts that were read instead, by path.
     """
 
     extraction: Extraction
@@ -210,7 +212,7 @@ def _other_amount(written: WrittenAmount, proof: Evidence) -> ValueWithEvidence:
 
 
 class ModelReader:
-    """`SecondReader` by a language model. Its values must be on the page to be of use."""
+    """`SecondReader` by a language model. Values that are not printed on the page are not used."""
 
     is_paid = True
 
@@ -235,7 +237,7 @@ class ModelReader:
 
 
 def _merge_answer(best: Extraction, answer: Extraction, paths: Sequence[str], schema: Schema) -> Extraction:
-    """The best with the answer's values at these paths, as far as they are on the page."""
+    """The extraction `best` with the answer's values at these paths, as far as they are on the page."""
     data, evidence = best.data.model_dump(), dict(best.evidence)
     answered = answer.data.model_dump()
     for path in paths:

@@ -1,4 +1,4 @@
-"""Corrections made from reviewed documents, and applied to the extractions of later documents.
+"""Making of corrections from reviewed documents, and their use on later documents.
 
 A value is taken only if it is printed on this document. The exception is the name of a seller whose numbers
 are printed: it gets no place, so that a person looks at it.
@@ -42,7 +42,7 @@ _MAY_BE_MISREAD = ("name", "address")
 
 
 def make_correction(document: Document, reviewed: ReviewedValues, read: Extraction) -> Correction:
-    """The correction of a reviewed document. read: its extraction without corrections."""
+    """The correction of a reviewed document. read: its extraction before any correction was applied."""
     before = dict(leaves(read.data))
     values: dict[str, CorrectedValue] = {}
     for path, value in reviewed.values.items():
@@ -66,7 +66,7 @@ def _is_equal(given: str | None, before: object) -> bool:
 def apply_corrections(
     document: Document, schema: Schema, read: Extraction, corrections: Corrections
 ) -> Extraction:
-    """Correct an extraction as people corrected earlier documents of the same layout or counterparty."""
+    """Apply to an extraction what people corrected on documents of the same layout or counterparty."""
     words = layout_words(document)
     alike = [other for other in corrections.documents if layout_likeness(words, [other.words]) >= SAME_LAYOUT]
     latest = {path: value for other in reversed(alike) for path, value in other.values.items()}
@@ -89,7 +89,7 @@ def apply_corrections(
 def _with_learned_places(
     document: Document, schema: Schema, read: Extraction, layout: LayoutWeights
 ) -> Extraction:
-    """Take values from the learned places of the layout, where they are surer than those read so far."""
+    """Take the values at the learned places of the layout if they are more probable than the present ones."""
     fields = meanings_of(outline(schema)).items()
     meanings = {path: meaning for path, meaning in fields if path in layout.weights}
     candidates = candidates_of(document)
@@ -110,9 +110,9 @@ def _with_learned_places(
 def _with_values_in_place(
     document: Document, schema: Schema, read: Extraction, alike: Sequence[Correction]
 ) -> Extraction:
-    """Take texts that are printed where they were printed on documents of the same layout.
+    """Take texts that are printed at the same place as on documents of the same layout.
 
-    Only if the text read without corrections was wrong there, or if nothing is read here.
+    Only if the text read there without corrections was wrong, or if nothing was read on this document.
     """
     pages = SearchedPages(document)
     better: dict[str, ValueWithEvidence | None] = {}

@@ -1,6 +1,6 @@
-"""Counterparties, identified by the numbers on their documents, and the values confirmed for them.
+"""Identification of counterparties by the numbers on their documents, and the values confirmed for them.
 
-A similar name identifies nobody: two shops of similar names are two shops.
+A similar name does not identify a counterparty, since two shops may have similar names.
 """
 
 import re
@@ -62,7 +62,7 @@ def belongs_to_counterparty(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmedValue:
-    """A value that people confirmed, and the number of times.
+    """A value that people confirmed, and how many times.
 
     source: the latest document on which they did. is_corrected: whether another value had been read there.
     """
@@ -78,8 +78,8 @@ def confirmed_values(
 ) -> dict[str, tuple[ConfirmedValue, ...]]:
     """The values confirmed for the counterparty with these identifiers, by path: all addresses, else one.
 
-    corrections: the latest first. A value counts for an identifier whose documents agree on it; addresses
-    differ from shop to shop and are ordered by how often they were confirmed.
+    corrections: the latest first. An identifier counts only if its documents agree on the value. Addresses
+    may differ from shop to shop and are ordered by how often they were confirmed.
     """
     latest: dict[str, dict[str, ConfirmedValue]] = defaultdict(dict)
     counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))

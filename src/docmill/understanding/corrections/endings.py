@@ -1,7 +1,7 @@
-"""Known values that do not agree where a text ends: before what goes on behind it in brackets, or after.
+"""Detection of known values that end sometimes before a part in brackets and sometimes after it.
 
-A name may be printed as `Harbour Ltd (4711)`. Where people give it now with its code and now without, no
-weights can learn where it ends.
+A name may be printed as `Harbour Ltd (4711)`. Where people enter it sometimes with the code and sometimes
+without, no weights can learn where it ends.
 """
 
 import re
@@ -25,7 +25,7 @@ _BRACKET = re.compile(r"\w\s*[(\[]\s*\w")
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A field whose known values end now with a part in brackets, and now before it."""
+    """A field whose known values end sometimes with a part in brackets and sometimes before it."""
 
     path: str
     with_brackets: int
@@ -33,7 +33,7 @@ class Disagreement:
 
     @property
     def message(self) -> str:
-        """The disagreement as a person is told it."""
+        """The disagreement as a sentence for the user."""
         return (
             f"cannot be learned: where {self.path} ends; {self.with_brackets} known values have a part in"
             f" brackets, {self.without} end before one that is printed"
@@ -60,7 +60,7 @@ class Endings:
                     self._without[path] += 1
 
     def disagreements(self) -> list[Disagreement]:
-        """The fields of whose values either kind is more than an exception."""
+        """The fields in which neither kind of ending is rare."""
         found: list[Disagreement] = []
         for path in sorted(self._with.keys() & self._without.keys()):
             kept, cut = self._with[path], self._without[path]
@@ -70,7 +70,7 @@ class Endings:
 
 
 def _goes_on(value: str, printed: str) -> bool:
-    """Return whether a value is printed with something in brackets behind it."""
+    """Return whether the printed text continues in brackets after the value."""
     words = value.split()
     if not words:
         return False

@@ -15,10 +15,10 @@ _COMMON = 0.5
 
 @dataclass(frozen=True, slots=True)
 class HeldOutFigures:
-    """Counts of known values that are read correctly.
+    """Numbers of known values that are read correctly in documents that were held out.
 
-    untaught: with nothing learned. unseen: learned from documents of other layouts. corrected: from all other
-    documents, those of the same layout among them.
+    untaught: without learning. unseen: learned from documents of other layouts. corrected: learned from all
+    other documents, including those of the same layout.
     """
 
     values: int
@@ -33,7 +33,7 @@ class HeldOutFigures:
 
 
 def held_out_figures(examples: Sequence[Example]) -> HeldOutFigures:
-    """Count, with some documents left out in turn, the values that a model of the others reads correctly."""
+    """Count the values that models read correctly in documents that they were not fitted to."""
     layouts = group_by_layout(examples)
     unseen = corrected = 0
     for fold in range(_FOLDS):
@@ -53,7 +53,7 @@ def held_out_figures(examples: Sequence[Example]) -> HeldOutFigures:
 
 
 def _hits(example: Example, model: SchemaModel) -> int:
-    """The number of the document's known values that the model reads correctly."""
+    """The number of known values of the document that the model reads correctly."""
     weights = model.weights_for(example.words)
     return sum(
         field.is_read_right(weights.get(path, Weights.none())) for path, field in example.fields.items()

@@ -1,4 +1,4 @@
-"""Weights of candidates, fitted to documents whose values are known: for a schema and for one layout."""
+"""Fits weights of candidates to documents whose values are known, for a schema and for single layouts."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -110,7 +110,7 @@ def fit_model(schema: str, examples: Sequence[Example]) -> SchemaModel:
 
 
 def fit_general(examples: Sequence[Example]) -> dict[str, Weights]:
-    """The weights of the fields that are read better with what other layouts teach than without."""
+    """Weights of those fields that weights fitted to other layouts read better than no weights do."""
     if len(examples) < LEAST_DOCUMENTS:
         return {}
     layouts = group_by_layout(examples)
@@ -130,7 +130,7 @@ def fit_general(examples: Sequence[Example]) -> dict[str, Weights]:
 
 
 def fit_layouts(model: SchemaModel) -> SchemaModel:
-    """The model with weights for each layout, where they read no worse than the general ones."""
+    """The model with weights for each layout, as far as they read no worse than the general ones."""
     layouts: list[LayoutWeights] = []
     for group in group_by_layout(model.examples):
         members = [model.examples[index] for index in group]
@@ -145,7 +145,7 @@ def fit_layouts(model: SchemaModel) -> SchemaModel:
 
 
 def group_by_layout(examples: Sequence[Example]) -> list[list[int]]:
-    """The indices by layout: each document goes to the group that holds the page most like its own."""
+    """Indices of documents by layout; each document joins the group with the most similar page."""
     groups: list[list[int]] = []
     for index, example in enumerate(examples):
         likeness = [

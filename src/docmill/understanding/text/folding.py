@@ -1,4 +1,4 @@
-"""Text made comparable: letters without case and accents, length unchanged so that offsets stay true."""
+"""Folding of text for comparison: no case, no accents, and the same length so that offsets stay valid."""
 
 import re
 import unicodedata
@@ -89,7 +89,7 @@ def token_texts(text: str) -> tuple[str, ...]:
 
 
 def parts(token: Token) -> list[Token]:
-    """The runs of letters and of digits of a token that mixes them."""
+    """The runs of letters and of digits in a token that has both."""
     return [
         Token(match[0], token.start + match.start(), token.start + match.end())
         for match in _PART.finditer(token.text)
@@ -97,7 +97,7 @@ def parts(token: Token) -> list[Token]:
 
 
 def letters_for_digits(text: str) -> str:
-    """`text` with the digits that recognition takes for letters put back."""
+    """`text` with digits that recognition confuses with letters replaced by these letters."""
     return text.translate(_OCR_LETTERS)
 
 

@@ -1,4 +1,4 @@
-"""Forms by which a number is known not to be that of a document: measures of goods, post boxes, amounts."""
+"""Forms of numbers that are no document numbers: measures of goods, post boxes, amounts, phone numbers."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""What tells that a paper is from the United States, where the month is written before the day."""
+"""Signs that a paper is from the United States, where the month is written before the day."""
 
 import re
 import tomllib

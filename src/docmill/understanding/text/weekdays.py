@@ -1,4 +1,4 @@
-"""Days of the week beside dates: `Fri 04/07/2017` is the seventh of April, for only that is a Friday."""
+"""Weekdays beside dates, which decide day and month: `Fri 04/07/2017` is 7 April, the only Friday of both."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ _AROUND = 24
 
 
 def orders_by_weekday(text: str) -> Iterator[Literal["day first", "month first"]]:
-    """The order of day and month in each date that could be read either way but for its day of the week."""
+    """Yield the order of day and month of each ambiguous date that its weekday decides."""
     for match in _IN_NUMBERS.finditer(text):
         names = (
             _BEFORE.search(text[max(0, match.start() - _AROUND) : match.start()]),
