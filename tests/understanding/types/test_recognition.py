@@ -56,9 +56,9 @@ def test_a_title_of_credit_notes_makes_an_invoice_one(typeset: Typeset, title: s
     classification, extraction = understand(document)
 
     assert classification.document_type == extraction.document_type == "credit_note"
-    assert classification.title == "Credit note, Harbour Tools Ltd"  # the number is believed too little here
+    assert classification.title == "Credit note CN-2026-17, Harbour Tools Ltd"
     assert classification.summary is not None
-    assert classification.summary.startswith("Credit note from Harbour Tools Ltd to Annie Bell")
+    assert classification.summary.startswith("Credit note CN-2026-17 from Harbour Tools Ltd to Annie Bell")
     data = extraction.data.model_dump()
     assert data["number"] == "CN-2026-17"
     assert data["gross_total"] == Decimal("96.00")

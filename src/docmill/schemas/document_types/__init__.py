@@ -87,6 +87,7 @@ class TypeWords(_Table):
     phrases: words of the text of such documents, by group and language; after a `^` those that begin a line.
     sentences: words around the names of two parties: before the first (`opening`), between them (`joining`),
     before a name (`address`) and behind it (`end`).
+    references: words before the number or date of an invoice that is not the document's own.
     other_amounts: headings and words before amounts that are not those of the document, such as the year's.
     labels: of each field, by its path.
     """
@@ -96,6 +97,7 @@ class TypeWords(_Table):
     contrary: Mapping[str, Phrases] = {}
     phrases: Mapping[str, Mapping[str, Phrases]] = {}
     sentences: Mapping[str, Mapping[str, Phrases]] = {}
+    references: Mapping[str, Phrases] = {}
     other_amounts: Mapping[str, Phrases] = {}
     labels: Mapping[str, Mapping[str, Phrases]] = {}
 

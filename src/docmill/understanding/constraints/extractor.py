@@ -1,5 +1,6 @@
 """Fields by rule: typed candidates, scored by the labels around them, chosen together."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 
@@ -20,6 +21,7 @@ from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings, extraction
 from docmill.understanding.tables.items import NO_ITEMS, Items, items
 from docmill.understanding.tables.till_items import till_items
+from docmill.understanding.text.money import CENT
 
 STEP = StepTaken(kind="read", by="rules", note="no embedded data", without_model="no model needed")
 
@@ -108,25 +110,34 @@ _FACTORS = ("quantity", "unit_price")
 
 
 def with_positive_amounts(findings: Findings) -> dict[str, Finding]:
-    """The amounts without their minus where every total is printed with one.
+    """The amounts without their minus where they are printed with one.
 
-    Of a line with a negative amount its quantity, or else its price, is turned with the amount.
+    The totals are turned if every one is negative, or if net and tax make the gross total without signs; the
+    lines if their sum is negative. Of such a line its quantity, or else its price, is turned, too.
     """
     positive = dict(findings)
-    totals = [amount for path in _TOTALS if (amount := _amount(findings.get(path))) is not None]
-    if not totals or max(totals) > 0 or not any(totals):
-        return positive
-    turned = [path for path in _TOTALS if path in findings]
-    for path in findings:
-        line, _, name = path.rpartition(".")
-        if name == "net_amount" and line.startswith("lines["):
-            factors = [f"{line}.{factor}" for factor in _FACTORS]
+    totals = {path: amount for path in _TOTALS if (amount := _amount(findings.get(path)))}
+    negative = [path for path, amount in totals.items() if amount < 0]
+    turned = negative if len(negative) == len(totals) or _add_up_without_signs(totals) else []
+    lines = [
+        path for path in findings if path.startswith("lines[") and path.rpartition(".")[2] == "net_amount"
+    ]
+    is_turned = bool(totals) and len(turned) == len(negative)
+    if is_turned and sum((_amount(findings[path]) or Decimal(0) for path in lines), Decimal(0)) < 0:
+        for path in lines:
+            factors = [f"{path.rpartition('.')[0]}.{factor}" for factor in _FACTORS]
             turned += [path, *[factor for factor in factors if (_amount(findings.get(factor)) or 0) < 0][:1]]
     for path in turned:
         amount = _amount(findings[path])
         if amount is not None:
             positive[path] = replace(findings[path], value=-amount if amount else amount)
     return positive
+
+
+def _add_up_without_signs(totals: Mapping[str, Decimal]) -> bool:
+    """True if net and tax make the gross total when no amount has a sign."""
+    net, tax, gross = (abs(totals.get(path, Decimal(0))) for path in _TOTALS[:3])
+    return bool(net) and abs(net + tax - gross) <= CENT
 
 
 def _amount(finding: Finding | None) -> Decimal | None:

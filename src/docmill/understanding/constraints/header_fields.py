@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from itertools import pairwise, product
 
 from docmill.schemas.document_types import DocumentType
+from docmill.understanding.constraints.corrected_invoice import corrected_invoice, is_of
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, best, finding_of, probabilities
 from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
@@ -49,13 +50,15 @@ def numbers(
 
     taken: the places of other fields' values.
     """
+    corrected = corrected_invoice(candidates, document_type).values()
+    of_invoice = {finding.value for finding in corrected}
     number = built_in_meaning("number", document_type)
     # An order's own number is no reference; neither is a delivery note's.
     meanings = [number, *(built_in_meaning(path) for path in _REFERENCES if path != number.same_as)]
     scores: list[tuple[Candidate[str], dict[str, float]]] = []
     for candidate in candidates.identifiers:
         before = candidate.segment.text[: candidate.start]
-        if candidate.spans in taken or is_measure(candidate.value):
+        if candidate.spans in taken or candidate.value in of_invoice or is_measure(candidate.value):
             continue
         if is_after_post_box(before) or is_dialled(before):
             continue
@@ -126,7 +129,9 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
     findings: dict[str, Finding] = dict(_period(candidates.dates))
     meaning = built_in_meaning("issue_date", document_type)
     scored: list[tuple[Candidate[date], float]] = []
-    for index, candidate in enumerate(candidates.dates):
+    corrected = corrected_invoice(candidates, document_type).values()
+    own = (candidate for candidate in candidates.dates if not is_of(candidate.spans, corrected))
+    for index, candidate in enumerate(own):
         segment = candidate.segment
         by_label = meaning.score(candidate.clues)
         score = max(by_label, meaning.unlabelled + min(by_label, 0))

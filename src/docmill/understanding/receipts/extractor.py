@@ -1,6 +1,6 @@
 """Extraction of built-in types: receipts by the learned model, everything else by rule."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -13,6 +13,7 @@ from docmill.model.result import Extraction, Schema, StepTaken
 from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.understanding.belief.model import believed
 from docmill.understanding.constraints.agreements import agreement_parties
+from docmill.understanding.constraints.corrected_invoice import corrected_invoice
 from docmill.understanding.constraints.extractor import STEP as RULES_STEP
 from docmill.understanding.constraints.extractor import (
     every_finding,
@@ -59,6 +60,8 @@ _UNLABELLED = 0.5
 """Confidence in a value without a label that was read by the rules for business documents."""
 _RIVALS = 8
 """The best answers that are compared."""
+_NEARLY = 0.4
+"""Share of belief of a rival that is nearly as likely as the best."""
 _DATE_DIGITS = 6
 """Two each of day, month and year."""
 
@@ -112,9 +115,22 @@ def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
     taken = {finding.spans for finding in labelled.values()}
     others = {path: finding for path, finding in found.items() if finding.spans not in taken}
     # The number of the invoice that is corrected is no rival of the document's own.
-    others |= numbers(candidates, kind, taken) if labelled else {}
+    others |= _clear_numbers(candidates, kind, taken) if labelled else {}
     read_as = {path: field.read_as for path, field in definition.fields.items() if field.read_as in others}
     return {**others, **{path: others[source] for path, source in read_as.items()}, **labelled}
+
+
+def _clear_numbers(
+    candidates: Candidates, kind: DocumentType, taken: Collection[tuple[Span, ...]]
+) -> Findings:
+    """Numbers beside those of labelled fields; of two with nearly the same labels none is believed."""
+    found = numbers(candidates, kind, taken)
+    clear = {
+        path: number
+        for path, number in found.items()
+        if all(rival.probability < _NEARLY for rival in number.rivals)
+    }
+    return found | believed(clear, candidates, "business")
 
 
 def find_labelled(candidates: Candidates, kind: DocumentType) -> dict[str, Finding]:
@@ -124,6 +140,7 @@ def find_labelled(candidates: Candidates, kind: DocumentType) -> dict[str, Findi
     find.
     """
     labelled = meant_amounts(candidates, kind, labelled_findings(candidates, kind))
+    labelled |= corrected_invoice(candidates, kind)
     definition = DEFINITIONS[kind]
     if definition.read_by == "labels":
         ruled = {**parties(candidates, kind), **dict(currency(candidates))}
