@@ -76,18 +76,13 @@ def problem_response(status: int, *, code: str, detail: str, **members: object) 
     return JSONResponse(content, status, media_type="application/problem+json")
 
 
-def install(app: FastAPI, templates: Templates) -> None:
-    """Install the error handlers of `app`."""
+class _ErrorHandlers:
+    """The handlers of errors: problem details for the API, an error page for browsers."""
 
-    def answer(request: Request, status: int, *, code: str, detail: str, **members: object) -> Response:
-        if request.url.path.startswith("/api/"):
-            return problem_response(status, code=code, detail=detail, **members)
-        title = _TITLES.get(status, _OTHER_TITLE)
-        return templates.page(
-            request, "error.html", status_code=status, title=title, detail=detail, status=status
-        )
+    def __init__(self, templates: Templates) -> None:
+        self._templates = templates
 
-    async def on_docmill_error(request: Request, error: Exception) -> Response:
+    async def on_docmill_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, DocmillError)
         status = status_of(error)
         if status >= 500:  # noqa: PLR2004  the server's own faults
@@ -95,19 +90,19 @@ def install(app: FastAPI, templates: Templates) -> None:
         members: dict[str, object] = {}
         if isinstance(error, InvalidValuesError):
             members["faults"] = [{"where": path, "message": text} for path, text in error.faults.items()]
-        return answer(request, status, code=error.code, detail=error.message, **members)
+        return self._answer(request, status, code=error.code, detail=error.message, **members)
 
-    async def on_http_error(request: Request, error: Exception) -> Response:
+    async def on_http_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         status, detail = error.status_code, error.detail
         if detail in {"Not Found", "Method Not Allowed"}:  # the framework's own words
             detail = _FRAMEWORK_DETAILS[status]
         code = {404: "not_found", 405: "not_allowed"}.get(status, "bad_request")
-        response = answer(request, status, code=code, detail=detail)
+        response = self._answer(request, status, code=code, detail=detail)
         response.headers.update(error.headers or {})
         return response
 
-    async def on_validation_error(request: Request, error: Exception) -> Response:
+    async def on_validation_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         faults = [
             {
@@ -117,15 +112,29 @@ def install(app: FastAPI, templates: Templates) -> None:
             for fault in error.errors()
         ]
         detail = "; ".join(f"{fault['where']}: {fault['message']}" for fault in faults)
-        return answer(request, 422, code="validation", detail=detail, faults=faults)
+        return self._answer(request, 422, code="validation", detail=detail, faults=faults)
 
-    async def on_fault(request: Request, _error: Exception) -> Response:
+    async def on_fault(self, request: Request, _error: Exception) -> Response:
         """The framework logs the fault after this; its answer passes none of our middleware."""
-        response = answer(request, 500, code="internal", detail=_INTERNAL)
+        response = self._answer(request, 500, code="internal", detail=_INTERNAL)
         response.headers.update(HEADERS)
         return response
 
-    app.add_exception_handler(DocmillError, on_docmill_error)
-    app.add_exception_handler(HTTPException, on_http_error)
-    app.add_exception_handler(RequestValidationError, on_validation_error)
-    app.add_exception_handler(Exception, on_fault)
+    def _answer(
+        self, request: Request, status: int, *, code: str, detail: str, **members: object
+    ) -> Response:
+        if request.url.path.startswith("/api/"):
+            return problem_response(status, code=code, detail=detail, **members)
+        title = _TITLES.get(status, _OTHER_TITLE)
+        return self._templates.page(
+            request, "error.html", status_code=status, title=title, detail=detail, status=status
+        )
+
+
+def install(app: FastAPI, templates: Templates) -> None:
+    """Install the error handlers of `app`."""
+    handlers = _ErrorHandlers(templates)
+    app.add_exception_handler(DocmillError, handlers.on_docmill_error)
+    app.add_exception_handler(HTTPException, handlers.on_http_error)
+    app.add_exception_handler(RequestValidationError, handlers.on_validation_error)
+    app.add_exception_handler(Exception, handlers.on_fault)

@@ -274,6 +274,18 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, StoredResult]]) -> 
     again. The claims of the others are lost.
     """
     await lock_documents(conn, [claim.document_id for claim, _ in finished])
+    completed = await _complete(conn, finished)
+    if len(completed) < len(finished):
+        completed |= await _finished_before(conn, [claim for claim, _ in finished])
+    await _store_texts(conn, finished)
+    await _store_signatures(
+        conn, [(claim, result) for claim, result in finished if claim.ingestion_id in completed]
+    )
+    return completed
+
+
+async def _complete(conn: Conn, finished: Sequence[tuple[Claim, StoredResult]]) -> set[UUID]:
+    """Store the results of the ingestions that are still held by these claims; their ids."""
     results = await to_jsonb(
         [
             key_of(claim)
@@ -283,13 +295,6 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, StoredResult]]) -> 
                 "error_code": result.error_code,
                 "error_message": result.error_message,
             }
-            for claim, result in finished
-        ]
-    )
-    texts = await to_jsonb(
-        [
-            key_of(claim)
-            | {"text": result.text, "page_count": result.page_count, "media_type": result.media_type}
             for claim, result in finished
         ]
     )
@@ -317,12 +322,20 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, StoredResult]]) -> 
         """,  # noqa: S608  the names of columns are our own
         {"results": results},
     )
-    held = {row[0] for row in await cur.fetchall()}
-    if len(held) < len(finished):
-        held |= await _finished_before(conn, [claim for claim, _ in finished])
+    return {row[0] for row in await cur.fetchall()}
+
+
+async def _store_texts(conn: Conn, finished: Sequence[tuple[Claim, StoredResult]]) -> None:
+    """Store the texts with the documents only, for they are large; an older one replaces no newer one."""
+    texts = await to_jsonb(
+        [
+            key_of(claim)
+            | {"text": result.text, "page_count": result.page_count, "media_type": result.media_type}
+            for claim, result in finished
+        ]
+    )
     await conn.execute(
         """
-        -- The text goes to the document only, for it is large; an older result's must not replace a newer's.
         UPDATE document
            SET text = done.text, page_count = done.page_count, media_type = done.media_type
           FROM jsonb_to_recordset(%(texts)s) AS done (
@@ -332,18 +345,21 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, StoredResult]]) -> 
         """,
         {"texts": texts},
     )
-    compared = [(claim, result.signature) for claim, result in finished if claim.ingestion_id in held]
-    await near_duplicates.forget(conn, [claim.document_id for claim, signature in compared if not signature])
-    for claim, signature in compared:
-        if signature is not None:
+
+
+async def _store_signatures(conn: Conn, completed: Sequence[tuple[Claim, StoredResult]]) -> None:
+    """Store the signatures by which near duplicates are found; remove those of documents without one."""
+    unsigned = [claim.document_id for claim, result in completed if not result.signature]
+    await near_duplicates.forget(conn, unsigned)
+    for claim, result in completed:
+        if result.signature is not None:
             await near_duplicates.register(
                 conn,
                 claim.document_id,
-                signature,
+                result.signature,
                 tenant_id=claim.tenant_id,
                 ingestion_id=claim.ingestion_id,
             )
-    return held
 
 
 async def _finished_before(conn: Conn, held: Sequence[Claim]) -> set[UUID]:

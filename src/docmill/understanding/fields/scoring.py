@@ -25,6 +25,7 @@ from docmill.understanding.page.context import ValueContext
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.text.folding import tokens
+from docmill.understanding.text.number_forms import may_be_amount
 from docmill.understanding.vocabulary import LANGUAGES
 
 LABEL = 4.0
@@ -35,8 +36,6 @@ _ABOVE = 0.9
 _HEAD = 0.6
 _ROW = 0.7
 _HEAD_OF_MONEY = 0.9
-AMOUNT = re.compile(r"[\d.,]*\d[.,]\d\d")
-"""A code that is written as an amount is."""
 _AMOUNT_AS_CODE = 2.0
 _CODE_AS_TEXT = -0.5
 _BOTH = 0.3
@@ -199,7 +198,7 @@ def _text_score(meaning: FieldMeaning, name: AnyCandidate) -> float:
     if name.form == "code":
         score = 0.5 if len(str(name.key)) >= _LONG_CODE else -0.5
         score += -4 * name.plain + 0.6 * _is_upper(name) - 1.0 * ("/" in name.text)
-        score -= _AMOUNT_AS_CODE * (AMOUNT.fullmatch(str(name.value)) is not None)
+        score -= _AMOUNT_AS_CODE * may_be_amount(str(name.value))
         return score + _CODE_AS_TEXT * (meaning.form == "text")
     text, previous, following = name.text, name.previous, name.following
     last_word = tokens(text)[-1].text

@@ -53,7 +53,7 @@ def check_dates(judged: GateInput) -> Iterator[Failure]:
         elif later - earlier > longest:
             yield Failure(check="date_distance", message=names.format("too long after"), fields=fields)
     yield from _check_delivery(judged)
-    yield from _check_bookings(judged)
+    yield from _check_booking_dates(judged)
 
 
 def _check_delivery(judged: GateInput) -> Iterator[Failure]:
@@ -70,7 +70,7 @@ def _check_delivery(judged: GateInput) -> Iterator[Failure]:
         yield Failure(check="date_distance", message=message, fields=fields)
 
 
-def _check_bookings(judged: GateInput) -> Iterator[Failure]:
+def _check_booking_dates(judged: GateInput) -> Iterator[Failure]:
     """A failure of bookings of a statement that lie outside its period."""
     first, last = judged.day("period_start"), judged.day("period_end")
     if first is None or last is None or first > last:

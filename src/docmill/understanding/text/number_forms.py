@@ -15,7 +15,7 @@ _BOXES = alternatives(word for words in _WORDS["post_boxes"].values() for word i
 _MEASURE = re.compile(rf"(?:\d+\s?x\s?)?\d{{1,4}}(?:[.,]\d+)?\s?(?:{_UNITS})|x\s?\d{{1,3}}|\d{{1,3}}\s?x")
 _POST_BOX = re.compile(rf"(?<![^\W_])(?:{_BOXES})\W*$")
 _AMOUNT = re.compile(r"[$€£]?\s?(?:\d{1,3}(?:,\d{3})+|\d{1,6})\.\d\d")
-
+_TWO_DECIMALS = re.compile(r"[\d.,]*\d[.,]\d\d")
 _DIALLED = re.compile(r"(?<!\w)(?:\+|00)\s?[1-9]\d{0,2}[\s\d()/.\-]*$")
 """The beginning of a phone number with the code of its country."""
 
@@ -31,8 +31,13 @@ def is_after_post_box(before: str) -> bool:
 
 
 def is_amount(text: str) -> bool:
-    """True for an amount with cents: `100.00`."""
+    """True for an amount with cents after a point, which is hardly anything else: `100.00`, `$1,234.50`."""
     return _AMOUNT.fullmatch(text) is not None
+
+
+def may_be_amount(text: str) -> bool:
+    """True for a number with two decimals after a point or comma, which codes may have, too: `1.234,50`."""
+    return _TWO_DECIMALS.fullmatch(text) is not None
 
 
 def is_dialled(before: str) -> bool:

@@ -34,9 +34,10 @@ from docmill.understanding.fields.findings import (
     suggestion_of,
 )
 from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, spelling_of, words_of
-from docmill.understanding.fields.scoring import AMOUNT, CHECKED, Scored, is_whole, score_candidates
+from docmill.understanding.fields.scoring import CHECKED, Scored, is_whole, score_candidates
 from docmill.understanding.tables.lists import list_findings
 from docmill.understanding.text.cuts import is_cut_otherwise
+from docmill.understanding.text.number_forms import may_be_amount
 from docmill.understanding.user_schemas.schema_model import SchemaModel
 
 STEP = StepTaken(
@@ -298,8 +299,7 @@ def labelled_findings(candidates: Candidates, document_type: DocumentType) -> di
                 or candidate.stop >= len(candidate.segment.text.rstrip())
             )
             is_other = field.meaning.form == "code" and (
-                AMOUNT.fullmatch(str(candidate.value)) is not None
-                or candidate.segment.text.startswith("/", candidate.stop)
+                may_be_amount(str(candidate.value)) or candidate.segment.text.startswith("/", candidate.stop)
             )
             if field.labels[index] > 0 and not begins_with_label and is_free_or_near and not is_other:
                 kept.append(index)
