@@ -75,16 +75,17 @@ _TOWN_END = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A name and the address below or beside it.
+    """A name with its address, which may be the block of a party.
 
-    label: the party that the label before it names; label_quality: how exactly that label matches, from 0 to
-    1. is_sender_line: name and address stand in one line, as above the window of an envelope.
+    label: the party named by the label before it. label_quality: how exactly that label matches, from 0 to 1.
+    is_sender_line: name and address stand on one line, as above the window of an envelope.
 
-    name_lines: the printed lines of the whole name, of which `name` is one. aside: the party is named as one
-    to pay (`payee`) or as neither seller nor buyer (`other`). is_bank: it is a bank. is_street: its first
-    line is of an address. is_name_sure: nothing but its looks tells where its name begins, if not.
+    name_lines: the printed lines of the whole name, of which `name` is one. aside: the party is labelled as
+    the one to pay (`payee`), or as neither seller nor buyer (`other`). is_bank: the name is a bank's.
+    is_street: its first line belongs to an address. is_name_sure: False if only the look of the lines shows
+    where the name begins.
 
-    has_contact, has_tax_id: a telephone, mail address or account, or a tax identifier, stands with it.
+    has_contact, has_tax_id: the block has a telephone number, mail address or account; a tax identifier.
     has_legal_form, has_firm_word: of the name, see `LineFeatures`. customer_number: printed below the label.
     """
 
@@ -322,7 +323,7 @@ class _BlockFinder:
             )
 
     def find_addresses(self) -> Iterator[Block]:
-        """Find blocks by their postcode: from there the lines are followed up to the name."""
+        """Find blocks by their postcode, from which the lines are followed upwards to the name."""
         for segment in self._sheet.segments:
             if not has_postcode(segment.text) or self._features[segment.index].has_value:
                 continue
@@ -477,11 +478,11 @@ def _with_own_address(block: Block, name: Span) -> Block:
 
 
 def _is_street_line(line: LineFeatures) -> bool:
-    """True if a line has a sign of a street and names no person that the letter is for."""
+    """True if a line has a sign of a street and does not name the person whom the letter is for."""
     return line.address_score > 0 and not line.ends_address and not is_attention(line.segment.text)
 
 
 def _is_numbered_street(text: str) -> bool:
-    """True if behind a number a word of streets follows."""
+    """True if a number is followed by a word of streets."""
     words = token_texts(text)
     return any(word in STREET_WORDS or word.endswith(STREET_ENDS) for word in words[1:2])

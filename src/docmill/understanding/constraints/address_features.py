@@ -101,13 +101,13 @@ _HOUSE_FIRST = re.compile(rf"^\W*\d{{1,5}}\s?[a-z]?(?:\s?(?:{_SUFFIXES}))?[\s,]+
 
 @dataclass(frozen=True, slots=True)
 class LineFeatures:
-    """Features of one segment, from which names and addresses are told.
+    """Features of one segment by which names and addresses are recognised.
 
     address_score: weighted sum of the street words and the house number. legal_form_end: the index at which
-    its legal form ends, such as `GmbH`; 0 without one. has_firm_word: a word of many business names stands
-    in it, such as `Hotel`. has_contact: a telephone number, a mail or a web address does. label_share: the
-    fraction of its characters in labels of other fields, such as `Invoice date`. has_value: it holds a date
-    or an amount.
+    its legal form ends, such as `GmbH`; 0 without one. has_firm_word: it has a word of many business names,
+    such as `Hotel`. has_contact: it has a telephone number, a mail address or a web address. label_share: the
+    fraction of its characters in labels of other fields, such as `Invoice date`. has_value: it has a date or
+    an amount.
     """
 
     segment: Segment
@@ -124,7 +124,7 @@ class LineFeatures:
 
     @property
     def ends_address(self) -> bool:
-        """True if it has a postcode and a town. `4120 Main Street` has not, though it looks so."""
+        """True if it has a postcode and a town. `4120 Main Street` looks like it but has neither."""
         house_number = re.match(r"\W*\d+\s", self.segment.text) is not None and self.address_score >= _STREET
         return self.has_postcode and not house_number
 
@@ -208,7 +208,7 @@ def is_country(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def legal_form_end(text: str) -> int:
-    """The end of the last legal form in `text`; 0 if there is none. Not at the very beginning."""
+    """The end of the last legal form in `text` that is not at its very beginning; 0 if there is none."""
     words = tokens(text)
     texts = token_texts(text)
     for start in range(len(words) - 1, 0, -1):
@@ -258,7 +258,7 @@ def is_bank(text: str) -> bool:
 
 
 def has_common_words(text: str) -> bool:
-    """True if the text has words that every sentence has, and none of a business."""
+    """True if the text has words that are common in sentences, and no word of businesses."""
     words = token_texts(text)
     return not _COMMON.isdisjoint(words) and FIRM_WORDS.isdisjoint(words)
 

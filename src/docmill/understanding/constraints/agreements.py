@@ -25,7 +25,7 @@ _DELIMITER = re.compile(r"\s*[,;:(\"\u201e\u201c]|\s+[-\u2013\u2014]\s|\.\s+(?=[
 
 
 class _Name:
-    """A name that begins at `start` of a sentence. is_clear: what follows it is no part of a name."""
+    """A name that begins at `start` of a sentence. is_clear: the text after it cannot belong to the name."""
 
     def __init__(self, sentence: str, start: int, patterns: Mapping[str, re.Pattern[str]]) -> None:
         address = patterns["address"].match(fold(sentence), start)
@@ -50,7 +50,10 @@ class _Name:
 
 
 def agreement_parties(candidates: Candidates, kind: DocumentType) -> Iterator[tuple[str, Finding]]:
-    """Find the parties in the first sentence on the first page that names two, by the words of the type."""
+    """Find the two parties in the first sentence of the first page that names two.
+
+    The words of such sentences are those of the document type.
+    """
     if not DEFINITIONS[kind].words.sentences:
         return
     segments = [segment for segment in candidates.layout.segments if segment.page_index == 0]
@@ -70,7 +73,7 @@ def agreement_parties(candidates: Candidates, kind: DocumentType) -> Iterator[tu
 def _pairs(
     sentence: str, start: int, patterns: Mapping[str, re.Pattern[str]]
 ) -> Iterator[tuple[_Name, _Name]]:
-    """The names before and behind each word that may join them."""
+    """Yield the names before and after each word that may join two parties."""
     for joint in patterns["joining"].finditer(fold(sentence), start):
         first = _Name(sentence[: joint.start()], start, patterns)
         second = _Name(sentence, joint.end(), patterns)
@@ -79,7 +82,7 @@ def _pairs(
 
 
 def _spans(segments: Sequence[Segment], name: _Name) -> tuple[Span, ...]:
-    """The places of a name of the segments' text, in which they are parted by one space."""
+    """The places of a name in the text of the segments, which are joined by one space."""
     starts = accumulate((len(segment.text) + 1 for segment in segments), initial=0)
     return tuple(
         Span(segment, max(0, name.start - start), min(len(segment.text), name.stop - start))
@@ -90,7 +93,7 @@ def _spans(segments: Sequence[Segment], name: _Name) -> tuple[Span, ...]:
 
 @cache
 def _patterns(kind: DocumentType) -> Mapping[str, re.Pattern[str]]:
-    """The words of sentences by what they do; see `TypeWords`."""
+    """Regular expressions for the words of such sentences, by their role; see `TypeWords`."""
     tails = {"opening": r"\s*[:,]?\s+", "joining": r"\s+", "end": "", "address": r"\s+"}
     patterns: dict[str, re.Pattern[str]] = {}
     for role, words in DEFINITIONS[kind].words.sentences.items():

@@ -39,14 +39,14 @@ def extract_by_rules(document: Document, schema: Schema) -> Extraction:
 
 @once
 def every_finding(candidates: Candidates, document_type: DocumentType) -> Findings:
-    """All that the rules read of a document of this type, by path."""
+    """All values that the rules find in a document of this type, by path."""
     findings = find_by_rules(candidates, document_type)
     is_till = DEFINITIONS[document_type].is_till_paper
     return findings if is_till else believed(findings, candidates, "business")
 
 
 def find_by_rules(candidates: Candidates, document_type: DocumentType) -> Findings:
-    """The findings with the shares of belief that they have among their rivals."""
+    """The values that the rules find, with their probabilities among rivals."""
     table = items(candidates) if DEFINITIONS[document_type].line_items == "table" else NO_ITEMS
     findings = ruled_findings(candidates, document_type, table)
     findings |= listed_findings(candidates, document_type, findings, table)
@@ -110,10 +110,9 @@ _FACTORS = ("quantity", "unit_price")
 
 
 def with_positive_amounts(findings: Findings) -> dict[str, Finding]:
-    """The amounts without their minus where they are printed with one.
+    """The amounts without a minus, if every total is printed with one.
 
-    The totals are turned if every one is negative, or if net and tax make the gross total without signs; the
-    lines if their sum is negative. Of such a line its quantity, or else its price, is turned, too.
+    In an item with a negative amount, the sign of the quantity, else that of the price, changes as well.
     """
     positive = dict(findings)
     totals = {path: amount for path in _TOTALS if (amount := _amount(findings.get(path)))}

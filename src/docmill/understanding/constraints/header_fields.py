@@ -46,9 +46,9 @@ _DEADLINE_SCORE = 4.0
 def numbers(
     candidates: Candidates, document_type: DocumentType, taken: Collection[tuple[Span, ...]] = ()
 ) -> dict[str, Finding]:
-    """Find `number` and the references. A place serves the field it fits best and no other.
+    """Find `number` and the references. Each place is the value of the field that it fits best.
 
-    taken: the places of other fields' values.
+    taken: places of values of other fields.
     """
     corrected = corrected_invoice(candidates, document_type).values()
     of_invoice = {finding.value for finding in corrected}
@@ -92,7 +92,7 @@ def _is_near_bank(candidate: Candidate[str], candidates: Candidates) -> bool:
 
 
 def _number_score(clues: Mapping[Concept, float], candidate: Candidate[str], meaning: FieldMeaning) -> float:
-    """The labels' score, and a little for place and shape where labels speak for the field."""
+    """The score of the labels; where they support the field, place and shape add a little."""
     by_label = meaning.score(clues)
     if by_label < _LEAST_BY_LABEL:
         return by_label
@@ -125,7 +125,7 @@ def account_codes(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
 
 
 def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
-    """Find all date fields, by path. The ends of a period are seldom other dates as well."""
+    """Find all date fields, by path. The ends of a period are rarely other dates as well."""
     findings: dict[str, Finding] = dict(_period(candidates.dates))
     meaning = built_in_meaning("issue_date", document_type)
     scored: list[tuple[Candidate[date], float]] = []
@@ -164,7 +164,7 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
 
 
 def _sentence_around(candidates: Candidates, candidate: Candidate[date]) -> tuple[str, str]:
-    """The text before and after a date, with the lines above and below that carry on its paragraph."""
+    """The text before and after a date, including the lines above and below that belong to its paragraph."""
     segment = candidate.segment
     before, after = segment.text[: candidate.start], segment.text[candidate.stop :]
     sheet = candidates.layout.sheet(segment)

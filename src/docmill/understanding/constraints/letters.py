@@ -1,4 +1,4 @@
-"""Values that letters have in places of their own: the subject, and the day beside the town.
+"""Fields that letters print at usual places: the subject, and the date beside the town.
 
 A subject stands beside its label, above the salutation, or in large print at the top.
 """
@@ -55,7 +55,7 @@ def letter_fields(candidates: Candidates, ruled: Findings) -> Iterator[tuple[str
 
 
 def is_day_of_invoice(day: Finding, document_type: DocumentType) -> bool:
-    """Return True if the date stands behind an invoice that the document is about: `Invoice 8 of 3 May`."""
+    """Return True if the date is that of an invoice named in the text: `Invoice 8 of 3 May`."""
     before = day.spans[0].segment.text[: day.spans[0].start] if day.spans else ""
     return _invoice_label(document_type).search(fold(before)) is not None
 

@@ -67,10 +67,10 @@ def choose_name_lines(name: Span, below: Sequence[LineFeatures], texts: Sequence
 def is_name_told(
     first: Span, lines: Sequence[Span], below: Sequence[LineFeatures], texts: Sequence[str]
 ) -> bool:
-    """True if the page tells that these are the lines of a name that may begin with `first`.
+    """True if the page confirms that the name consists of these lines.
 
-    The whole name stands elsewhere, the first line is unfinished, or the last one is a legal form. Of a name
-    on one line, no other line that could be of it stands below. lines: empty for `first` alone.
+    It does if the whole name is printed elsewhere, if the first line is unfinished, or if the last one is a
+    legal form. For a name on one line, no line below may belong to it. lines: empty for `first` alone.
     """
     if not lines:
         line = next(iter(below), None)
@@ -86,14 +86,14 @@ def is_name_told(
 
 
 def _may_go_on(name: Span, line: LineFeatures) -> bool:
-    """True if a line may be of the name above it. Behind a label, the next line has another one's value."""
+    """True if a line may continue the name above it; after a label, the next line may be another value."""
     gap = line.segment.box.y0 - name.segment.box.y1
     is_near = name.start == 0 and gap <= _WRAPPED * name.segment.height
     return is_near and not (line.has_postcode or line.has_value or is_attention(line.segment.text))
 
 
 def _is_wrapped(name: Span, line: Segment, texts: Sequence[str]) -> bool:
-    """True if a line with a legal form goes on the name above it; else that is a brand."""
+    """True if a line with a legal form continues the name above it; otherwise the upper line is a brand."""
     text = line.text
     is_second_part = (
         name.text.rstrip().endswith(_UNFINISHED)

@@ -1,4 +1,4 @@
-"""Parties on one line, `Name, street, ZIP town`, behind a label or not, and what follows an address."""
+"""Parties on one line, `Name, street, ZIP town`, with or without a label, and the text after an address."""
 
 import re
 
@@ -17,13 +17,13 @@ _LABELS_BEHIND = frozenset(
 
 
 def label_end(text: str, stop: int) -> int:
-    """The end of a label with the note in brackets behind it, as in `Customer (issuer):`."""
+    """The end of a label, including a note in brackets after it: `Customer (issuer):`."""
     note = _NOTE.match(text, stop)
     return note.end() if note else stop
 
 
 def split_at_address(name: Span) -> tuple[Span, Span] | None:
-    """The name and the address that a line holds; None if it is not both."""
+    """The name and the address on one line; None if the line does not have both."""
     text = name.segment.text
     comma = _COMMA.search(text, name.start, name.stop)
     if comma is None or comma.start() - name.start < 3:  # noqa: PLR2004 - the shortest name
@@ -35,7 +35,7 @@ def split_at_address(name: Span) -> tuple[Span, Span] | None:
 
 
 def without_tail(span: Span, candidates: Candidates) -> Span:
-    """A line of an address without the identifiers and telephone behind the town."""
+    """A line of an address without identifiers and telephone numbers after the town."""
     text = span.text
     stops = [
         label.start - span.start

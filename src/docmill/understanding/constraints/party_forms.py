@@ -33,7 +33,7 @@ _HEADING_COLUMN = 0.1
 
 
 class Form(NamedTuple):
-    """The values below a party's heading. has_labels: whether any of its lines has a label."""
+    """The values below the heading of a party. has_labels: True if any of its lines has a label."""
 
     name: tuple[Span, ...]
     address: tuple[Span, ...]
@@ -47,7 +47,7 @@ def is_pair(text: str) -> bool:
 
 
 def is_salutation(text: str) -> bool:
-    """True if a line is only a form of address, such as `Herrn`, and the name follows."""
+    """True if a line is only a form of address, such as `Herrn`; the name is on the next line."""
     return len(SALUTATIONS.find(text)) == 1 and _is_only(SALUTATIONS, text)
 
 

@@ -45,9 +45,9 @@ def is_same_party(block: Block, other: Block) -> bool:
 
 
 def with_shared_labels(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks, those without a label with the one that the same name has elsewhere on the page.
+    """The blocks; those without a label get the label of another block with the same name.
 
-    Goods may go to the buyer and money to the seller, so that such labels are not shared.
+    Labels such as those for deliveries and payments are not shared: the same name may have both.
     """
     labelled = {
         name_key(block): block for block in blocks if block.label in _SHARED or block.aside == "other"
@@ -61,7 +61,7 @@ def with_shared_labels(blocks: Sequence[Block]) -> list[Block]:
 
 
 def find_loose_addresses(blocks: Sequence[Block], named: Sequence[Block]) -> list[Block]:
-    """Addresses in the head of a page without a name above them, of which no named block has a line."""
+    """Addresses at the top of a page that belong to no block with a name."""
     taken = {index for block in named for index in block.segments}
     return [
         block

@@ -33,7 +33,7 @@ _SENTENCE_END = re.compile(r"(?<=[^\W\d_][.!?])\s+")
 
 
 class _Means(NamedTuple):
-    """A means of payment by its code, and where the page names it."""
+    """A means of payment: its code, and the place where it is printed."""
 
     code: str
     span: Span
@@ -48,10 +48,7 @@ class _Means(NamedTuple):
 def payment_method(
     candidates: Candidates, document_type: DocumentType, total: Finding | None
 ) -> Iterator[tuple[str, Finding]]:
-    """The means that the document says it is or was paid by; none where it names several.
-
-    total: the gross total.
-    """
+    """The means of payment that the document states; none if it names several. total: the gross total."""
     is_till = DEFINITIONS[document_type].line_items == "till"
     tendered = _tendered(candidates, total) if is_till else []
     sources: list[tuple[Iterable[_Means], float]] = [(_labelled(candidates, is_till=is_till), LABELLED)]
@@ -73,9 +70,9 @@ def payment_method(
 
 
 def _labelled(candidates: Candidates, *, is_till: bool) -> Iterator[_Means]:
-    """Find the means right behind a label, right of it or right below it; all of them where it names several.
+    """Find the means after a label, to its right or below it; all of them if it names several.
 
-    A misspelt label is none: it may be `payment methods`, a list of what is accepted.
+    Misspelt labels are not used: `payment methods` is a list of what is accepted.
     """
     labelled = (
         (sheet, segment, label.stop)

@@ -60,7 +60,7 @@ _Clause = tuple[Span, ...]
 
 
 def payment_terms(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
-    """The clause behind a label, or else a sentence that is nothing but terms; none where two differ."""
+    """The clause after a label, else a sentence that consists of terms; none if two clauses differ."""
     for clauses, probability in ((_labelled(candidates), LABELLED), (_unlabelled(candidates), UNLABELLED)):
         by_letters = {letters_and_digits(_text(clause)): clause for clause in clauses}
         if by_letters:
@@ -101,7 +101,7 @@ def settlement(candidates: Candidates, findings: Findings) -> Iterator[tuple[str
 
 
 def _days_of_payment(candidates: Candidates, issued: date) -> Iterator[date]:
-    """The days that the terms give, those for a discount left aside."""
+    """The days within which to pay, without those for a discount."""
     for segment in candidates.layout.segments:
         for term in find_terms(segment.text):
             if term.otherwise:
@@ -148,7 +148,7 @@ def _labelled(candidates: Candidates) -> Iterator[_Clause]:
 
 
 def _unlabelled(candidates: Candidates) -> Iterator[_Clause]:
-    """Sentences that begin with payment, not with a means, and are short."""
+    """Short sentences that begin with a word of payment and not with a means of payment."""
     lines = (
         (sheet, segment)
         for sheet in candidates.layout.sheets
@@ -185,7 +185,7 @@ def _unlabelled(candidates: Candidates) -> Iterator[_Clause]:
 
 
 def _may_be_terms(text: str) -> bool:
-    """True if it names when to pay or until when with discount; `net 12` alone may be a weight."""
+    """True if it says when to pay, or until when with a discount; `net 12` alone may be a weight."""
     terms = [term for term in find_terms(text) if term.of_payment]
     has_days = any(text[term.start : term.stop].strip("0123456789") for term in terms)
     is_discount = offers_discount(text) and names_last_day(text)
@@ -193,7 +193,7 @@ def _may_be_terms(text: str) -> bool:
 
 
 def _clauses(text: str) -> set[str]:
-    """The groups of `PAYMENT_CLAUSES` without a number of days that the text has a phrase of."""
+    """The groups of `PAYMENT_CLAUSES` that need no number of days and have a phrase in the text."""
     phrases = (phrase for phrase in PAYMENT_CLAUSES.find(text) if phrase.quality == 1)
     return {meaning for phrase in phrases for meaning in phrase.meanings} & {"immediate", "clause"}
 
@@ -208,7 +208,7 @@ def _is_terms(text: str) -> bool:
 
 
 def _is_cut_off(text: str) -> bool:
-    """True if the text ends where no clause does, as the date or the rest stands elsewhere."""
+    """True if the text ends in the middle of a clause, so that the date or the rest is elsewhere."""
     return _CUT_OFF.search(text.rstrip()) is not None or names_last_day(f"{text} 1") != names_last_day(text)
 
 

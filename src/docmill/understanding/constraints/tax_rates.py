@@ -28,7 +28,7 @@ Number = Candidate[Decimal]
 
 @dataclass(frozen=True, slots=True)
 class TaxSums:
-    """The sums of the rows of all rates. parts: the amounts of single rows that are none of the sums."""
+    """The sums over the rows of all rates. parts: the amounts of single rows, without the sums."""
 
     net: Decimal
     tax: Decimal
@@ -54,7 +54,7 @@ class _Row:
 
 @once
 def tax_sums(candidates: Candidates) -> TaxSums | None:
-    """The sums of at least two rates, if they lead to a printed total; None if there are none."""
+    """The sums over at least two rates if they equal a printed total; None otherwise."""
     if not _has_rates(candidates):
         return None
     rows = [row for numbers in _lines(candidates) if (row := _row(numbers)) is not None]

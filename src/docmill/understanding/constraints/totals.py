@@ -64,9 +64,10 @@ def totals(
     *,
     table: Items = NO_ITEMS,
 ) -> dict[str, Finding]:
-    """Net, tax and gross total, and the amount due. gross_total: where it is read otherwise.
+    """Net, tax and gross total, and the amount due.
 
-    table: the items, whose amounts are no totals and whose headings say nothing of what stands below them.
+    gross_total: the value, if another reader has found it. table: the items, whose amounts are no totals, and
+    whose headings are no labels of amounts below them.
     """
     amounts = candidates.amounts_outside(table.cells, table.headings)
     ranking = _AmountRanking(amounts)
@@ -114,7 +115,7 @@ def totals(
 def _by_rates(
     sums: TaxSums, value: Decimal, scored: Sequence[Scored], amounts: Sequence[Amount]
 ) -> list[Scored]:
-    """The options of a total where the rows of all rates of tax make `value`, and single rows none."""
+    """The options of a total; the sum over all rates scores higher, amounts of single rates lower."""
     options = [
         (
             amount,
@@ -130,7 +131,7 @@ def _by_rates(
 
 
 def _computed_sums(sums: TaxSums, findings: Mapping[str, Finding]) -> Iterator[tuple[str, Finding]]:
-    """The sums that are not printed, such as that of two taxes, where the printed total proves them."""
+    """Sums that are not printed, such as that of two taxes, if the printed total confirms them."""
     gross = findings.get("gross_total")
     if gross is None or gross.value != sums.gross:
         return
@@ -158,7 +159,7 @@ def _exceeds(part: Decimal | None, whole: Decimal | None, share: Decimal = Decim
 
 
 def _finding(weighed: Sequence[tuple[Sequence[_Option], float]], index: int, chosen: Amount) -> Finding:
-    """The finding of the amount in field `index`: each rival counts in its best combination."""
+    """The amount in field `index` as a finding; each rival has the score of its best combination."""
     best_scores: dict[Decimal, Scored] = {}
     null = _NEVER
     for options, score in weighed:
@@ -248,9 +249,10 @@ class _AmountRanking:
 
 
 class TillSums:
-    """The labelled amounts of a receipt, without signs. kept: what was handed over less the change.
+    """The labelled amounts of a receipt, without signs.
 
-    totals: of goods or due. roundings: by which a total was rounded, or what it was rounded to.
+    kept: payments less the change. totals: of goods or due. roundings: amounts by which, or to which, a total
+    was rounded.
     """
 
     def __init__(self, amounts: Sequence[Candidate[Decimal]]) -> None:

@@ -1,4 +1,4 @@
-"""The columns of a table: where they part, and what the cells of a row are by them."""
+"""The columns of a table: where they are separated, and how rows are recognised by them."""
 
 import math
 import re
@@ -76,7 +76,7 @@ def _begins_within(word: Word, left: float, right: float) -> bool:
 
 
 def without_code(lines: Cells, layer: int | None) -> Cells:
-    """The lines of a cell without that in this layer, if it is an item's number."""
+    """The lines of a cell without the line `layer`, if that is the number of an item."""
     if layer is None or layer >= len(lines) or not is_code(joined(lines[layer])):
         return lines
     return [line for index, line in enumerate(lines) if index != layer]
@@ -89,9 +89,9 @@ def is_code(text: str) -> bool:
 
 
 class Columns:
-    """The columns of a table and what the cells of a row are by them.
+    """The columns of a table.
 
-    text: the column of the items' names. anchors: the columns one of which has a number in every row.
+    text: the column of the items' names. anchors: columns of which at least one has a number in each row.
     """
 
     def __init__(self, headings: tuple[Heading, ...], candidates: Candidates) -> None:
@@ -153,7 +153,7 @@ class Columns:
         return ""
 
     def is_carried(self, text: str, figures: set[int]) -> bool:
-        """True if a line brings a sum from one page to the next."""
+        """True if a line carries a sum over from one page to the next."""
         if figures - self.anchors:
             return False
         # One word that is only like another is the text of a row: `Overdraft fee`.
@@ -191,7 +191,7 @@ class Columns:
 
 
 class PrintedColumns(Columns):
-    """The columns of a table of printed lines, which part where the fewest words stand."""
+    """The columns of a table of printed lines, separated where the fewest words are."""
 
     def __init__(self, row: HeadingRow, body: Sequence[PrintedLine], candidates: Candidates) -> None:
         super().__init__(row.headings, candidates)
@@ -247,13 +247,13 @@ class PrintedColumns(Columns):
         )
 
     def is_same_row(self, row: Row, line: PrintedLine, cells: Cells, figures: set[int]) -> bool:
-        """True if a line has the numbers that the row above lacks: cells of one row at different heights."""
+        """True if a line has the numbers that the row above lacks; cells of a row may differ in height."""
         is_near = line.top - row.bottom < _ONE_ROW * line.height
         is_missing = not row.figures & self.anchors or not figures & self.anchors
         return is_near and not row.figures & figures and (is_missing or not self.is_named(cells))
 
     def is_second(self, row: Row, line: PrintedLine, cells: Cells, figures: set[int]) -> bool:
-        """True if a line has another number below one of the row, and none of another column."""
+        """True if a line has a second number below one of the row, and no number in other columns."""
         is_near = line.top - row.bottom < _ONE_ROW * line.height
         return (
             is_near
@@ -274,7 +274,7 @@ def _gaps_within(lines: Sequence[PrintedLine], right: Heading) -> Iterator[tuple
 
 
 def _partings(headings: Sequence[Heading], lines: Sequence[PrintedLine]) -> list[float]:
-    """Between each two headings the place that the fewest words take, the middle of the widest."""
+    """The boundary between each two headings: the middle of the widest gap with the fewest words."""
     taken = np.zeros(_BINS + 1, np.int32)
     for x0, x1, weight in (
         *((word.x0, word.x1, 1) for line in lines for word in line.words),

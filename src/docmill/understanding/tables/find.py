@@ -1,4 +1,4 @@
-"""The tables of a document, found once for line items, bookings and lists."""
+"""Tables of a document, found once for line items, bookings and lists."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
@@ -23,7 +23,7 @@ AreHeadings = Callable[[Sequence[Heading]], bool]
 
 @once
 def find_tables(candidates: Candidates) -> tuple[Grid, ...]:
-    """All tables of items or bookings: those that the file has, and on other pages those below headings."""
+    """All tables of items or bookings: those stored in the file, and those found below headings on pages."""
     layout = candidates.layout
     printed = GridReader(candidates)
     stored = StoredTableReader(candidates, are_headings)
@@ -45,9 +45,9 @@ def has_own_tables(document: Document) -> bool:
 
 
 class StoredTableReader:
-    """Reads the tables stored with pages; one without headings goes on with that before it.
+    """Reads tables that are stored with pages; one without headings continues the one before.
 
-    every_row: also those without an amount or another number.
+    every_row: include rows without an amount or another number.
     """
 
     def __init__(self, candidates: Candidates, has_headings: AreHeadings, *, every_row: bool = False) -> None:
@@ -85,7 +85,7 @@ class StoredTableReader:
         return self._add_rows(columns, rows[start:])
 
     def _add_rows(self, columns: Columns, rows: Sequence[Cells]) -> bool:
-        """Add the rows that are no sums; those after a sum only with all usual numbers."""
+        """Add the rows that are not sums; after a sum, only rows with all usual numbers."""
         grid, is_after_sum = self.grids[-1], False
         count = len(grid.rows)
         for cells in rows:

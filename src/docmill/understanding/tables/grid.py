@@ -1,4 +1,4 @@
-"""Tables below their headings: which lines are rows, and where a table ends."""
+"""Reader of tables below their headings: finds their rows and their end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class Grid:
 
 
 class GridReader:
-    """Reads the tables of pages one after the other by their headings; a table may go on over pages."""
+    """Reads the tables of pages in order by their headings; a table may continue on later pages."""
 
     def __init__(self, candidates: Candidates) -> None:
         self.grids: list[Grid] = []
@@ -60,7 +60,7 @@ class GridReader:
         return has_rows
 
     def _continue(self, lines: Sequence[PrintedLine]) -> bool:
-        """Take the rows at the head of a page on which the table before goes on without headings."""
+        """Take the rows at the top of a page that continue the table of the page before without headings."""
         columns, body = self._columns, _body(lines)
         if self._last is not None:
             self._add_table(self._last, body)
@@ -74,7 +74,7 @@ class GridReader:
         return bool(rows)
 
     def _continue_text(self, row: HeadingRow, body: Sequence[PrintedLine]) -> None:
-        """Give the last row of the page before what goes on with its text below the repeated headings."""
+        """Add to the last row of the page before the text below the repeated headings that continues it."""
         grid = self.grids[-1]
         meanings = [heading.meanings for heading in row.headings]
         if not grid.rows or meanings != [heading.meanings for heading in grid.headings]:
@@ -112,14 +112,14 @@ class GridReader:
 
 
 def _goes_on(before: Sequence[Word], words: Sequence[Word]) -> bool:
-    """True if a line of text carries on the sentence of another: it begins small, or that has no end."""
+    """True if a line continues the sentence above: it starts in lower case, or that one is unfinished."""
     last = before[-1].text
     is_open = last.endswith((",", *BREAKS)) or (last.islower() and len(last) <= _SHORT_WORD)
     return is_open or words[0].text[:1].islower()
 
 
 def _body(lines: Sequence[PrintedLine], first: int = 0) -> list[PrintedLine]:
-    """The lines from the `first` to a large gap."""
+    """The lines from `first` to the next large gap."""
     gaps = (
         at
         for at in range(first, len(lines))
@@ -129,7 +129,7 @@ def _body(lines: Sequence[PrintedLine], first: int = 0) -> list[PrintedLine]:
 
 
 def _rows(columns: PrintedColumns, body: Sequence[PrintedLine]) -> list[Row]:
-    """The rows of a table's lines, each with the text around it; sums are none, and end it."""
+    """The rows of a table's lines with the text around each. Sums are no rows, and end the table."""
     rows: list[Row] = []
     between: list[PrintedLine] = []
     positions: list[str] = []
@@ -167,7 +167,7 @@ def _rows(columns: PrintedColumns, body: Sequence[PrintedLine]) -> list[Row]:
 
 
 def _add_figures(row: Row, line: PrintedLine, cells: Cells, figures: set[int]) -> None:
-    """Give a row the numbers that stand a little lower, and the texts beside them."""
+    """Add to a row the numbers that are printed a little lower, and the texts beside them."""
     row.figures |= figures
     row.bottom = max(row.bottom, line.bottom)
     for index, words in enumerate(cells):

@@ -1,4 +1,4 @@
-"""Rows of headings, found by the words of all languages for what columns hold."""
+"""Rows of table headings, recognised by the words of all languages for columns."""
 
 import re
 from collections.abc import Sequence
@@ -43,7 +43,10 @@ _ASIDE = re.compile(rf"^[\W\d]*(?:\(.*\)|{alternatives(_UNITS)})?[\W\d]*$", re.I
 
 
 class Heading(NamedTuple):
-    """The heading of a column. meanings: none if its words are not known. layers: those of each line."""
+    """The heading of a column.
+
+    meanings: empty if its words are not known. layers: the meanings of each of its lines.
+    """
 
     x0: float
     x1: float
@@ -84,7 +87,7 @@ class HeadingRow:
 
 @dataclass(slots=True)
 class _Stack:
-    """The words over one column, line by line."""
+    """The words above one column, by line."""
 
     lines: list[list[Word]]
 
@@ -119,7 +122,7 @@ def _column_labels(text: str) -> tuple[Label[Column], ...]:
 
 
 def _covered(text: str) -> float:
-    """The share of a text's letters that known words for columns take."""
+    """The share of a text's letters that belong to known words for columns."""
     return covered_share(text, _column_labels(text))
 
 
@@ -192,7 +195,7 @@ def is_heading(line: PrintedLine) -> bool:
 
 
 def _is_short(line: PrintedLine) -> bool:
-    """True if a line has no numbers, and no more than a few words in a place."""
+    """True if a line has no numbers and only a few words in each place."""
     if any(map(str.isdecimal, line.text)):
         return False
     counts = [len(segment.text.split()) for segment in line.segments]

@@ -1,4 +1,4 @@
-"""Line items with their evidence: the roles of a table's columns of numbers, and its rows as findings."""
+"""Line items with their evidence: the roles of number columns in a table, and its rows as findings."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -52,9 +52,10 @@ _Numbers = Sequence[Figure | None]
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The items in the order of the page. proved: their amounts make a sum that is printed elsewhere.
+    """The items in the order of the page.
 
-    Of proved items in a table also this sum, and the segments of the table's cells and headings.
+    proved: their amounts add up to a sum printed elsewhere. total: that sum. cells, headings: the segments of
+    the table's cells and headings.
     """
 
     rows: tuple[Item, ...]
@@ -74,7 +75,7 @@ NO_ITEMS = Items((), proved=False)
 
 
 def items(candidates: Candidates) -> Items:
-    """The items of the table that is most likely theirs."""
+    """The items of the table that most probably has them."""
     tables: list[_ItemTable] = []
     for grid in find_tables(candidates):
         table = _ItemTable(candidates, grid)
@@ -88,7 +89,7 @@ def items(candidates: Candidates) -> Items:
 
 @dataclass(frozen=True, slots=True)
 class _Roles:
-    """The column of each kind of number; None where a table has none."""
+    """The column of each kind of number; None if the table has none."""
 
     quantity: int | None
     unit_price: int | None
@@ -121,7 +122,7 @@ class _ItemTable:
         self._makes_sum = self._sum is not None and self._sum in self._printed
 
     def item_count(self) -> int:
-        """The number of rows without the last ones that have fewer numbers, if the rest makes a sum."""
+        """The number of rows, without last rows that have fewer numbers if the others add up to a sum."""
         rows, amount, text = self._grid.rows, self._roles.amount, self._grid.text
         if amount is None or self._makes_sum:
             return len(rows)
@@ -255,7 +256,10 @@ def _figure_of(candidates: Candidates, row: Row, index: int) -> Figure | None:
 
 
 def _choose_roles(grid: Grid, columns: Sequence[_Numbers], printed: frozenset[Decimal]) -> _Roles:
-    """The best assignment. columns: of each column the numbers, by row. printed: amounts elsewhere."""
+    """The best assignment of roles to columns.
+
+    columns: the numbers of each column, by row. printed: amounts elsewhere on the page.
+    """
     numeric = [
         index
         for index, cells in enumerate(columns)
@@ -291,7 +295,7 @@ def _choose_roles(grid: Grid, columns: Sequence[_Numbers], printed: frozenset[De
 
 
 def _miscalled(grid: Grid, columns: Sequence[_Numbers], numeric: Sequence[int]) -> set[int]:
-    """Columns that are headed as positions, such as `#`, and do not count the rows one by one."""
+    """Columns with a heading for positions, such as `#`, whose numbers do not count the rows."""
     found: set[int] = set()
     for index in numeric:
         values = [cell.value for cell in columns[index] if cell is not None]
@@ -320,7 +324,7 @@ def _options(
 
 
 def _agreement(*columns: _Numbers) -> float:
-    """The share of rows in which they agree, less a part of those in which they do not.
+    """The share of rows in which the numbers agree, less a part of the rows in which they do not.
 
     columns: quantities, prices, amounts, discounts and the quantities that the prices are for.
     """
@@ -343,9 +347,9 @@ def _agreeing(
     discount: Figure | None,
     base: Figure | None,
 ) -> tuple[Decimal, Decimal, Decimal] | None:
-    """The readings with which quantity times price, less discount, is the amount; None if none.
+    """The readings for which quantity times price, less discount, is the amount; None if there are none.
 
-    base: the quantity that the price is for, where it has a column.
+    base: the quantity that the price is for, if it has a column.
     """
     if quantity is None or price is None or amount is None:
         return None

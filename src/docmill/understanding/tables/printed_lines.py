@@ -129,7 +129,7 @@ def joined(words: Sequence[Word]) -> str:
 
 
 def flowing(lines: Sequence[Sequence[Word]]) -> str:
-    """Lines of one text as one line: a word that was broken at a line's end is whole again."""
+    """Lines of one text joined to one line; words that were broken at the end of a line are joined."""
     text = ""
     for words in lines:
         line = joined(words)
@@ -142,9 +142,10 @@ def flowing(lines: Sequence[Sequence[Word]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number in a cell. other: if its mark means the other thing. rest: beside it, without currency.
+    """A number in a cell.
 
-    below: another number in the cell, such as the quantity delivered below that ordered.
+    other: its value if the decimal mark is the other one. rest: the text beside it, without currency. below:
+    a second number in the cell, such as the quantity delivered below the quantity ordered.
     """
 
     value: Decimal
@@ -156,7 +157,7 @@ class Figure:
 
     @property
     def readings(self) -> tuple[Decimal, ...]:
-        """The values that it may have, the likelier first."""
+        """The values that it may have, the more probable first."""
         return (self.value,) if self.other is None else (self.value, self.other)
 
     @property

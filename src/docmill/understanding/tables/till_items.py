@@ -1,4 +1,4 @@
-"""The items of a receipt: priced lines above a sum that they make, with the lines that belong to each."""
+"""Items of a receipt: the priced lines above a sum that they add up to, with their lines of text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -119,9 +119,9 @@ class _Priced:
 
 
 def till_items(candidates: Candidates, table: Items = NO_ITEMS) -> Items:
-    """The items whose amounts make a sum that is printed below; none if they do not.
+    """The items whose amounts add up to a sum that is printed below them; none otherwise.
 
-    table: the items by the headings of columns; they are taken where they are proved, and as many.
+    table: the items found by headings of columns; taken if they are proved and as many.
     """
     lines = _till_lines(candidates)
     bounds = _bounds(lines)
@@ -181,7 +181,7 @@ def _bounds(lines: Sequence[_TillLine]) -> tuple[int, int] | None:
 
 
 def _with_texts(lines: Sequence[_TillLine], priced: Sequence[int], stop: int) -> list[_Priced]:
-    """The items, each with its lines of text: above or below its price, as one without a name tells."""
+    """The items with their lines of text, which are above or below the price; a nameless item shows which."""
     items = [_Priced(lines[at]) for at in priced]
     begin, last = priced[0], priced[-1]
     nameless = [at for at in priced if lines[at].letters < _LEAST_LETTERS]
