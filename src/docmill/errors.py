@@ -1,4 +1,4 @@
-"""What can go wrong, grouped by what the caller does next.
+"""Errors of docmill, grouped by what the caller does next.
 
 DocmillError
 ├── TransientError              try again later; the worker requeues
@@ -158,7 +158,7 @@ class TooLargeError(DocumentError):
 
 
 class ValidationError(DocumentError):
-    """What was asked for does not fit the rules of the request or schema."""
+    """A request or schema breaks a rule."""
 
     code = "validation"
 

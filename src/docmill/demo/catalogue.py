@@ -58,7 +58,7 @@ def make_plan(name: str, sample: Mapping[str, Any]) -> Plan:
 
 
 def _maker(sample: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Paper]:
-    """What makes the paper of a table, by a key that only such papers have."""
+    """The function that draws the paper of a table, chosen by a key that only such papers have."""
     makers = {"bookings": _statement, "earnings": _pay_sheet, "paragraphs": _correspondence}
     return next((make for key, make in makers.items() if key in sample), _letter)
 

@@ -61,7 +61,7 @@ class DeadLetters:
         return total
 
     async def purge(self, chosen: Selection, *, tenant_id: UUID) -> int:
-        """Forget letters; how many there were. Their documents stay failed, and their files can be seen."""
+        """Remove dead letters; their number. The documents stay failed, and their files can be opened."""
         purged = 0
         async for ids in self._batches(chosen, tenant_id):
             async with self._database.tenant(tenant_id) as conn:
@@ -69,7 +69,7 @@ class DeadLetters:
         return purged
 
     async def find(self, chosen: Selection, *, tenant_id: UUID) -> list[UUID]:
-        """The letters that are meant, of those that are there."""
+        """The dead letters of a selection that exist."""
         letters: list[UUID] = []
         async for ids in self._batches(chosen, tenant_id):
             async with self._database.tenant(tenant_id) as conn:
@@ -77,7 +77,7 @@ class DeadLetters:
         return letters
 
     async def _batches(self, chosen: Selection, tenant_id: UUID) -> AsyncGenerator[Sequence[UUID]]:
-        """The ids that are meant. Letters that come meanwhile are newer than all and not among them."""
+        """The ids of a selection, in batches. Letters that arrive meanwhile are not included."""
         if chosen.ids is not None:
             unique = list(dict.fromkeys(chosen.ids))
             for start in range(0, len(unique), _BATCH):

@@ -396,7 +396,7 @@ def _foot(receipt: _Receipt, brand: str) -> None:
 
 
 def _read(key: str, receipt: _Receipt) -> LabelledReceipt:
-    """What recognition makes of the printed rows, and the truth of it."""
+    """The printed rows as simulated recognition reads them, with their true values."""
     random_, rows = receipt.random, receipt.rows
     if receipt.chance(0.1):  # the picture begins lower
         rows = rows[random_.randint(1, 3) :]

@@ -1,4 +1,4 @@
-"""What recognition makes of printed lines: letters misread, spaces lost, lines split, boxes askew."""
+"""Simulated recognition of printed lines: misread letters, lost spaces, split lines, skewed boxes."""
 
 import random
 

@@ -56,17 +56,20 @@ class Wakeups:
         self._dirty.set()
 
     def next(self, topic: str) -> asyncio.Event:
-        """Set at the next notice of `topic`. Ask for it before looking for news, so that none is missed."""
+        """An event that is set at the next notice of `topic`.
+
+        Ask for it before looking for news, so that no notice is missed.
+        """
         return self._heard.setdefault(topic, asyncio.Event())
 
     async def wait(self, heard: asyncio.Event, *, timeout_s: float = MAX_POLL_S) -> None:
-        """Return when `heard` is set, or it is time to look anyway."""
+        """Return when `heard` is set, or after the longest time without a look."""
         with suppress(TimeoutError):
             async with asyncio.timeout(min(timeout_s, MAX_POLL_S)):
                 await heard.wait()
 
     async def listening(self) -> None:
-        """Return once wakeups of others are heard."""
+        """Return once notices of other processes are received."""
         await self._listening.wait()
 
     def _wake(self, topic: str) -> None:
@@ -126,7 +129,7 @@ class EventFeed:
         self._wakeups = wakeups
 
     def announce(self) -> None:
-        """Wake the waiting. Call it after a commit that changed documents or ingestions."""
+        """Wake all who follow the feed. Call it after a commit that changed documents or ingestions."""
         self._wakeups.announce(TOPIC)
 
     async def follow(

@@ -271,7 +271,7 @@ class Intake:
             raise
 
     async def _withdraw(self, path: str) -> None:
-        """Remove a file that became no document."""
+        """Remove the file of an upload that became no document."""
         try:
             async with asyncio.timeout(_WITHDRAW_S):
                 await remove_original(self._database, self._blobs, path)
@@ -347,7 +347,7 @@ class Intake:
         return begun
 
     def announce(self) -> None:
-        """Wake workers and open pages after a transaction."""
+        """Wake workers and update open pages after a transaction."""
         self._sender.announce()
         self._feed.announce()
 

@@ -1,4 +1,4 @@
-"""Removes orphaned files: uploads that never arrived, files of documents that are gone."""
+"""Removes orphaned files: uploads that never finished, and files of deleted documents."""
 
 import logging
 import re
@@ -96,7 +96,7 @@ async def remove_original(database: Database, blobs: Blobs, key: str) -> bool:
 
 
 async def _nameless(database: Database, keys: Sequence[str]) -> list[str]:
-    """The keys of originals and page pictures that belong to no document."""
+    """The keys of originals and page pictures that belong to no document of the database."""
     of_tenant: defaultdict[UUID, dict[str, str]] = defaultdict(dict)
     for key in keys:
         if _ORIGINAL.match(key):

@@ -1,4 +1,4 @@
-"""The type of a document as a person chooses it; the document is then read again by it."""
+"""Choice of a document's type by a person, after which its fields are read again."""
 
 from collections.abc import Collection
 from uuid import UUID
@@ -30,11 +30,11 @@ class TypeChoices:
         tenant_id: UUID,
         reviewed_by: UUID = DEFAULT_USER_ID,
     ) -> UUID | None:
-        """Give a document a type, which no machine changes any more, and have it read again by that.
+        """Set the type of a document for all later processing, and have its fields read again.
 
-        document_type: None takes the latest choice back. The ingestion that reads it, or the newest one where
-        nothing changes; None if there is no such document. Raises ValidationError for an unknown type,
-        ChangedError if nothing has been read in the document.
+        document_type: None withdraws the latest choice. Returns the ingestion that reads the document, or the
+        newest one if the type does not change; None if there is no such document. Raises ValidationError for
+        an unknown type, ChangedError if nothing has been read in the document.
         """
         if document_type is not None and document_type not in self.types:
             raise ValidationError(f"there is no type {document_type!r}{nearest(document_type, self.types)}")
@@ -72,7 +72,7 @@ class TypeChoices:
 def _review(
     document_type: str | None, current: CurrentReview | None, result: ReviewableResult
 ) -> ReviewToStore:
-    """The choice as a review. What counts as read is the type before anybody chose one."""
+    """The choice as a review. Its read value is the type that was recognised before any choice."""
     machine = current.machine if current else result.document_type
     if document_type is None:
         assert current is not None, "without a choice, none is taken back"

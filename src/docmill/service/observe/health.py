@@ -30,7 +30,7 @@ _MARK = b"docmill was here\n"
 
 @dataclass(frozen=True, slots=True)
 class HealthReport:
-    """The results of health checks. stopping: this process takes nothing more."""
+    """The results of health checks. stopping: this process accepts no more work."""
 
     checks: Mapping[str, State]
     stopping: bool = False
@@ -42,7 +42,7 @@ class HealthReport:
 
     @property
     def status(self) -> Literal["ok", "failing", "stopping"]:
-        """All of it in a word."""
+        """The overall state in one word."""
         if self.stopping:
             return "stopping"
         return "ok" if self.ok else "failing"
@@ -74,7 +74,7 @@ class HealthChecks:
         self._depth: Depth | None = None
 
     async def alive(self) -> HealthReport:
-        """Check the database, without which the process is of no use."""
+        """Check the database, without which the process cannot do anything."""
         return HealthReport({"database": await self._checks["database"].state()})
 
     async def ready(self) -> HealthReport:

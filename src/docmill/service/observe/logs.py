@@ -68,7 +68,7 @@ def _log_retry(details: RetryDetails) -> None:
 
 
 def _drop_texts(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Replace an exception by its types and places, since its message may quote the document."""
+    """Replace an exception by its types and places, since its message may contain text of a document."""
     event.pop("exc_info", None)
     record: logging.LogRecord = event["_record"]
     if record.name == "asyncio":

@@ -48,7 +48,7 @@ class PoolUse(Protocol):
 
 
 class Metrics:
-    """The counters of one process. Nothing is global: two in one process know nothing of each other."""
+    """The metrics of one process. They have a registry of their own, so several can exist in one process."""
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
@@ -135,11 +135,11 @@ class Metrics:
         return self._steps.labels(step)
 
     def documents_failed(self, code: str, *, count: int = 1) -> None:
-        """Documents failed without an attempt of ours: all of theirs ended with the death of a worker."""
+        """Count documents that failed because their workers died, without an attempt that ended here."""
         self._documents.labels("failed", code).inc(count)
 
     def paused(self, code: str, seconds: float) -> None:
-        """Documents wait for a part for so long, but one as a probe: a person must mend something."""
+        """Count a pause: documents wait for a part of the system until a person repairs it."""
         del seconds  # a pause ends when a document gets through, not by the clock
         self._pauses.labels(code).inc()
 
@@ -176,7 +176,7 @@ class Metrics:
 
 
 class _Now(Collector):
-    """Collects the metrics that are looked up at a scrape."""
+    """Collector of the metrics that are looked up at each scrape."""
 
     def __init__(self) -> None:
         self.pools: dict[str, PoolUse] = {}

@@ -1,4 +1,4 @@
-"""`Tracer` that speaks OpenTelemetry. The only module that knows it."""
+"""`Tracer` for OpenTelemetry, the only module that imports it."""
 
 import asyncio
 import threading

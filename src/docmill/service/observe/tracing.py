@@ -30,7 +30,7 @@ PROCESSING: Attributes = MappingProxyType(
 
 
 class TraceSpan(Protocol):
-    """Something that takes time. Its attributes hold no document's text, no file's name and no secret."""
+    """A timed operation in a trace. Its attributes hold no text of a document, file name or secret."""
 
     def describe(self, attributes: Attributes, *, name: str | None = None) -> None:
         """Add attributes, and rename it if a name is given."""
@@ -70,7 +70,7 @@ class Tracer(Protocol):
 
 
 class _NoSpan:
-    """A span that nobody sees."""
+    """A span that is not recorded."""
 
     def __enter__(self) -> Self:
         return self
@@ -88,7 +88,7 @@ class _NoSpan:
 
 
 class NoTracer:
-    """`Tracer` that makes none."""
+    """`Tracer` that records nothing."""
 
     enabled = False
     _span = _NoSpan()

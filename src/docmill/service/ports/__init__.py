@@ -66,7 +66,10 @@ class Queue(Protocol):
         ...
 
     async def release_received(self, receiver: str) -> list[str]:
-        """Give back what a receiver that is dead still has; the bodies. None, if the queue cannot tell."""
+        """Give back the messages that a dead receiver still holds; their bodies.
+
+        None if the queue cannot tell.
+        """
         ...
 
     async def extend(self, message: Message, *, visibility_s: float) -> bool:
@@ -74,7 +77,7 @@ class Queue(Protocol):
         ...
 
     async def delete(self, messages: Sequence[Message]) -> None:
-        """The messages are done."""
+        """Delete messages that have been handled."""
         ...
 
     async def release(self, message: Message, *, delay_s: float = 0) -> None:
@@ -98,11 +101,11 @@ class Queue(Protocol):
         ...
 
     async def redrive(self, ids: Sequence[str]) -> int:
-        """Put dead messages back into the queue, due at once, with a fresh count; how many there were."""
+        """Put dead messages back into the queue, due at once, with a new count; their number."""
         ...
 
     async def purge(self, ids: Sequence[str]) -> int:
-        """Forget dead messages; how many there were."""
+        """Remove dead messages; their number."""
         ...
 
 

@@ -35,7 +35,7 @@ PROGRESS_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ClaimRefusal:
-    """No claim. tenant_id, obstacle: None if the ingestion does not exist."""
+    """The reason why a claim was refused. tenant_id, obstacle: None if the ingestion does not exist."""
 
     tenant_id: UUID | None
     obstacle: Obstacle | None
@@ -111,7 +111,7 @@ class ClaimWriter:
         self._forget(storing)
 
     async def extend(self, claim: Claim, *, step: str | None) -> bool:
-        """Hold on for the length of a lease from now. step: under way. False if the claim is lost."""
+        """Extend the claim to the length of a lease from now. step: under way. False if the claim is lost."""
         async with self._database.tenant(claim.tenant_id) as conn:
             return await claims.extend(conn, claim, lease_s=self._lease_s, step=step)
 
@@ -241,7 +241,7 @@ class ClaimWriter:
                 self._forget(storing)
 
     def _forget(self, stored: Mapping[UUID, tuple[Claim, StoredFindings]]) -> None:
-        """Drop these findings, but for those that have been added to meanwhile."""
+        """Drop findings that are stored, unless more have been added to them meanwhile."""
         for ingestion_id, entry in stored.items():
             if self._findings.get(ingestion_id) is entry:
                 del self._findings[ingestion_id]

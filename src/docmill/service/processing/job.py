@@ -58,9 +58,9 @@ Attempt = Callable[[Lease], Awaitable[Result | None]]
 
 
 class Isolation:
-    """Knows a worker's jobs, and lets one at a time wait until it is the only one.
+    """Counts a worker's jobs, and lets one at a time wait until it is the only one.
 
-    jobs: those under way. on_open: called when the worker may begin others again.
+    jobs: those under way. on_open: called when the worker may begin other jobs again.
     """
 
     def __init__(self) -> None:
@@ -113,18 +113,18 @@ class Isolation:
 
 
 class Reservation:
-    """One job's right to be alone."""
+    """The right of a job to run alone in its worker."""
 
     def __init__(self, isolation: Isolation) -> None:
         self._isolation = isolation
         self._timer: asyncio.TimerHandle | None = None
 
     def end_after(self, seconds: float) -> None:
-        """Let others begin beside the job from then on, should it take so long."""
+        """Let other jobs begin beside this one after that time."""
         self._timer = asyncio.get_running_loop().call_later(seconds, self.end)
 
     def end(self) -> None:
-        """Let others begin; the job itself may go on."""
+        """Let other jobs begin; this one may continue."""
         if self._timer is not None:
             self._timer.cancel()
         self._isolation.end(self)
@@ -133,7 +133,7 @@ class Reservation:
 class Jobs:
     """Handles a worker's messages, each in a task of its own.
 
-    announce: called when a person can see a change. pauses: what documents are kept away from.
+    announce: called when a person can see a change. pauses: of parts that are out of use, such as a provider.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class Jobs:
         self.on_begun: Callable[[], None] = lambda: None
 
     async def handle(self, message: Message) -> None:
-        """See a message through, in a task of its own. Cancelled, it gives everything back first."""
+        """Handle a message to its end, in a task of its own. If cancelled, it first gives everything back."""
         try:
             await self._handle(message)
         except Exception as error:  # noqa: BLE001  it is logged where it is one of ours
@@ -378,9 +378,9 @@ class Jobs:
                 return "failed"
 
     async def _let_go(self, lease: Lease) -> bool:
-        """Give the document back so that another worker takes it at once; this was not an attempt.
+        """Give the document back, so that another worker can take it at once; the attempt does not count.
 
-        False if there was nothing to give back any more, or it could not be done.
+        False if there was nothing left to give back, or if it failed.
         """
         held = False
         try:

@@ -1,4 +1,4 @@
-"""Holding an ingestion while working on it, and letting go of it as soon as the hold is lost."""
+"""Lease of an ingestion during work on it: extended by heartbeats; the work is cancelled once it is lost."""
 
 import asyncio
 import logging
@@ -127,9 +127,9 @@ class _Heartbeats:
         self._beating = asyncio.create_task(self._beat())
 
     async def _beat(self) -> None:
-        """Extend the lease again and again, until it is lost or a fault of ours ends this.
+        """Extend the lease repeatedly until it is lost, or a fault of docmill ends this.
 
-        Whatever keeps us from extending, also a refusal, nothing is lost before the lease ends by our clock.
+        After an error or refusal the lease still lasts until its end by our clock, and is tried again.
         """
         try:
             while (asked_at := time.monotonic()) < self._held_until:

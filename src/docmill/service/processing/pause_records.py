@@ -64,7 +64,7 @@ class PauseRecords:
             raise
 
     async def remove(self) -> None:
-        """The worker ends: it waits for nobody any more."""
+        """Remove the rows at the end of the worker, which then waits for nothing."""
         if not self._has_rows:
             return
         try:
