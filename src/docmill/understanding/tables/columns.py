@@ -35,6 +35,9 @@ _FIGURES = FIGURES | {Column.DISCOUNT, Column.TAX_RATE, Column.TAX_AMOUNT}
 _TEXTS = (Column.DESCRIPTION, Column.COUNTERPARTY, Column.ARTICLE, Column.REFERENCE)
 _ITEM_FIGURES = 3
 """Numbers of an item that no sum has: quantity, price and amount."""
+_TAX_LETTERS = 0.4
+"""The same of the words for a tax beside a percentage."""
+_PERCENT = re.compile(r"\d\s?%")
 _ONE_ROW = 0.9
 """Line heights between lines whose numbers are of one row."""
 _SUM_LETTERS = 0.5
@@ -151,6 +154,10 @@ class Columns:
                 if match:
                     return match[0].rstrip(".)")
         return ""
+
+    def has_quantity(self, figures: set[int]) -> bool:
+        """True if a row has a quantity, as no row of a tax has."""
+        return any(Column.QUANTITY in self.headings[index].meanings for index in figures)
 
     def is_carried(self, text: str, figures: set[int]) -> bool:
         """True if a line carries a sum over from one page to the next."""
@@ -302,6 +309,19 @@ def _partings(headings: Sequence[Heading], lines: Sequence[PrintedLine]) -> list
 def is_sum(line: PrintedLine) -> bool:
     """True if a text in the line begins with the word for a sum and has little else."""
     return any(names_sum(segment.text) for segment in line.segments)
+
+
+def is_tax(line: PrintedLine) -> bool:
+    """True if a text in the line is little but the word for a tax with a percentage: `State tax 4.85%`."""
+    return any(_names_tax(segment.text) for segment in line.segments)
+
+
+@lru_cache(maxsize=4096)
+def _names_tax(text: str) -> bool:
+    if not _PERCENT.search(text):
+        return False
+    labels = [label for label in LABELS.find(text) if Concept.TAX in label.meanings and label.quality == 1]
+    return bool(labels) and covered_share(text, labels) > _TAX_LETTERS
 
 
 @lru_cache(maxsize=4096)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.tables.columns import Cells, PrintedColumns, Row, is_sum
+from docmill.understanding.tables.columns import Cells, PrintedColumns, Row, is_sum, is_tax
 from docmill.understanding.tables.headings import Heading, HeadingRow, heading_row
 from docmill.understanding.tables.printed_lines import BREAKS, PrintedLine, Word, joined
 from docmill.understanding.vocabulary import Column
@@ -140,7 +140,9 @@ def _rows(columns: PrintedColumns, body: Sequence[PrintedLine]) -> list[Row]:
         if columns.is_carried(line.text, figures):
             _add_texts(columns, rows, between, None)
             between = []
-        elif is_sum(line) and not columns.is_item(cells, figures):
+        elif (is_sum(line) and not columns.is_item(cells, figures)) or (
+            is_tax(line) and not columns.has_quantity(figures)
+        ):
             _add_texts(columns, rows, between, None)
             between, strays = [], _MOST_STRAYS
         elif figures and rows and not between and columns.is_same_row(rows[-1], line, cells, figures):

@@ -1,7 +1,7 @@
 """Line items with their evidence: the roles of number columns in a table, and its rows as findings."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -96,6 +96,7 @@ class _Roles:
     amount: int | None
     discount: int | None
     base: int | None
+    tax: int | None
     score: float
 
 
@@ -116,7 +117,9 @@ class _ItemTable:
         self._roles = _choose_roles(grid, self._figures, self._printed)
         amount = self._roles.amount
         taken = (self._roles.quantity, self._roles.unit_price, amount, self._roles.discount, self._roles.base)
-        self._rate = _rate_column(grid, self._figures, taken)
+        rates = list(_rate_columns(grid, self._figures, taken))
+        self._rate = rates[0] if rates else None
+        self._second_rate = _second_half(grid, self._figures, rates)
         cells = [cell.value for cell in self._figures[amount] if cell] if amount is not None else []
         self._sum = sum(cells, Decimal(0)) if amount is not None and len(cells) == len(grid.rows) else None
         self._makes_sum = self._sum is not None and self._sum in self._printed
@@ -167,14 +170,15 @@ class _ItemTable:
             "net_amount": chosen.amount,
             "discount": chosen.discount,
             "base": chosen.base,
+            "tax": chosen.tax,
             "tax_rate": self._rate,
         }
         figures = {
             name: self._figures[column][index] if column is not None else None
             for name, column in columns.items()
         }
-        quantity, price, amount, discount, base, _ = figures.values()
-        agreed = _agreeing(quantity, price, amount, discount, base)
+        quantity, price, amount, discount, base, tax, _ = figures.values()
+        agreed = _agreeing(quantity, price, amount, discount, base, tax)
         sure = _SUMMED if self._makes_sum else _UNPROVED
         if agreed is not None:
             sure = _AGREED
@@ -186,7 +190,13 @@ class _ItemTable:
             if column is not None and figure is not None:
                 value = values.get(name, figure.value)
                 words = row.cells[column] if value in figure.readings else row.others[column]
-                yield name, Finding(value, spans(words), sure)
+                finding = Finding(value, spans(words), sure)
+                if name == "net_amount" and tax is not None and _is_with_tax(values, tax):
+                    finding = Finding(value - tax.value, (), sure)
+                elif name == "tax_rate" and self._second_rate is not None:
+                    words = [*words, *row.cells[self._second_rate]]
+                    finding = Finding(2 * value, spans(words), sure)
+                yield name, finding
         yield from self._texts(row, sure)
         yield from self._unit(row, quantity, sure)
 
@@ -273,7 +283,8 @@ def _choose_roles(grid: Grid, columns: Sequence[_Numbers], printed: frozenset[De
     ]
     discount = next((i for i in numeric if Column.DISCOUNT in grid.headings[i].meanings), None)
     base = next((i for i in numeric if Column.PRICE_BASE in grid.headings[i].meanings), None)
-    best = _Roles(None, None, None, discount, base, 0.0)
+    tax = _tax_column(grid, columns, numeric)
+    best = _Roles(None, None, None, discount, base, tax, 0.0)
     sums = {
         index: sum((cell.value for cell in columns[index] if cell is not None), Decimal(0))
         for index in numeric
@@ -285,12 +296,12 @@ def _choose_roles(grid: Grid, columns: Sequence[_Numbers], printed: frozenset[De
         score = q_score + p_score + a_score
         if quantity is not None and price is not None and amount is not None:
             nothing = [None] * len(columns[amount])
-            rebates, bases = (columns[i] if i is not None else nothing for i in (discount, base))
-            score += _AGREES * _agreement(columns[quantity], columns[price], columns[amount], rebates, bases)
+            others = (columns[i] if i is not None else nothing for i in (discount, base, tax))
+            score += _AGREES * _agreement(columns[quantity], columns[price], columns[amount], *others)
         if amount is not None and sums[amount] in printed:
             score += _SUMS_UP
         if score > best.score:
-            best = _Roles(quantity, price, amount, discount, base, score)
+            best = _Roles(quantity, price, amount, discount, base, tax, score)
     return best
 
 
@@ -326,7 +337,7 @@ def _options(
 def _agreement(*columns: _Numbers) -> float:
     """The share of rows in which the numbers agree, less a part of the rows in which they do not.
 
-    columns: quantities, prices, amounts, discounts and the quantities that the prices are for.
+    columns: quantities, prices, amounts, discounts, the quantities that the prices are for, and taxes.
     """
     amounts = columns[2]
     rows = [
@@ -346,28 +357,61 @@ def _agreeing(
     amount: Figure | None,
     discount: Figure | None,
     base: Figure | None,
+    tax: Figure | None,
 ) -> tuple[Decimal, Decimal, Decimal] | None:
     """The readings for which quantity times price, less discount, is the amount; None if there are none.
 
-    base: the quantity that the price is for, if it has a column.
+    base: the quantity that the price is for, if it has a column. tax: the amount of tax in the amount.
     """
     if quantity is None or price is None or amount is None:
         return None
     reductions = [(Decimal(1), Decimal(0))]
     if discount is not None:  # by per cent, or by an amount
-        reductions += [(1 - abs(discount.value) / 100, Decimal(0)), (Decimal(1), discount.value)]
+        reductions += [(1 - abs(discount.value) / 100, Decimal(0)), (Decimal(1), abs(discount.value))]
     if base is not None and base.value > 0:
         reductions += [(factor / base.value, less) for factor, less in reductions]
+    if tax is not None:
+        reductions.append((Decimal(1), -tax.value))
     for q, p, a in product(quantity.all_readings, price.readings, amount.readings):
         allowed = CENT / 2 * max(Decimal(1), abs(q)) + CENT
         for factor, less in reductions:
-            if abs(abs(q * p * factor) - abs(less) - abs(a)) <= allowed:
+            if abs(abs(q * p * factor) - less - abs(a)) <= allowed:
                 return q, p, a
     return None
 
 
-def _rate_column(grid: Grid, columns: Sequence[_Numbers], taken: Sequence[int | None]) -> int | None:
-    """The column of rates of tax: by its heading, or of per cent without a known heading."""
+def _tax_column(grid: Grid, columns: Sequence[_Numbers], numeric: Sequence[int]) -> int | None:
+    """The only column of amounts of tax; None if there are several, as for the taxes of two authorities."""
+    found = [
+        index
+        for index in numeric
+        if Column.TAX_AMOUNT in grid.headings[index].meanings
+        and any(cell is not None and cell.value % _HALF for cell in columns[index])
+        and not any(cell is not None and cell.percent for cell in columns[index])
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_with_tax(values: Mapping[str, Decimal], tax: Figure) -> bool:
+    """True if an amount agrees with quantity and price only when the tax is added to them."""
+    if not values:
+        return False
+    net = abs(values["quantity"] * values["unit_price"])
+    amount = abs(values["net_amount"])
+    return abs(net + tax.value - amount) < abs(net - amount)
+
+
+def _second_half(grid: Grid, columns: Sequence[_Numbers], rates: Sequence[int]) -> int | None:
+    """The column of the second of two taxes with one rate, as those of centre and state in India."""
+    if len(rates) != 2:  # noqa: PLR2004 - a tax and another
+        return None
+    first, second = ([cell.value if cell is not None else None for cell in columns[at]] for at in rates)
+    is_another = len({grid.headings[at].text for at in rates}) > 1
+    return rates[1] if is_another and first == second and None not in first else None
+
+
+def _rate_columns(grid: Grid, columns: Sequence[_Numbers], taken: Sequence[int | None]) -> Iterator[int]:
+    """The columns of rates of tax: by their headings, or of per cent without a known heading."""
     for index, cells in enumerate(columns):
         meanings = grid.headings[index].meanings
         numbers = [cell for cell in cells if cell is not None]
@@ -380,5 +424,4 @@ def _rate_column(grid: Grid, columns: Sequence[_Numbers], taken: Sequence[int | 
         if not may_be_rates or (is_tax_amount and not is_percent):
             continue
         if Column.TAX_RATE in meanings or (is_percent and not meanings):
-            return index
-    return None
+            yield index
