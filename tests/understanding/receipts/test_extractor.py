@@ -10,9 +10,12 @@ from docmill.model.document import Document, Page, Words
 from docmill.model.paths import leaves
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, Receipt
+from docmill.training.generated_receipts import generate_receipts
 from docmill.understanding.corrections.apply import with_confirmed_values
 from docmill.understanding.corrections.counterparties import identifiers
-from docmill.understanding.receipts.extractor import extract_built_in
+from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.fields.findings import Finding
+from docmill.understanding.receipts.extractor import extract_built_in, learned_findings
 from docmill.understanding.receipts.model import FILE, shipped
 
 Typeset = Callable[..., Document]
@@ -158,6 +161,23 @@ async def test_a_huge_number_is_left_to_the_rules(typeset: Typeset) -> None:
     total = Decimal("123456789012345678901234567890.00")
 
     assert (await receipt(typeset(f"TOTAL {total}"))).gross_total == total
+
+
+def test_no_character_is_in_both_the_name_and_the_address() -> None:
+    given = 0
+    for example in generate_receipts(150, seed=77):
+        candidates = candidates_of(example.document)
+        found = learned_findings(candidates, shipped())
+        name, address = found.get("seller.name"), found.get("seller.address")
+        if name and address:
+            given += 1
+            assert not characters(name) & characters(address), example.key
+
+    assert given > 100
+
+
+def characters(finding: Finding) -> set[tuple[int, int]]:
+    return {(span.segment.index, at) for span in finding.spans for at in range(span.start, span.stop)}
 
 
 def test_the_shipped_model_is_small_and_the_same_when_stored_again() -> None:

@@ -31,7 +31,7 @@ from docmill.understanding.fields.findings import MOST_RIVALS, Finding, Findings
 from docmill.understanding.page.layout import Span
 from docmill.understanding.page.titles import is_title
 from docmill.understanding.receipts.amounts import amounts
-from docmill.understanding.receipts.head import head
+from docmill.understanding.receipts.head import Head, head
 from docmill.understanding.receipts.model import (
     FIELDS,
     PATHS,
@@ -41,7 +41,7 @@ from docmill.understanding.receipts.model import (
     context_scores,
     shipped,
 )
-from docmill.understanding.receipts.spans import Choices, enumerate_spans
+from docmill.understanding.receipts.spans import Choices, Field, enumerate_spans
 from docmill.understanding.receipts.text_facts import text_facts
 from docmill.understanding.user_schemas.extractor import labelled_findings
 from docmill.understanding.user_schemas.meant_amounts import meant_amounts
@@ -196,10 +196,7 @@ def answers(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> dic
     """The values of the trained fields, by path. ruled: the findings of the rules on the same receipt."""
     receipt_head = head(candidates)
     tags = model.tagger.probabilities(receipt_head.rows(model.letters.scores(receipt_head.texts)))
-    by_path = {
-        PATHS[field]: _answer_text(candidates, ruled, model, tags, enumerate_spans(receipt_head, field, tags))
-        for field in FIELDS
-    }
+    by_path = _answer_texts(candidates, ruled, model, tags, receipt_head)
     by_path[PATHS["total"]] = _answer_total(candidates, ruled, model)
     rule = ruled.get(PATHS["date"])
     if rule is not None and isinstance(rule.value, date):  # learning found no better date than the rules'
@@ -217,14 +214,73 @@ def answers(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> dic
     return {path: answer for path, answer in by_path.items() if answer is not None}
 
 
+def _answer_texts(
+    candidates: Candidates,
+    ruled: Findings,
+    model: ReceiptModel,
+    tags: NDArray[np.float64],
+    receipt_head: Head,
+) -> dict[str, Answer | None]:
+    """The most probable name and address that have no character in common, by path."""
+    scored = {
+        field: ScoredChoices.of(enumerate_spans(receipt_head, field, tags), model, tags) for field in FIELDS
+    }
+
+    def answer(field: Field, taken: Sequence[Span] = ()) -> Answer | None:
+        return _answer_text(candidates, ruled, model, scored[field], taken)
+
+    name, address = answer("name"), answer("address")
+    if name is not None and address is not None and _overlap(name.spans, address.spans):
+        other_name, other_address = answer("name", address.spans), answer("address", name.spans)
+        if _score(name) * _score(other_address) >= _score(other_name) * _score(address):
+            address = other_address
+        else:
+            name = other_name
+    return {PATHS["name"]: name, PATHS["address"]: address}
+
+
+def _score(answer: Answer | None) -> float:
+    return _LEAST if answer is None or answer.score is None else answer.score
+
+
+def _overlap(some: Sequence[Span], others: Sequence[Span]) -> bool:
+    return any(
+        one.segment is other.segment and one.start < other.stop and other.start < one.stop
+        for one in some
+        for other in others
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredChoices:
+    """The spans for one field with their probabilities."""
+
+    choices: Choices
+    scores: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, choices: Choices, model: ReceiptModel, tags: NDArray[np.float64]) -> "ScoredChoices":
+        """The choices as the model scores them. tags: the probabilities of each line's tags."""
+        if not choices.choices:
+            return cls(choices, np.zeros(0))
+        return cls(choices, model.spans[choices.field].probabilities(choices.rows(tags)))
+
+
 def _answer_text(
-    candidates: Candidates, ruled: Findings, model: ReceiptModel, tags: NDArray[np.float64], choices: Choices
+    candidates: Candidates,
+    ruled: Findings,
+    model: ReceiptModel,
+    scored: ScoredChoices,
+    taken: Sequence[Span],
 ) -> Answer | None:
-    """The most probable name or address, with misread letters corrected; None if none is likely enough."""
-    if not choices.choices:
+    """The most probable name or address beside what is taken, with misread letters corrected, if any."""
+    choices, scores = scored.choices, scored.scores
+    order: list[int] = np.argsort(-scores, kind="stable").tolist()
+    if taken:
+        order = [index for index in order if not _overlap(choices.spans(index), taken)]
+    order = order[:_RIVALS]
+    if not order:
         return None
-    scores = model.spans[choices.field].probabilities(choices.rows(tags))
-    order: list[int] = np.argsort(-scores, kind="stable")[:_RIVALS].tolist()
     order = [index for index in order if not is_title(choices.text(index))] or order
     if scores[order[0]] < _LEAST:
         return None

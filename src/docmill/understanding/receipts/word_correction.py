@@ -1,7 +1,7 @@
 """OCR post-correction: a misread word of a name or address is replaced if only similar letters differ."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -30,17 +30,37 @@ _LEGAL_FORM = re.compile(
     r"(?<![A-Z])([S5$8][DUO0BQI]{1,2}[NMHW]{0,2})[.,\s]*([B8SDEHR63]?[HMNI][DBOI0HN])(?=\W*$|\W*\()",
     re.IGNORECASE,
 )
+_CANADIAN = re.compile(
+    r"(?<=\b(?:AB|BC|MB|NB|NL|NS|ON|PE|QC|SK|YT)\s)[A-Z][\dOIlSB][A-Z]\s?[\dOIlSB][A-Z][\dOIlSB]\b"
+)
+_DIGITS = str.maketrans("OIlSB", "01158")
+
+
+def _as_letter_digit_letter(match: re.Match[str]) -> str:
+    """A postcode of Canada, in which every second character is a digit."""
+    code = re.sub(r"\s", "", match[0])
+    printed = "".join(sign.translate(_DIGITS) if at % 2 else sign for at, sign in enumerate(code))
+    return f"{printed[:3]} {printed[3:]}" if len(match[0]) > len(code) else printed
+
+
 _NAME_FIXES = (
     (re.compile(r"(?<=\s)[S5]/[B8](?=\W*$|\W*\()"), "S/B"),
     (re.compile(r"(?<=\b[A-Z]\.)1(?=\.)"), "I"),
 )
-_ADDRESS_FIXES = (
+_ADDRESS_FIXES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"\bJ[1I]N\b"), "JLN"),
     (re.compile(r"\b(J|B)[1I](n|k)\b"), r"\1l\2"),  # Jln and Blk
     (re.compile(r"^N0\b"), "NO"),
     (re.compile(r"^(?:L0T|10T|1OT|IOT|LOI|L[O0]1)\b"), "LOT"),
     # an O after a number and before a stroke or the end is a zero
     (re.compile(r"(?<=\d)[OQ](?=\d|\b)|\bO(?=\d\d)"), "0"),
+    # a state of two letters before a code of five digits has no digit
+    (re.compile(r"\b([AF])[1l](?=\s\d{5}\b)"), r"\1L"),
+    (re.compile(r"\b([HMRW])[1l](?=\s\d{5}\b)"), r"\1I"),
+    (re.compile(r"\b[1l]([ADLN])(?=\s\d{5}\b)"), r"I\1"),
+    (re.compile(r"\b([CM])0(?=\s\d{5}\b)"), r"\1O"),
+    (re.compile(r"\b0([HKR])(?=\s\d{5}\b)"), r"O\1"),
+    (_CANADIAN, _as_letter_digit_letter),
 )
 
 
