@@ -152,3 +152,47 @@ def test_what_another_reader_sees_otherwise_is_believed_less(typeset: Callable[.
         ].probability
 
     assert belief(printed) < FLOOR_OF_OWN < belief(paid)
+
+
+def described(name: str, kind: str, description: str, form: str | None = None) -> Schema:
+    field = {"type": kind, "description": description, **({"format": form} if form else {})}
+    return schema_of({"title": "bill", "type": "object", "properties": {name: field}})
+
+
+CREDIT = """
+Brightline Broadband Ltd                      CREDIT NOTE
+Unit 8 Mill Lane, Leeds LS9 8AG
+Original invoice date: 02/01/2026             Credit note date: 27/02/2026
+Original invoice: 331880                      Credit note no: C-20117
+
+Loss of service, 14 days                      18.00
+VAT 20 %                                       3.60
+Credit total                             GBP  21.60
+"""
+
+
+def test_the_date_of_a_credit_note_is_not_that_of_its_invoice(typeset: Callable[..., Document]) -> None:
+    extraction = extract(typeset(CREDIT), described("when", "string", "date of this document", "date"))
+
+    assert str(extraction.data.model_dump()["when"]) == "2026-02-27"
+
+
+WITHHELD = """
+Kaveri Consulting LLP                          Tax Invoice KC/26-27/041
+14 MG Road, Bengaluru 560001                   Invoice date: 12 May 2026
+Bill to: Horizon Textiles Pvt Ltd
+
+Advisory services, April 2026                      100,000.00
+IGST 18%                                            18,000.00
+Invoice total                                      118,000.00
+Less TDS u/s 194J 10%                               10,000.00
+Net payable                                    INR 108,000.00
+"""
+
+
+def test_a_total_to_be_paid_asks_where_a_tax_is_withheld(typeset: Callable[..., Document]) -> None:
+    extraction = extract(typeset(WITHHELD), described("total", "number", "total to be paid"))
+
+    assert extraction.evidence["total"].confidence < FLOOR_OF_OWN
+    values = [extraction.data.model_dump()["total"], *(s.value for s in extraction.suggestions["total"])]
+    assert {"118000.00", "108000.00"} <= {f"{float(str(value)):.2f}" for value in values}

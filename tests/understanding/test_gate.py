@@ -228,6 +228,18 @@ def test_a_default_of_a_users_class_is_not_looked_for_on_the_page(document: Docu
     assert _own(document, _Order()) == []
 
 
+class _Pair(BaseModel):
+    signed: date | None = None
+    items: list[_Item] = []
+
+
+def test_a_document_without_any_value_of_a_users_schema_asks(document: Document) -> None:
+    schema = schema_of(_Pair)
+    extraction = Extraction(document_type=schema.name, data=_Pair(), evidence={})
+
+    assert [one.check for one in RuleGate().judge(document, extraction, schema).failures] == ["no_values"]
+
+
 class _Ruled(_Order):
     @model_validator(mode="after")
     def _add_up(self) -> "_Ruled":

@@ -24,6 +24,7 @@ from docmill.understanding.vocabulary import Concept
 
 NUMBER = "number"
 """The path of a document's own number, in every type that has one."""
+AMOUNT_DUE = "amount_due"
 _OF_NAME = 0.5
 """Least weight of a label of a number's name: its description may name the numbers of several papers."""
 LEAST_SCORE = 2.0
@@ -64,7 +65,8 @@ def find_built_in(
     """The values of built-in fields that equal a user's fields, by the user's paths; empty for no value.
 
     A description may name several papers, as in "number of the contract or invoice". Then the document's own
-    number is a second value, after the one that the name of the field asks for.
+    number is a second value, after the one that the name of the field asks for. So is the amount due after
+    the total for a field that may be either, as "total to be paid".
     """
     found = built_in_findings(candidates_of(document), document_type)
     paths = built_in_paths(meanings, document_type)
@@ -75,6 +77,10 @@ def find_built_in(
             if _describes(meaning, labels) and not (values.get(path) and _names(meaning, labels)):
                 number = replace(found[NUMBER], probability=found[NUMBER].probability * _OF_SEVERAL)
                 values.setdefault(path, []).append(number)
+    if AMOUNT_DUE in found and AMOUNT_DUE not in paths.values():
+        for path, meaning in meanings.items():
+            if meaning.form == "money" and Concept.DUE in meaning.labels:
+                values.setdefault(path, []).append(found[AMOUNT_DUE])
     return {path: tuple(some) for path, some in values.items()}
 
 

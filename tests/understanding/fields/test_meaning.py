@@ -1,6 +1,7 @@
 import pytest
 
-from docmill.understanding.fields.meaning import built_in_meaning
+from docmill.schemas.outline import FieldOutline, Kind
+from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning, meaning_of
 from docmill.understanding.vocabulary import Concept
 
 
@@ -31,3 +32,24 @@ def test_members_of_any_list_are_named_alike() -> None:
 @pytest.mark.parametrize("path", ["seller", "colour", "groups", "lines", "lines[0]"])
 def test_other_paths_have_no_labels(path: str) -> None:
     assert built_in_meaning(path).labels == {}
+
+
+def _own(path: str, kind: Kind, description: str) -> FieldMeaning:
+    return meaning_of(FieldOutline(path, kind, description))
+
+
+@pytest.mark.parametrize("description", ["date of the invoice", "date of this document", "invoice date"])
+def test_a_description_names_a_field_by_a_label_written_the_other_way_round(description: str) -> None:
+    assert _own("when", "date", description).labels[Concept.INVOICE_DATE] > 0
+
+
+def test_what_is_to_be_paid_was_not_paid() -> None:
+    labels = _own("sum", "decimal", "total to be paid").labels
+
+    assert Concept.DUE in labels
+    assert Concept.PAID not in labels
+
+
+def test_the_number_of_somebody_is_a_number() -> None:
+    assert _own("account", "text", "customer number or account number").form == "code"
+    assert _own("account", "text", "name of the customer").form == "name"

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import resources
+from itertools import pairwise
 from typing import Any, cast
 
 from rapidfuzz import fuzz
@@ -56,6 +57,8 @@ _ANY = frozenset((Concept.OTHER_DATE, Concept.OTHER_NUMBER))
 """Labels of many things: they speak against a field, never for it."""
 _NAME_WEIGHT = 1.0
 _DESCRIPTION_WEIGHT = 0.4
+_WHOLE_DESCRIPTION_WEIGHT = 0.6
+"""The same for a label that is all of the description: `date of the invoice`."""
 _OWNER_WEIGHT = 0.6
 """Weight of the words of the owner, such as `seller` in `seller.name`."""
 _RANGE_CLUES: Mapping[Role, Mapping[Concept, float]] = {
@@ -72,6 +75,7 @@ _FORMS_OF_KINDS: Mapping[Kind, Form] = {
 }
 _FOREIGN = 0.4
 _OF_CODES = frozenset(("#", "code", "ref", "reference", "id"))
+_PAIR = 2
 _READ = 60
 """Characters of a text that are looked at, its last."""
 _LAST_WORDS = 4
@@ -278,6 +282,11 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
         for concept in _concepts(spoken):
             strength = weight * _GENERIC_CONCEPTS.get(concept, 1.0)
             concepts[concept] = max(concepts.get(concept, 0.0), strength)
+    for concept in _whole_meanings(clause):
+        strength = _WHOLE_DESCRIPTION_WEIGHT * _GENERIC_CONCEPTS.get(concept, 1.0)
+        concepts[concept] = max(concepts.get(concept, 0.0), strength)
+    if Concept.DUE in concepts:
+        concepts.pop(Concept.PAID, None)  # what is to be paid is not what was
     role: Role = "start" if "start" in name_words else "end" if "end" in name_words else ""
     form = _form(outline, name_words, words_of(f"{name} {outline.description}".replace("_", " ")))
     if role and form == "date":
@@ -306,9 +315,30 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
 def _concepts(spoken: str) -> Iterator[Concept]:
     """Concepts of the phrases and words of a name; words that say little alone are left out."""
     telling = [word for word in spoken.split() if set(words_of(word)) - _GENERIC.keys() - _STOP]
+    for phrase in _turned(spoken):
+        yield from _whole_meanings(phrase)
     phrases = [label for label in LABELS.find(spoken) if len(spoken[label.start : label.stop].split()) > 1]
     for label in (*phrases, *(label for word in telling for label in LABELS.find(word))):
         yield from (concept for concept in label.meanings if concept not in _ANY)
+
+
+def _whole_meanings(spoken: str) -> Iterator[Concept]:
+    """The meanings of a phrase that is one label as a whole, or the other way round."""
+    is_pair = sum(fold(word) not in _STOP for word in spoken.split()) == _PAIR
+    for phrase in (spoken, *(_turned(spoken) if is_pair else ())):
+        count = len(phrase.split())
+        for label in LABELS.find(phrase):
+            if count >= _PAIR and len(phrase[label.start : label.stop].split()) == count:
+                yield from (concept for concept in label.meanings if concept not in _ANY)
+
+
+def _turned(spoken: str) -> Iterator[str]:
+    """The pairs of words with `of the` and its like between them, the other way round: `invoice date`."""
+    words = spoken.split()
+    places = [index for index, word in enumerate(words) if fold(word) not in _STOP]
+    for first, second in pairwise(places):
+        if second - first > 1:
+            yield f"{words[second]} {words[first]}"
 
 
 def _form(outline: FieldOutline, name: Sequence[str], words: Sequence[str]) -> Form:
@@ -324,6 +354,8 @@ def _form(outline: FieldOutline, name: Sequence[str], words: Sequence[str]) -> F
     named: list[Form] = [_SPECIAL[word] for word in name if word in _SPECIAL]
     if named or _MONEY & set(name):
         return named[0] if named else "money"
-    # The last word of a name tells its kind.
-    telling = next((word for word in (*reversed(name), *words) if word in _CODE | _NAME), None)
+    # The last word of a name tells its kind, as in `customer number`.
+    followed = zip(words, (*words[1:], ""), strict=True)
+    described = [word for word, following in followed if not (word in _NAME and following in _CODE)]
+    telling = next((word for word in (*reversed(name), *described) if word in _CODE | _NAME), None)
     return "text" if telling is None else "code" if telling in _CODE else "name"

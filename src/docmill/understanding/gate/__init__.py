@@ -14,6 +14,7 @@ from docmill.understanding.gate.dates import (
 from docmill.understanding.gate.fields import (
     check_codes,
     check_confidence,
+    check_found,
     check_ranges,
     check_schema,
     check_withheld,
@@ -36,6 +37,7 @@ from docmill.understanding.gate.totals import (
 _CHECKS = (
     check_schema,
     check_withheld,
+    check_found,
     check_totals,
     check_tax_rate,
     check_tax_rows,

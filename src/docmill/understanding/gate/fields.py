@@ -67,6 +67,16 @@ def check_withheld(judged: GateInput) -> Iterator[Failure]:
             yield _uncertain(judged, path)
 
 
+def check_found(judged: GateInput) -> Iterator[Failure]:
+    """A failure of a document that none of the values of a user's schema was found on."""
+    if is_built_in(judged.schema) or judged.schema.critical or judged.extraction.suggestions:
+        return
+    data = judged.extraction.data.model_dump(warnings=False)
+    if all(value is None or value == [] for value in data.values()):
+        message = "No value was found for any field of the schema."
+        yield Failure(check="no_values", message=message)
+
+
 def check_ranges(judged: GateInput) -> Iterator[Failure]:
     """Failures of amounts and dates that cannot be true."""
     for path, value in judged.values.items():
