@@ -49,6 +49,11 @@ class Evidence(Record):
     reason: str = Field(default="", exclude_if=not_)
 
 
+def percent_text(confidence: float) -> str:
+    """A confidence as people see it: what is possible is never shown as 0 %."""
+    return f"{percent_of(confidence)} %" if confidence >= 0.01 or not confidence else "< 1 %"  # noqa: PLR2004
+
+
 def percent_of(confidence: float) -> int:
     """A confidence in whole percent, rounded down: what is not certain is never shown as 100 %."""
     return floor(round(100 * confidence, 6))  # 100 * 0.29 is less than 29

@@ -125,13 +125,15 @@ class Vault:
             raise not_found()
         return ingestion_id
 
-    async def choose_type(self, document_id: UUID, document_type: str | None) -> UUID:
+    async def choose_type(
+        self, document_id: UUID, document_type: str | None, *, seen: str | None = None
+    ) -> UUID:
         """Give the document a type, or take the choice back; the ingestion that reads it by that.
 
         Answers 404 as `document` does. Raises what `TypeChoices.choose` raises.
         """
         ingestion_id = await self.service.type_choices.choose(
-            document_id, document_type, tenant_id=self.tenant_id
+            document_id, document_type, tenant_id=self.tenant_id, seen=seen
         )
         if ingestion_id is None:
             raise not_found()

@@ -219,10 +219,12 @@ def test_the_type_of_a_document_is_set_and_taken_back(
             vault("add", invoice, "--wait")
             changed = vault("set-type", "invoice.pdf", "credit_note", "--wait")
             shown = vault("show", "invoice.pdf")
+            same = vault("set-type", "invoice.pdf", "credit_note", "--wait")
             vault("set-type", "invoice.pdf", "quote", "--wait")
             before = vault("set-type", "invoice.pdf", "--undo", "--wait")
             back = vault("set-type", "invoice.pdf", "--undo", "--wait")
             after = vault("show", "invoice.pdf")
+            nothing = vault("set-type", "invoice.pdf", "--undo", "--wait")
             unknown = vault("set-type", "invoice.pdf", "novel")
             neither = vault("set-type", "invoice.pdf")
         finally:
@@ -231,6 +233,8 @@ def test_the_type_of_a_document_is_set_and_taken_back(
     assert changed.returncode == 0, changed.stderr
     assert "invoice.pdf: read again as credit_note" in changed.stdout
     assert "credit_note (chosen by a person)" in shown.stdout
+    assert "has the type credit_note by choice already; nothing is read again" in same.stdout
+    assert "nobody has chosen its type; nothing is read again" in nothing.stdout
     assert "read again as credit_note" in before.stdout
     assert back.returncode == 0, back.stderr
     assert "read again as recognised" in back.stdout

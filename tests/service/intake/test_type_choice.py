@@ -1,5 +1,6 @@
 """A person changes the type of a document, and it is read again by that type."""
 
+import asyncio
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -190,11 +191,14 @@ async def test_reviews_of_fields_that_the_type_lacks_are_kept_and_not_applied(
         )
 
         as_job = await _choose(service, observer, accepted, "job")
+        set_aside = (await _reviews(service, accepted.document_id)).set_aside
         as_invoice = await _choose(service, observer, accepted, "invoice")
 
     assert as_job.structured_data == {"job_number": "J-20815"}
     assert as_invoice.structured_data is not None
     assert as_invoice.structured_data["gross_total"] == "130.00"
+    assert set_aside == ["gross_total"]
+    assert (await _reviews(service, accepted.document_id)).set_aside == []
 
 
 async def test_a_doubt_about_the_type_is_settled_by_a_choice(
@@ -231,6 +235,25 @@ async def test_a_choice_while_a_worker_reads_the_document_is_not_lost(
 
     assert begun == live
     assert after.document_type == "receipt"
+
+
+async def test_of_two_people_who_choose_at_once_the_later_choice_holds_and_both_are_told(
+    service: Service, upload: Upload, working: RunWorker, observer: Observer
+) -> None:
+    async with working():
+        accepted = await upload_and_read(upload, observer, INVOICE)
+        begun = await asyncio.gather(
+            *(
+                service.type_choices.choose(accepted.document_id, type_, tenant_id=service.default_tenant_id)
+                for type_ in ("receipt", "credit_note")
+            )
+        )
+        after = await observer.when(accepted, lambda row: row.ingestion_id in begun and is_read(row))
+
+    reviewed = await _reviews(service, accepted.document_id)
+    first, second = [str(row.value) for row in reversed(reviewed.history)]
+    assert {first, second} == {"receipt", "credit_note"}
+    assert (reviewed.chosen_type, after.document_type) == (second, second)
 
 
 async def test_the_type_is_no_value_to_confirm_undo_or_learn_from(

@@ -53,6 +53,7 @@ async def test_a_near_duplicate_is_named_in_the_api_with_its_link_and_in_the_ver
     assert named == {
         "document_id": str(earlier),
         "title": "Corner Bakery",
+        "file_name": "earlier.png",
         "why": "almost the same text",
         "is_earlier": True,
         "is_duplicate": None,
@@ -125,7 +126,7 @@ async def test_the_page_names_a_near_duplicate_and_dismisses_it(
     confirmed = (await client.get(f"/docs/{later}")).text
 
     assert "Perhaps a duplicate" in page
-    assert f'of <a href="/docs/{earlier}">Corner Bakery</a>: almost the same text.' in page
+    assert f'of <a href="/docs/{earlier}">Corner Bakery (earlier.png)</a>: almost the same text.' in page
     assert f'of <a href="/docs/{later}">Corner Bakery</a>, which came later:' in of_earlier
     assert "This seems to be the same document as “Corner Bakery”: almost the same text." in cards
     assert (sent.status_code, sent.headers["location"]) == (303, f"/docs/{later}")

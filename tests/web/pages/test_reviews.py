@@ -246,6 +246,51 @@ async def test_the_type_is_chosen_with_a_form_and_taken_back(client: httpx.Async
     assert "Chosen by a person" not in after
 
 
+async def test_a_choice_that_somebody_else_has_taken_back_is_not_taken_back_twice(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    document_id = await read()
+    for name in ("invoice", "quote"):
+        await client.post(f"/docs/{document_id}/type", data={"document_type": name})
+    undo = {"document_type": "quote", "undo": "true", "seen": "quote"}
+
+    page = await _page(client, document_id)
+    first = await client.post(f"/docs/{document_id}/type", data=undo)
+    second = await client.post(f"/docs/{document_id}/type", data=undo)
+    by_api = await client.patch(
+        f"/api/v1/documents/{document_id}", json={"document_type": None, "seen": "quote"}
+    )
+
+    assert 'name="seen" value="quote"' in page
+    assert first.status_code == 303
+    assert (second.status_code, "Somebody has changed the type meanwhile." in second.text) == (409, True)
+    assert (by_api.status_code, by_api.json()["code"]) == (409, "changed")
+    assert '<option value="invoice" selected>Invoice</option>' in await _page(client, document_id)
+
+
+async def test_reviewed_values_without_a_field_in_the_new_type_are_named(
+    client: httpx.AsyncClient, read: Read, finish: Callable[..., Awaitable[None]]
+) -> None:
+    document_id = await read()
+    form = _form(await _page(client, document_id), "gross_total")
+    await client.post(f"/docs/{document_id}/reviews", data={**form, "value": "13.00", "action": "say"})
+    before = await _page(client, document_id)
+    await client.post(f"/docs/{document_id}/type", data={"document_type": "letter"})
+    await finish(
+        document_id,
+        classification={"document_type": "letter", "title": "Letter"},
+        structured_data={"subject": "Bread"},
+    )
+
+    after = await _page(client, document_id)
+    state = (await client.get(f"/api/v1/documents/{document_id}/reviews")).json()
+
+    assert "set-aside" not in before
+    assert "Checked by a person, but without a field in this type: Total." in after
+    assert (state["set_aside"], state["current"]["gross_total"]["value"]) == (["gross_total"], "13.00")
+    assert await _data(client, document_id) == {"subject": "Bread"}
+
+
 async def test_a_document_in_which_nothing_was_read_has_no_type_to_choose(
     client: httpx.AsyncClient, add: Callable[..., Awaitable[UUID]]
 ) -> None:
@@ -299,3 +344,28 @@ async def test_a_suggestion_is_accepted_with_its_button_and_undone(
     assert (again.status_code, "This suggestion is gone." in again.text) == (409, True)
     assert (await _data(client, document_id))["number"] is None
     assert "Accept R-4711" in await _page(client, document_id)
+
+
+async def test_a_suggestion_without_a_place_can_be_accepted_and_is_no_data_before(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    nowhere = {"page": None, "box": None, "text": None, "match": "none", "confidence": 0.004}
+    document_id = await read(
+        structured_data={"number": None, "gross_total": "12.90"},
+        suggestions={"number": [{"value": "R-815", "evidence": nowhere}]},
+    )
+
+    page = await _page(client, document_id)
+    listed = (await client.get("/")).text
+    found = (await client.get("/api/v1/documents", params={"q": "R-815"})).json()["documents"]
+    sent = await client.post(
+        f"/docs/{document_id}/reviews", data={**_form(page, "number"), "suggestion": "R-815"}
+    )
+
+    assert 'aria-label="Accept R-815, &lt; 1 %"' in page
+    assert "data-place" not in page
+    assert 'class="suggested"' not in page
+    assert "R-815" not in listed
+    assert found == []
+    assert sent.status_code == 303
+    assert (await _data(client, document_id))["number"] == "R-815"

@@ -18,7 +18,7 @@ from docmill.cli.vault.access import address_of, existing_service
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.files import chunks, is_junk
 from docmill.model.paths import leaves, value_at
-from docmill.model.result import percent_of
+from docmill.model.result import percent_text
 from docmill.reading.convert import PooledUnlocker
 from docmill.schemas.registry import in_schema_order
 from docmill.service.app import Service, open_service
@@ -137,10 +137,12 @@ async def show(settings: Settings, name: str, *, as_json: bool) -> int:
     _print_document(row, history, current_reviews)
     for pair in pairs:
         if pair.is_duplicate is not False:
-            perhaps = "duplicate" if pair.is_duplicate else "perhaps a duplicate"
-            of = "of" if pair.is_earlier else "here later:"
+            perhaps = "a duplicate" if pair.is_duplicate else "perhaps a duplicate"
+            later = "" if pair.is_earlier else ", which came later"
             stdout.print(
-                f"! {perhaps} {of} {pair.document_id}  {pair.title}: {pair.why}", style="yellow", markup=False
+                f"! {perhaps} of {pair.document_id}  {pair.name}{later}: {pair.why}",
+                style="yellow",
+                markup=False,
             )
     for whole in links.wholes:
         stdout.print(f"part of {whole.parent_id}  {escape(whole.parent_title)}", style="dim")
@@ -171,11 +173,17 @@ async def set_type(settings: Settings, name: str, document_type: str | None, *, 
     async with existing_service(settings) as service:
         async with service.database.tenant(service.default_tenant_id) as conn:
             row = await _document_called(conn, name)
+            before = (await reviews.current(conn, row.id)).get(TYPE)
         await service.type_choices.choose(row.id, document_type, tenant_id=service.default_tenant_id)
         async with service.database.tenant(service.default_tenant_id) as conn:
             chosen = (await reviews.current(conn, row.id)).get(TYPE)
-        read_as = chosen.value if chosen is not None and chosen.value else "recognised"
-        stdout.print(f"{row.id}  {row.file_name}: read again as {read_as}", markup=False)
+        if (before and before.id) != (chosen and chosen.id):
+            outcome = f"read again as {chosen.value if chosen is not None else 'recognised'}"
+        elif chosen is not None:
+            outcome = f"has the type {chosen.value} by choice already; nothing is read again"
+        else:
+            outcome = "nobody has chosen its type; nothing is read again"
+        stdout.print(f"{row.id}  {row.file_name}: {outcome}", markup=False)
         return await _wait_until_processed(service, [row.id]) if wait else 0
 
 
@@ -213,7 +221,7 @@ def _values_table(
     for path, value in leaves(in_schema_order(data, document_type)):
         review = current_reviews.get(path)
         proof: dict[str, Any] = (result.evidence or {}).get(path) or {}
-        sure = f"{percent_of(proof['confidence'])} %" if "confidence" in proof else ""
+        sure = percent_text(proof["confidence"]) if "confidence" in proof else ""
         if review is not None:
             sure = "corrected" if review.action == "correct" else "confirmed"
             if review.action == "correct":  # a confirmed value stands where it was read
@@ -229,7 +237,7 @@ def _values_table(
 def _listed(suggestions: Sequence[Mapping[str, Any]]) -> str:
     """Suggested values with their confidence, the most probable first."""
     return " or ".join(
-        f"{suggestion['value']} ({percent_of(suggestion['evidence']['confidence'])} %)"
+        f"{suggestion['value']} ({percent_text(suggestion['evidence']['confidence'])})"
         for suggestion in suggestions
     )
 

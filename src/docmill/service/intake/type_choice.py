@@ -29,12 +29,14 @@ class TypeChoices:
         *,
         tenant_id: UUID,
         reviewed_by: UUID = DEFAULT_USER_ID,
+        seen: str | None = None,
     ) -> UUID | None:
         """Set the type of a document for all later processing, and have its fields read again.
 
-        document_type: None withdraws the latest choice. Returns the ingestion that reads the document, or the
-        newest one if the type does not change; None if there is no such document. Raises ValidationError for
-        an unknown type, ChangedError if nothing has been read in the document.
+        document_type: None withdraws the latest choice. seen: that choice, if the person was shown it.
+        Returns the ingestion that reads the document, or the newest one if the type does not change; None
+        if there is no such document. Raises ValidationError for an unknown type, ChangedError if nothing
+        has been read in the document, or another choice holds than `seen`.
         """
         if document_type is not None and document_type not in self.types:
             raise ValidationError(f"there is no type {document_type!r}{nearest(document_type, self.types)}")
@@ -42,13 +44,17 @@ class TypeChoices:
             if not await documents.lock(conn, document_id):
                 return None
             result = await reviews.reviewable_result(conn, document_id)
-            if result is None or result.machine is None:
+            if result is None:
+                raise ChangedError("The type can be changed once the document has been read.")
+            if result.machine is None:
                 raise ChangedError(
-                    "The type can be changed once the document has been read, if it is no mere container of "
-                    "others."
+                    "Nothing was read in this file itself, so it has no type. Documents in it have their own."
                 )
             current = (await reviews.current(conn, document_id)).get(TYPE)
-            if document_type == (current.value if current else None):
+            chosen = current.value if current else None
+            if document_type is None and seen is not None and seen != chosen:
+                raise ChangedError("Somebody has changed the type meanwhile. Look at it as it is now.")
+            if document_type == chosen:
                 return await ingestions.newest_id(conn, document_id)
             await reviews.add(
                 conn,

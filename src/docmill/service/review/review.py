@@ -179,7 +179,7 @@ class ReviewSession:
         return {leaf.path: leaf for leaf in outline(self.schema)}
 
     def _leaf(self, path: str) -> FieldOutline | None:
-        return self._leaves.get(_INDEX.sub("[]", path))
+        return self._leaves.get(schema_path(path))
 
     def _review(self, review: FieldReview) -> ReviewToStore:
         """Raises ValueError with a sentence for the person, ChangedError."""
@@ -278,6 +278,11 @@ class ReviewSession:
 def failures_in(verdict: Mapping[str, Any] | None, key: str = "failures") -> list[Failure]:
     """The failed checks of a stored verdict. key: `accepted` for those that people let pass."""
     return [Failure.model_validate(failure) for failure in (verdict or {}).get(key, ())]
+
+
+def schema_path(path: str) -> str:
+    """The path as a schema has it, without the numbers of rows."""
+    return _INDEX.sub("[]", path)
 
 
 def shown(value: JsonValue) -> str:

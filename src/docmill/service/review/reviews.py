@@ -12,15 +12,30 @@ from docmill.model.document import Document
 from docmill.model.result import Failure, Schema, Suggestion
 from docmill.ports import Gate
 from docmill.resilience.concurrency import off_loop
+from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.review.description import describe_reviewed
-from docmill.service.review.review import FieldReview, ReviewSession, evidence_of, failures_in, suggestions_of
+from docmill.service.review.review import (
+    FieldReview,
+    ReviewSession,
+    evidence_of,
+    failures_in,
+    schema_path,
+    suggestions_of,
+)
 from docmill.service.storage.blobs import Blobs, load_transcription
 from docmill.service.store import documents, near_duplicates, reviewed_documents, reviews
 from docmill.service.store.database import DEFAULT_USER_ID, Conn, Database
 from docmill.service.store.near_duplicates import NearDuplicate, failures_of_pairs
-from docmill.service.store.reviews import TYPE, CurrentReview, ReviewableResult, ReviewRow, ReviewToStore
+from docmill.service.store.reviews import (
+    TYPE,
+    WHOLE,
+    CurrentReview,
+    ReviewableResult,
+    ReviewRow,
+    ReviewToStore,
+)
 from docmill.understanding.duplicates import facts_of
 
 log = logging.getLogger(__name__)
@@ -61,6 +76,16 @@ class DocumentReviews:
     def has_reviewed_values(self) -> bool:
         """True if there is a review of a value, or of the document as a whole, to undo."""
         return any(path != TYPE for path in self.current)
+
+    @property
+    def set_aside(self) -> list[str]:
+        """The paths of values that people reviewed and that the document's type has no field for."""
+        if self.schema is None:
+            return []
+        fields = {leaf.path for leaf in outline(self.schema)}
+        return [
+            path for path in self.current if path not in (WHOLE, TYPE) and schema_path(path) not in fields
+        ]
 
     @property
     def chosen_type(self) -> str | None:

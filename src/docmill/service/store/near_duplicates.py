@@ -26,9 +26,15 @@ class NearDuplicate:
 
     document_id: UUID
     title: str
+    file_name: str
     why: str
     is_earlier: bool
     is_duplicate: bool | None
+
+    @property
+    def name(self) -> str:
+        """The title and the file name, since the same document mostly has the same title."""
+        return self.title if self.title == self.file_name else f"{self.title} ({self.file_name})"
 
     @property
     def is_open(self) -> bool:
@@ -52,7 +58,7 @@ class _StoredSignature:
 
 def failures_of_pairs(pairs: Sequence[NearDuplicate]) -> list[Failure]:
     """The failed check for each earlier document about which nobody has decided."""
-    return [duplicate_failure(pair.title, pair.why) for pair in pairs if pair.is_open]
+    return [duplicate_failure(pair.name, pair.why) for pair in pairs if pair.is_open]
 
 
 async def register(
@@ -122,7 +128,7 @@ async def of_document(conn: Conn, document_id: UUID) -> list[NearDuplicate]:
     async with conn.cursor(row_factory=class_row(NearDuplicate)) as cur:
         await cur.execute(
             """
-            SELECT other.id AS document_id, coalesce(other.title, other.file_name) AS title, why,
+            SELECT other.id AS document_id, coalesce(other.title, other.file_name) AS title, file_name, why,
                    pair.document_id = %(id)s AS is_earlier, is_duplicate
               FROM near_duplicate pair
               JOIN document other

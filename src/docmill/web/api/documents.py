@@ -140,7 +140,9 @@ async def change_document(document_id: UUID, change: DocumentChange, vault: TheV
 
     Null takes the latest choice back. A document that has the type by choice already is not read again.
     """
-    return Reprocessing(ingestion_id=await vault.choose_type(document_id, change.document_type))
+    return Reprocessing(
+        ingestion_id=await vault.choose_type(document_id, change.document_type, seen=change.seen)
+    )
 
 
 @router.put("/{document_id}/near-duplicates/{other_id}")

@@ -108,7 +108,8 @@ class ReviewState(_Shape):
     """The state of a document's review.
 
     ingestion_id: the result that is reviewed, null while nothing has been read. failures: failed checks;
-    accepted: those that a person has accepted. current: by field path. history: newest first.
+    accepted: those that a person has accepted. current: by field path; set_aside: the paths among them that
+    the document's type has no field for. history: newest first.
     """
 
     ingestion_id: UUID | None
@@ -117,6 +118,7 @@ class ReviewState(_Shape):
     failures: list[Failure]
     accepted: list[Failure]
     current: dict[str, Held]
+    set_aside: list[str]
     history: list[Review]
 
 
@@ -132,6 +134,7 @@ async def get_reviews(document_id: UUID, vault: TheVault) -> ReviewState:
             failures=[],
             accepted=[],
             current={},
+            set_aside=[],
             history=[],
         )
     return ReviewState(
@@ -141,6 +144,7 @@ async def get_reviews(document_id: UUID, vault: TheVault) -> ReviewState:
         failures=reviewed.failures,
         accepted=reviewed.accepted,
         current={path: Held.model_validate(review) for path, review in reviewed.current.items()},
+        set_aside=reviewed.set_aside,
         history=[Review.model_validate(review) for review in reviewed.history],
     )
 

@@ -65,11 +65,15 @@ class DocumentSummary(_Shape):
 
 
 class DocumentChange(BaseModel):
-    """A change of a document. document_type: built in, or a schema of the settings; null takes it back."""
+    """A change of a document. document_type: built in, or a schema of the settings; null takes it back.
+
+    seen: the choice that is taken back; if another one holds meanwhile, nothing is changed.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     document_type: Annotated[str, Field(min_length=1, max_length=100)] | None
+    seen: Annotated[str, Field(min_length=1, max_length=100)] | None = None
 
 
 class Part(_Shape):
@@ -100,6 +104,7 @@ class NearDuplicate(_Shape):
 
     document_id: UUID
     title: str
+    file_name: str
     why: str
     is_earlier: bool
     is_duplicate: bool | None

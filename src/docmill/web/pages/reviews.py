@@ -104,11 +104,12 @@ async def choose_type(
     *,
     document_type: Annotated[str, Form(max_length=100)],
     undo: Annotated[bool, Form()] = False,
+    seen: Annotated[str | None, Form(max_length=100)] = None,
 ) -> Response:
     """Give the document a type, or take the choice back, and go back to its page."""
     key = parse_document_id(document_id)
     try:
-        await vault.choose_type(key, None if undo else document_type)
+        await vault.choose_type(key, None if undo else document_type, seen=seen)
     except ChangedError as error:
         refused = RefusedReview("", "", error.message, 409)
         return await document_page(request, key, vault, refused_review=refused)

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from docmill.model.document import Box, Document, Page
 from docmill.model.result import Failure
+from docmill.schemas.field_names import field_name
 from docmill.service.review.review import failures_in
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.store.documents import DocumentRow
@@ -141,6 +142,11 @@ class DocumentView:
         """Those that a person has dismissed."""
         pairs = self.reviewed.near_duplicates if self.reviewed else ()
         return [pair for pair in pairs if pair.is_duplicate is False]
+
+    @property
+    def set_aside(self) -> list[str]:
+        """The names of reviewed values that the document's type has no field for."""
+        return [field_name(path) for path in self.reviewed.set_aside] if self.reviewed else []
 
     @property
     def can_review(self) -> bool:

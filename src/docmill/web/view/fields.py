@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from docmill.model.document import Box
 from docmill.model.paths import leaves
-from docmill.model.result import Evidence, Failure, MatchKind, Schema, Suggestion, percent_of
+from docmill.model.result import Evidence, Failure, MatchKind, Schema, Suggestion, percent_text
 from docmill.schemas.field_names import FIELD_NAMES, ITEM, TABLES, field_name
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
@@ -80,7 +80,7 @@ class SuggestionView:
     """A value to accept for a field that is empty. box: its place on page `page`, None if not known."""
 
     value: str
-    percent: int
+    confidence: str
     page: int | None
     box: Box | None
 
@@ -89,14 +89,14 @@ class SuggestionView:
         """The suggestion as shown."""
         proof = suggestion.evidence
         page = proof.page if proof.box else None
-        return cls(shown(suggestion.value), percent_of(proof.confidence), page, proof.box)
+        return cls(shown(suggestion.value), percent_text(proof.confidence), page, proof.box)
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
     """One value as shown.
 
-    path: as in evidence. percent: the confidence, None for a value that is missing, was computed or came in
+    path: as in evidence. confidence: in percent, None for a value that is missing, was computed or came in
     an XML. problems: the messages of its failed checks. review: its reviews by people. suggestions: values to
     accept while there is none, the most probable first.
     """
@@ -105,7 +105,7 @@ class Field:
     name: str
     value: str
     certainty: Certainty
-    percent: int | None
+    confidence: str | None
     evidence: Evidence | None
     problems: tuple[str, ...] = ()
     review: FieldReviewView | None = None
@@ -153,13 +153,13 @@ class Field:
             return self.review.status
         if self.suggestions:
             return "Not sure"
-        if self.percent is None:
+        if self.confidence is None:
             return (
                 _WITHOUT_CONFIDENCE.get(self.evidence.match, "")
                 if self.value and self.evidence
                 else "Not found"
             )
-        return f"{self.percent} %"
+        return self.confidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +306,7 @@ def _build_field(
     else:
         certainty = "sure" if confidence >= SURE else "unsure"
     has_no_confidence = not value or (evidence is not None and evidence.match in _WITHOUT_CONFIDENCE)
-    percent = None if has_no_confidence else percent_of(confidence)
+    percent = None if has_no_confidence else percent_text(confidence)
     meaning = PAYMENT_METHODS.get(value) if path == "payment.method" else None
     name = field_name(path, own_fields) + (f" ({meaning})" if meaning else "")
     return Field(path, name, value, certainty, percent, evidence, failed, review, chips.get(path, ()))
