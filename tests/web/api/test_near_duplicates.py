@@ -127,8 +127,10 @@ async def test_the_page_names_a_near_duplicate_and_dismisses_it(
 
     assert "Perhaps a duplicate" in page
     assert f'of <a href="/docs/{earlier}">Corner Bakery (earlier.png)</a>: almost the same text.' in page
-    assert f'of <a href="/docs/{later}">Corner Bakery</a>, which came later:' in of_earlier
-    assert "This seems to be the same document as “Corner Bakery”: almost the same text." in cards
+    assert f'of <a href="/docs/{later}">Corner Bakery (later.png)</a>, which came later:' in of_earlier
+    assert (
+        "This seems to be the same document as “Corner Bakery (earlier.png)”: almost the same text." in cards
+    )
     assert (sent.status_code, sent.headers["location"]) == (303, f"/docs/{later}")
     assert "Perhaps a duplicate" not in after
     assert "Not a duplicate of" in after
