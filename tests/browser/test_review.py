@@ -11,6 +11,7 @@ from docmill.cli.vault.serving import running_vault
 from docmill.service.config.settings import Settings, Web
 
 READING_MS = 120_000
+REFUSED = 422
 
 
 @pytest.fixture
@@ -55,6 +56,16 @@ async def test_values_are_corrected_confirmed_and_taken_back_with_the_keyboard(
     await expect(page.locator("#field-gross_total .field-problem")).to_contain_text("not an amount")
     await expect(total).to_be_focused()
     await expect(total).to_have_value("much")
+
+    # Nothing is confirmed over it, with the keyboard or the button.
+    async with page.expect_response(lambda response: response.status == REFUSED):
+        await page.keyboard.press("Control+Enter")
+    await expect(total).to_have_value("much")
+    async with page.expect_response(lambda response: response.status == REFUSED):
+        await page.get_by_role("button", name="Confirm all").click()
+    await expect(page.locator("#field-gross_total .field-problem")).to_contain_text("not an amount")
+    await expect(total).to_be_focused()
+    await expect(page.locator("#field-currency")).not_to_have_class(re.compile("confirmed"))
     seller = page.get_by_label("Seller", exact=True)
     await seller.fill("Half typ")  # not sent: it must outlive what happens to the others
     await total.fill("13,00")

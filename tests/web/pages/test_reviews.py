@@ -110,6 +110,24 @@ async def test_what_is_refused_stays_in_its_field_with_the_reason(
     assert again.headers["location"] == f"/docs/{document_id}?page=2"
 
 
+async def test_nothing_is_confirmed_while_a_field_shows_what_was_refused(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    document_id = await read()
+    refused = await _say(client, document_id, "issue_date", value="03/11/2026")
+    confirm = refused.text[refused.text.index('id="confirm-all"') :].split("</form>")[0]
+    hidden = dict(re.findall(r'name="(\w+)" value="([^"]*)"', confirm))
+
+    sent = await client.post(f"/docs/{document_id}/reviews/confirm", data=hidden)
+    state = (await client.get(f"/api/v1/documents/{document_id}/reviews")).json()
+
+    assert (hidden["refused"], hidden["typed"]) == ("issue_date", "03/11/2026")
+    assert sent.status_code == 422
+    assert "Nothing was confirmed, because this is not saved." in sent.text
+    assert 'value="03/11/2026"' in sent.text
+    assert state["current"] == {}
+
+
 async def test_what_changed_meanwhile_is_not_overwritten(client: httpx.AsyncClient, read: Read) -> None:
     document_id = await read()
     form = _form(await _page(client, document_id), "seller.name")

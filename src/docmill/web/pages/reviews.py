@@ -20,6 +20,10 @@ router = APIRouter(include_in_schema=False)
 _Text = Annotated[str, Field(max_length=20_000)]
 _Id = Annotated[UUID, Form()]
 _Number = Annotated[str, Field(max_length=10)]
+_TYPED_IS_NOT_SAVED = (
+    "Nothing was confirmed, because this is not saved. Correct it and save it, or open the document again to "
+    "drop it."
+)
 
 
 class ReviewForm(BaseModel):
@@ -74,9 +78,18 @@ async def confirm_all(
     *,
     ingestion_id: _Id,
     page: Annotated[_Number, Form()] = "1",
+    refused: Annotated[str, Form(max_length=300)] = "",
+    typed: Annotated[_Text, Form()] = "",
 ) -> Response:
-    """Confirm every value without a review."""
+    """Confirm every value without a review.
+
+    refused: the path of a field that shows `typed`, which was refused. Nothing is confirmed then, since the
+    value that is kept is not the one that the person sees.
+    """
     key = parse_document_id(document_id)
+    if refused:
+        review = RefusedReview(refused, typed, _TYPED_IS_NOT_SAVED, 422)
+        return await document_page(request, key, vault, page=page, field=refused, refused_review=review)
     storing = vault.service.reviews.confirm_all(key, tenant_id=vault.tenant_id, ingestion_id=ingestion_id)
     return await _answer(request, key, vault, storing, page=page)
 

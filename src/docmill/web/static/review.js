@@ -15,18 +15,10 @@ function nextOpen(path) {
   return [...all.slice(at + 1), ...all.slice(0, at)].find((field) => field.dataset.open !== undefined);
 }
 
-/** True if a field holds typed text that is not yet saved. */
+/** True if a field holds typed text that is not saved, also where it was refused and is shown again. */
 function isTyped(form) {
-  const typed = form.querySelector("[name=value]");
-  return typed.value !== typed.defaultValue;
-}
-
-/** Save typed values before all are confirmed, since a person confirms what they see. False if one was refused. */
-async function keepTyped() {
-  for (const form of document.querySelectorAll("#panel .field")) {
-    if (isTyped(form) && !(await send(form, form.querySelector(".say")))) return false;
-  }
-  return true;
+  const kept = form.querySelector("[name=seen]")?.value ?? "";
+  return form.querySelector("[name=value]").value.trim() !== kept.trim();
 }
 
 /** Send the form and show the result. False if it was refused. */
@@ -57,10 +49,20 @@ async function onSubmit(event) {
   event.preventDefault();
   if (sending) return;
   sending = true;
+  let current = form;
   try {
-    if (form.id !== "confirm-all" || (await keepTyped())) await send(form, event.submitter);
+    if (form.id === "confirm-all") {
+      // A person confirms what they see: what is typed is saved first, and nothing is confirmed if it is refused.
+      for (const field of [...document.querySelectorAll("#panel .field")].filter(isTyped)) {
+        current = field;
+        if (!(await send(field, field.querySelector(".say")))) return;
+      }
+      for (const input of form.querySelectorAll("[name=refused], [name=typed]")) input.remove();
+      current = form;
+    }
+    await send(form, event.submitter);
   } catch {
-    HTMLFormElement.prototype.submit.call(form); // as without this script; the browser says what is wrong
+    HTMLFormElement.prototype.submit.call(current); // as without this script; the browser says what is wrong
   } finally {
     sending = false;
   }
