@@ -31,6 +31,8 @@ from docmill.understanding.text.dates import MISREAD_TIME, clock_time, find_date
         ("20-JAN-18", date(2018, 1, 20)),
         ("2O/O1/2018", date(2018, 1, 20)),
         ("20180112", date(2018, 1, 12)),
+        ("20180112-142233", date(2018, 1, 12)),
+        ("20180112/1422", date(2018, 1, 12)),
         ("Jul19'14", date(2014, 7, 19)),
         ("Dec23'14 2:52PM", date(2014, 12, 23)),
         ("Jun17'13 09:35PM", date(2013, 6, 17)),
@@ -57,6 +59,9 @@ def test_a_date_is_read_as_it_is_written(text: str, expected: date) -> None:
         "v1.2.3",
         "T03-18/199913",
         "Dec23 02:52PM",
+        "Receipt # 20161223-10019",
+        "0912-20161223",
+        "23122016-4471",
     ],
 )
 def test_other_numbers_are_not_dates(text: str) -> None:

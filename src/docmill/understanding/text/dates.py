@@ -85,6 +85,11 @@ _AFTER_NAMED_MONTH = r"(?!\d|[.,]\d)(?!(?<!\d{4}):\d)"
 _NO_NUMBER = r"(?!\d\d(?![\d:.]))"
 """As the year would be the beginning of one in T03-18/199913."""
 _SEPARATOR = r"\s?(?P<sep>[/.\-])\s?"
+_DAY_OF_PERIOD = r"20[0-4]\d[01]\d[0-3]\d"
+_CLOCK = r"(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?"
+_ENDS_NO_NUMBER = rf"(?:(?<!\d[/-])|(?<={_DAY_OF_PERIOD}[/-]))"
+_BEGINS_NO_NUMBER = rf"(?![/-](?!(?:{_CLOCK}|{_DAY_OF_PERIOD})(?!\d))\d)"
+"""Eight digits are a part of a number in `20161223-10019`, but not before a time or another day."""
 
 _PATTERNS = tuple(
     re.compile(pattern)
@@ -117,8 +122,10 @@ _PATTERNS = tuple(
         + _YEAR
         + _AFTER_NAMED_MONTH,
         r"(?<!\d)" + _YEAR4 + r"[\s\-/]{1}" + _MONTH + r"[\s\-/]{1}" + _DAY + r"(?!\d)",
-        r"(?<!\d)" + r"(?P<first>[0-3]\d)\s?(?P<second>0[1-9]|1[0-2])\s?(?P<year>20[0-4]\d)(?!\d)",
-        r"(?<!\d)" + r"(?P<year>20[0-4]\d)(?P<second>0[1-9]|1[0-2])(?P<first>[0-3]\d)(?!\d)",
+        rf"(?<!\d){_ENDS_NO_NUMBER}(?P<first>[0-3]\d)\s?(?P<second>0[1-9]|1[0-2])\s?(?P<year>20[0-4]\d)"
+        r"(?!\d)" + _BEGINS_NO_NUMBER,
+        rf"(?<!\d){_ENDS_NO_NUMBER}(?P<year>20[0-4]\d)(?P<second>0[1-9]|1[0-2])(?P<first>[0-3]\d)"
+        r"(?!\d)" + _BEGINS_NO_NUMBER,
     )
 )
 _PLAIN = (6, 7)
