@@ -46,7 +46,7 @@ def test_what_is_clear_is_taken(kind: Kind, name: str, text: str, value: JsonVal
         ("date", "issue_date", "soon", "not a date"),
         ("time", "time", "noon", "not a time"),
         ("datetime", "at", "noon", "not a date with a time"),
-        ("decimal", "tip", "1.234", "Write 1234 or 1.2340"),
+        ("decimal", "tip", "1.234", "Write 1234 for thousands, 1.2340 for decimals"),
         ("decimal", "tip", "about 5", "not an amount"),
         ("decimal", "tip", "5 and 6", "not an amount"),
         ("integer", "count", "5.5", "whole number"),

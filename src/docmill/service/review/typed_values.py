@@ -85,7 +85,9 @@ def _parse_amount(text: str) -> str:
         raise ValueError("This is not an amount. Write digits and a point, such as 1234.50.")
     if _GROUPED.fullmatch(amount.digits.strip()):
         plain = amount.digits.strip().replace(",", ".")
-        raise ValueError(f"Thousands or decimals? Write {plain.replace('.', '')} or {plain}0.")
+        raise ValueError(
+            f"Thousands or decimals? Write {plain.replace('.', '')} for thousands, {plain}0 for decimals."
+        )
     value = number(amount.digits, ".")
     return str(-value if amount.negative else value)
 
