@@ -240,6 +240,17 @@ def test_a_document_without_any_value_of_a_users_schema_asks(document: Document)
     assert [one.check for one in RuleGate().judge(document, extraction, schema).failures] == ["no_values"]
 
 
+class _Bill(BaseModel):
+    seller: _Pair
+
+
+def test_an_object_without_values_is_no_value(document: Document) -> None:
+    schema = schema_of(_Bill)
+    extraction = Extraction(document_type=schema.name, data=_Bill(seller=_Pair()), evidence={})
+
+    assert [one.check for one in RuleGate().judge(document, extraction, schema).failures] == ["no_values"]
+
+
 class _Ruled(_Order):
     @model_validator(mode="after")
     def _add_up(self) -> "_Ruled":

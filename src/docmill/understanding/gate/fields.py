@@ -9,7 +9,7 @@ from babel.numbers import list_currencies
 from pydantic import ValidationError
 
 from docmill.model.document import Document, letters_and_digits
-from docmill.model.paths import path_of
+from docmill.model.paths import leaves, path_of
 from docmill.model.result import Evidence, Failure
 from docmill.schemas.registry import is_built_in
 from docmill.understanding.gate.inputs import GateInput
@@ -71,10 +71,8 @@ def check_found(judged: GateInput) -> Iterator[Failure]:
     """A failure of a document that none of the values of a user's schema was found on."""
     if is_built_in(judged.schema) or judged.schema.critical or judged.extraction.suggestions:
         return
-    data = judged.extraction.data.model_dump(warnings=False)
-    if all(value is None or value == [] for value in data.values()):
-        message = "No value was found for any field of the schema."
-        yield Failure(check="no_values", message=message)
+    if next(leaves(judged.extraction.data.model_dump(warnings=False)), None) is None:
+        yield Failure(check="no_values", message="No value was found for any field of the schema.")
 
 
 def check_ranges(judged: GateInput) -> Iterator[Failure]:
