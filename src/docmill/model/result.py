@@ -51,7 +51,8 @@ class Evidence(Record):
 
 def percent_text(confidence: float) -> str:
     """A confidence as people see it: what is possible is never shown as 0 %."""
-    return f"{percent_of(confidence)} %" if confidence >= 0.01 or not confidence else "< 1 %"  # noqa: PLR2004
+    percent = percent_of(confidence)
+    return f"{percent} %" if percent or not confidence else "< 1 %"
 
 
 def percent_of(confidence: float) -> int:

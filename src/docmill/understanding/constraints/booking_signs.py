@@ -1,4 +1,4 @@
-"""Which bookings and balances of an account are debits: by marks, by sections of a list, by the balances."""
+"""Debits and credits of an account, told apart by marks, by sections of a list, and by the balances."""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _CREDIT = re.compile(
     rf"^(?:{alternatives(mark for words in _WORDS for mark in words.credit)})\.?$", re.IGNORECASE
 )
 _MINUS = ("-", "\u2212", "\u2013")
-_SIDES = frozenset({Column.DEBIT, Column.CREDIT})
+SIDES = frozenset({Column.DEBIT, Column.CREDIT})
 _OF_TITLE = 0.5
 """Share of a title's letters that the words for debits or credits take."""
 _MOST_OPEN = 10
@@ -56,13 +56,13 @@ def _sign_of_mark(word: str) -> int:
     return 1 if _CREDIT.match(word) or word == "+" else 0
 
 
-def sign_column(grid: Grid) -> int | None:
-    """The column that says of every row whether it is a debit or a credit; None without one."""
+def signs_of_rows(grid: Grid) -> list[int]:
+    """The sign of each row by a column that marks all of them as debit or credit; zeros without one."""
     for index in range(len(grid.headings)):
-        texts = [joined(row.cells[index]) for row in grid.rows]
-        if texts and all(map(_sign_of_mark, texts)):
-            return index
-    return None
+        signs = [_sign_of_mark(joined(row.cells[index])) for row in grid.rows]
+        if all(signs):
+            return signs
+    return [0] * len(grid.rows)
 
 
 def signed_balance(layout: Layout, balance: Finding) -> Finding:
@@ -93,8 +93,8 @@ def sections(candidates: Candidates) -> list[Section]:
 def _sign_of_title(line: PrintedLine) -> int:
     if len(line.segments) > 1 or any(map(str.isdecimal, line.text)):
         return 0
-    labels = [label for label in COLUMNS.find(line.text) if not _SIDES.isdisjoint(label.meanings)]
-    sides = {side for label in labels for side in label.meanings if side in _SIDES}
+    labels = [label for label in COLUMNS.find(line.text) if not SIDES.isdisjoint(label.meanings)]
+    sides = {side for label in labels for side in label.meanings if side in SIDES}
     if len(sides) != 1 or covered_share(line.text, labels) < _OF_TITLE:
         return 0
     return -1 if sides == {Column.DEBIT} else 1

@@ -9,13 +9,13 @@ from itertools import accumulate, pairwise, product
 
 from docmill.understanding.constraints.address_features import legal_form_end
 from docmill.understanding.constraints.booking_signs import (
-    Section,
+    SIDES,
     sections,
     shown_sign,
-    sign_column,
     sign_of_section,
     signed_balance,
     signs_by_balances,
+    signs_of_rows,
 )
 from docmill.understanding.constraints.header_fields import WRONG_CHECKSUM
 from docmill.understanding.constraints.totals import balance_options
@@ -41,7 +41,6 @@ _REFERENCE = re.compile(
     re.IGNORECASE,
 )
 _SEPARATORS = (".", "/", "-", " ", ", ")
-_SIDES = frozenset({Column.DEBIT, Column.CREDIT})
 _DATED = (Column.DATE, Column.VALUE_DATE)
 _OF_ACCOUNTS = (
     (Column.DEBIT, Column.CREDIT),
@@ -264,6 +263,7 @@ class _BookingReader:
 
     def __init__(self, candidates: Candidates, findings: Findings) -> None:
         self._candidates = candidates
+        self._sections = sections(candidates)
         days = {
             path: finding.value
             for path in ("period_end", "issue_date", "period_start")
@@ -281,9 +281,8 @@ class _BookingReader:
         The signs are those that two balances one after the other prove, whichever comes first.
         """
         rows: list[Booking] = []
-        parts = sections(self._candidates)
-        for row in grid.rows:
-            booking = self._booking(grid, row, parts)
+        for row, sign in zip(grid.rows, signs_of_rows(grid), strict=True):
+            booking = self._booking(grid, row, sign)
             if booking is None or (grid.text is not None and _is_balance(joined(row.cells[grid.text]))):
                 continue
             if booking.day is None and _is_sum(booking, rows):
@@ -299,12 +298,12 @@ class _BookingReader:
                 rows[index] = row.with_sign(1 if step < 0 else -1)
         return rows
 
-    def _booking(self, grid: Grid, row: Row, parts: Sequence[Section]) -> Booking | None:
+    def _booking(self, grid: Grid, row: Row, beside: int) -> Booking | None:
+        """The booking of a row. beside: its sign by a column of marks, 0 without one."""
         amount: Finding | None = None
         balance: Decimal | None = None
         places: tuple[Span, ...] = ()
-        column, is_signed = sign_column(grid), False
-        beside = shown_sign(joined(row.cells[column]), (), Decimal(0)) if column is not None else 0
+        is_signed = False
         for heading, cell in zip(grid.headings, row.cells, strict=True):
             figure = read_figure(self._candidates, cell)
             if figure is None or (not heading.meanings.isdisjoint(_DATED) and self._day_of(cell)):
@@ -316,7 +315,7 @@ class _BookingReader:
                 value = size * (marked or (-1 if Column.DEBIT in heading.meanings else 1))
                 amount, is_signed = amount or Finding(value, spans(cell), _READ), True
             elif Column.NET_AMOUNT in heading.meanings:
-                sign = sign or sign_of_section(parts, row)
+                sign = sign or sign_of_section(self._sections, row)
                 amount, is_signed = amount or Finding((sign or 1) * size, spans(cell), _READ), bool(sign)
             elif Column.BALANCE in heading.meanings:
                 balance, places = (sign if not beside else 0) * size or figure.value, spans(cell)
@@ -385,7 +384,7 @@ def _is_sum(booking: Booking, rows: Sequence[Booking]) -> bool:
     amounts = [
         read
         for heading, cell in zip(booking.grid.headings, booking.row.cells, strict=True)
-        if cell and not heading.meanings.isdisjoint(_SIDES) and Column.BALANCE not in heading.meanings
+        if cell and not heading.meanings.isdisjoint(SIDES) and Column.BALANCE not in heading.meanings
         for read in [joined(cell)]
         if any(map(str.isdecimal, read))
     ]

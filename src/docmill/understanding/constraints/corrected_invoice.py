@@ -48,12 +48,7 @@ def corrected_invoice(candidates: Candidates, kind: DocumentType) -> Findings:
 
 def is_of(place: Sequence[Span], others: Collection[Finding]) -> bool:
     """Return True if a place is that of one of the findings, or a part of it."""
-    return any(
-        span.segment is other.segment and span.start < other.stop and other.start < span.stop
-        for span in place
-        for finding in others
-        for other in finding.spans
-    )
+    return any(span.overlaps(other) for span in place for finding in others for other in finding.spans)
 
 
 @cache
@@ -64,7 +59,7 @@ def _reference(kind: DocumentType) -> re.Pattern[str]:
 
 
 def _beside_own(candidates: Candidates, kind: DocumentType) -> list[Span]:
-    """What follows labels of an invoice's number, where another label names the number of the type itself."""
+    """The texts after labels of an invoice's number; empty without a label of the document's own number."""
     of_invoice: list[Span] = []
     is_own = False
     for segment in candidates.layout.segments:

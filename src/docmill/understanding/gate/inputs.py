@@ -68,7 +68,7 @@ class GateInput:
 
     @cached_property
     def own_fields(self) -> type[BaseModel] | None:
-        """Meanings of the fields of a user's schema; None for a built-in type."""
+        """The model of a user's schema; None for a built-in type."""
         return None if is_built_in(self.schema) else self.schema.fields
 
     def name(self, path: str) -> str:

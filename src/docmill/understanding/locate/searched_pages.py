@@ -210,11 +210,7 @@ class PageText:
                 gaps = [
                     (min(_distance(spans[0].segment, other.segment) for other in near), spans)
                     for spans in occurrences
-                    if not any(
-                        span.segment is other.segment and span.start < other.stop and other.start < span.stop
-                        for span in spans
-                        for other in near
-                    )
+                    if not any(span.overlaps(other) for span in spans for other in near)
                 ]
                 gaps.sort(key=lambda pair: pair[0])
                 occurrences = [spans for gap, spans in gaps if gap <= _REACH]

@@ -68,6 +68,10 @@ class Span(NamedTuple):
         """The text as read."""
         return self.segment.text[self.start : self.stop]
 
+    def overlaps(self, other: "Span") -> bool:
+        """Return True if both have a character in common."""
+        return self.segment is other.segment and self.start < other.stop and other.start < self.stop
+
 
 class SpanReading(NamedTuple):
     """The rectangle around the words of spans, and the lowest of the spans' mean confidences."""

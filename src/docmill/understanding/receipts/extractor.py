@@ -244,11 +244,7 @@ def _score(answer: Answer | None) -> float:
 
 
 def _overlap(some: Sequence[Span], others: Sequence[Span]) -> bool:
-    return any(
-        one.segment is other.segment and one.start < other.stop and other.start < one.stop
-        for one in some
-        for other in others
-    )
+    return any(one.overlaps(other) for one in some for other in others)
 
 
 @dataclass(frozen=True, slots=True)

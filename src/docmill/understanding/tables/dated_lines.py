@@ -28,7 +28,7 @@ _MOST_DATES = 2
 _MOST_AMOUNTS = 2
 """The amount and the balance after it."""
 _MARK = re.compile(r"^(?:[^\W\d_]{1,4}\.?|[+\-\u2212\u2013]|[^\w\s])$")
-"""What may stand beside an amount: a currency, or a sign or letters for debit and credit."""
+"""A word beside an amount: its currency, or its sign, or letters for debit or credit."""
 _CENTS = re.compile(r"\d[.,]\d\d(?:\D|$)")
 _HEADINGS = (Column.DATE, Column.VALUE_DATE, Column.DESCRIPTION, Column.NET_AMOUNT, Column.BALANCE)
 _TEXT = _HEADINGS.index(Column.DESCRIPTION)
@@ -61,8 +61,9 @@ def dated_lines(candidates: Candidates) -> Grid:
             read = _read(candidates, line)
             if read is None:
                 continue
-            amounts = {at for at, cell in enumerate(read.cells) if cell and at > _TEXT}
-            row = Row(read.cells, frozenset(amounts), amounts, line.top, line.bottom)
+            cells = read.cells
+            amounts = {index for index, cell in enumerate(cells) if cell and index > _TEXT}
+            row = Row(cells, frozenset(amounts), amounts, line.top, line.bottom)
             row.below = _below(candidates, lines[at + 1 : at + 1 + _MOST_BELOW], line, read.text)
             grid.rows.append(row)
     return grid
