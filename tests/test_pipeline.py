@@ -29,6 +29,7 @@ from docmill.model.result import Classification, Evidence, Extraction, Failure, 
 from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
 from docmill.ports import Findings, Journal, Original, PageJournal, PartFile, Ref, Understood
 from docmill.resilience.spending import Meter, Spending
+from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Party, Receipt
 from docmill.testing.steps import FakeUnderstander, MemoryReader
 from docmill.understanding.router import GateRouter
@@ -159,6 +160,36 @@ async def test_a_document_is_named_by_its_fields(io: MakeIO, steps: Steps) -> No
 
     assert result.classification.title == "Receipt, Corner Shop"
     assert result.classification.summary == "Receipt from Corner Shop."
+
+
+@pytest.mark.parametrize("is_read_by_one_schema", [True, False])
+async def test_the_type_is_asked_only_where_it_decides_the_schema(
+    io: MakeIO, steps: Steps, *, is_read_by_one_schema: bool
+) -> None:
+    class Doubting(Classifying):
+        async def understand(
+            self,
+            document: Document,
+            original: Original | None = None,
+            *,
+            schemas: Mapping[str, Schema],
+            tags: Sequence[str] = (),
+        ) -> Understood:
+            del tags
+            read = await Extracting().extract(document, schemas["receipt"], original)
+            doubt = Failure(check="document_type", message="Please say of which type it is.")
+            found = Classification(
+                document_type="receipt", title="Receipt", confidence=1, doubt=doubt.message
+            )
+            return Understood(found, read.model_copy(update={"failures": (doubt,)}))
+
+    schema = REGISTRY["receipt"] if is_read_by_one_schema else None
+    result = await process(REF, replace(steps, understander=Doubting(), schema=schema), io())
+
+    assert result.extraction is not None
+    asked = {failure.check for failure in result.extraction.failures}
+    assert ("document_type" in asked) is not is_read_by_one_schema
+    assert bool(result.classification.doubt) is not is_read_by_one_schema
 
 
 async def test_a_document_whose_values_stay_as_they_were_read_keeps_its_name(

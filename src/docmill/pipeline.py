@@ -371,11 +371,12 @@ async def _classify(document: Document, attempt: _Attempt) -> tuple[Understood, 
 def _with_chosen_type(understood: Understood, attempt: _Attempt) -> Understood:
     """The understood document with the type that a person chose, without what belongs to another type.
 
-    A type whose schema is no longer in the settings counts as not chosen.
+    A type whose schema is no longer in the settings counts as not chosen. Where every document is read by one
+    schema, nobody is asked for the type, which would change nothing.
     """
     chosen, (classification, extraction) = attempt.io.document_type, understood
     if chosen is None:
-        return understood
+        return _without_doubt(understood) if attempt.steps.schema is not None else understood
     if chosen not in attempt.steps.wanted:
         log.warning("the chosen type has no schema any more; the recognised one counts")
         return understood
@@ -383,10 +384,17 @@ def _with_chosen_type(understood: Understood, attempt: _Attempt) -> Understood:
         from docmill.understanding.types.summary import change_type  # noqa: PLC0415 - as in `_understand`
 
         classification, extraction = change_type(classification, chosen), None
-    elif extraction is not None:
+    certain = _without_doubt(Understood(classification, extraction))
+    return certain._replace(classification=certain.classification.model_copy(update={"confidence": 1.0}))
+
+
+def _without_doubt(understood: Understood) -> Understood:
+    """The understood document without the question of which type it is."""
+    classification, extraction = understood
+    if extraction is not None:
         failures = tuple(failure for failure in extraction.failures if failure.check != TYPE_CHECK)
         extraction = extraction.model_copy(update={"failures": failures})
-    return Understood(classification.model_copy(update={"confidence": 1.0, "doubt": ""}), extraction)
+    return Understood(classification.model_copy(update={"doubt": ""}), extraction)
 
 
 async def _extract(document: Document, understood: Understood, attempt: _Attempt) -> Judged:

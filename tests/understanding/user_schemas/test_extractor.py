@@ -75,6 +75,36 @@ def test_evidence_says_where_a_value_stands_and_how_it_was_read(typeset: Typeset
     assert 0 < day.confidence <= 1
 
 
+def test_a_label_of_another_field_is_no_value(typeset: Typeset) -> None:
+    page = """
+    Plate        Mileage    Tested
+    1-XYZ-228    61009      2026-10-02
+
+    Landlord                Tenant
+    Harrow and Pike         Samuel Quill
+    """
+    wanted = schema(
+        plate="string:registration plate of the vehicle",
+        mileage="integer:mileage in km",
+        landlord="string:name of the landlord",
+        tenant="string:name of the tenant",
+    )
+
+    data, extraction = read(typeset(page), wanted)
+
+    labels = {"Plate", "Mileage", "Landlord", "Tenant"}
+    suggested = {offer.value for offers in extraction.suggestions.values() for offer in offers}
+    assert not labels & {*data.values(), *suggested}
+
+
+def test_the_dots_that_lead_to_a_name_are_no_part_of_it(typeset: Typeset) -> None:
+    wanted = schema(policyholder="string:name of the policyholder")
+
+    data, _ = read(typeset("Policyholder .......... Rosalind Achebe"), wanted)
+
+    assert data["policyholder"] == "Rosalind Achebe"
+
+
 def test_what_the_page_does_not_say_is_null(typeset: Typeset) -> None:
     data, extraction = read(typeset(ORDER), schema(date_of_birth="date", iban="string", parking="boolean"))
 

@@ -121,6 +121,17 @@ class FieldMeaning:
             strength = self._strengths[text] = self._match_strength(text)
         return strength
 
+    def is_label(self, text: str) -> bool:
+        """True if `text` is a label of this field and nothing else, by the words of the field's name."""
+        if any(map(str.isdecimal, text)):
+            return False
+        if tuple(spelling_of(text)) in self.aliases:
+            return True
+        written = [word for word in words_of(text) if word not in _STOP]
+        return all(word in self.words for word in written) and any(
+            self.words[word] >= _NAME_WEIGHT for word in written
+        )
+
     def _match_strength(self, text: str) -> float:
         written = words_of(text)
         if not written:

@@ -64,6 +64,8 @@ MatchStrength: TypeAlias = Callable[[str], float]
 _NEXT_LINE = 0.9
 """Text heights to the line in which a name goes on."""
 _FLUSH = 0.005
+_LEADERS = " .\u00b7\u2026_:"
+"""Dots and lines that lead from a label to its value."""
 _LONGEST_NAME = 11
 _ANY_END = 6
 _LONGEST_LABEL = 4
@@ -268,7 +270,7 @@ def _names_at(
     previous = texts[start - 1] if start else ""
     for end in (last, cut) if cut > 0 else (last,):
         text = segment.text[first:end]
-        value = text.strip(" :-,;")
+        value = text.strip(" :-,;").lstrip(_LEADERS)
         if sum(map(str.isalpha, value)) < _FEWEST_LETTERS or len(letters_and_digits(value)) < SHORTEST:
             continue
         begin = first + text.index(value[0])

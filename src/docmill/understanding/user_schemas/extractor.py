@@ -4,7 +4,7 @@ Each field gets one value: the ends of a period are chosen together, and no plac
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -53,6 +53,8 @@ _PAIR = 1.0
 _ALONE = 1.0
 """Bonus of two ends of a period that are written together, and penalty of all other dates."""
 _RIVALS = 8
+_NEVER = -100.0
+"""The score of a text that is no value."""
 
 OtherFindings = Mapping[str, Sequence[Finding]]
 """The values of another reader for the fields that it reads, too, by path; empty where it found nothing."""
@@ -192,7 +194,10 @@ def find_unjudged_values(
 def score_fields(candidates: Candidates, meanings: Mapping[str, FieldMeaning]) -> dict[str, Scored]:
     """Scored candidates of each field that is no member of a list; ends of a period are scored as pairs."""
     single = {path: meaning for path, meaning in meanings.items() if "[]." not in path}
-    fields = {path: score_candidates(candidates, meaning) for path, meaning in single.items()}
+    labels = _LabelsOf(meanings.values())
+    fields = {
+        path: labels.excluded_from(score_candidates(candidates, meaning)) for path, meaning in single.items()
+    }
     for start, end in find_periods(list(single.values())).items():
         first, last = fields[start], fields[end]
         starts, ends = first.scores.copy(), last.scores.copy()
@@ -206,6 +211,26 @@ def score_fields(candidates: Candidates, meanings: Mapping[str, FieldMeaning]) -
         ends[~together] -= _ALONE
         fields[start], fields[end] = replace(first, scores=starts), replace(last, scores=ends)
     return fields
+
+
+class _LabelsOf:
+    """The labels of a schema's fields, none of which is the value of another."""
+
+    def __init__(self, meanings: Iterable[FieldMeaning]) -> None:
+        self._meanings = list(meanings)
+        self._is_label: dict[str, bool] = {}
+
+    def excluded_from(self, field: Scored) -> Scored:
+        """The candidates of a field; names and texts that are nothing but labels can no longer be chosen."""
+        if field.meaning.form not in ("name", "text"):
+            return field
+        are_labels = np.array([self._has(candidate.text) for candidate in field.candidates], np.bool_)
+        return replace(field, scores=np.where(are_labels, _NEVER, field.scores))
+
+    def _has(self, text: str) -> bool:
+        if text not in self._is_label:
+            self._is_label[text] = any(meaning.is_label(text) for meaning in self._meanings)
+        return self._is_label[text]
 
 
 def find_periods(meanings: Sequence[FieldMeaning]) -> dict[str, str]:
