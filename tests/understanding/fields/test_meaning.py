@@ -53,3 +53,29 @@ def test_what_is_to_be_paid_was_not_paid() -> None:
 def test_the_number_of_somebody_is_a_number() -> None:
     assert _own("account", "text", "customer number or account number").form == "code"
     assert _own("account", "text", "name of the customer").form == "name"
+
+
+@pytest.mark.parametrize(
+    ("field", "label", "names_it"),
+    [
+        ("collected_on", "Collection", True),
+        ("inspected_on", "Date of inspection", True),
+        ("inspector", "Inspection certificate", False),
+        ("contractor", "Contract", False),
+        ("deposit", "Depcsit", True),  # a letter misread
+    ],
+)
+def test_a_word_names_a_field_with_another_ending_but_not_as_another_word(
+    field: str, label: str, *, names_it: bool
+) -> None:
+    assert (_own(field, "text", "").match_strength(label) > 0) is names_it
+
+
+def test_a_label_of_a_field_is_all_of_a_text() -> None:
+    tenant = _own("tenant", "text", "name of the tenant who rents the flat")
+
+    assert tenant.is_label("Tenant")
+    assert tenant.is_label("Name of the tenant")
+    assert not tenant.is_label("Tenant Samuel Quill")
+    assert not tenant.is_label("Name")
+    assert not tenant.is_label("Tenant 12")

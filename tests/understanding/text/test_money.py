@@ -95,6 +95,15 @@ def test_a_mark_that_cannot_part_thousands_parts_decimals() -> None:
     assert number("1.234.567", ".") == Decimal(1234567)
 
 
+@pytest.mark.parametrize(
+    ("printed", "mark"), [("8,420.500", "."), ("8.420,500", ","), ("8,420,500", "."), ("8.420", ",")]
+)
+def test_the_last_of_two_marks_parts_decimals(printed: str, mark: Mark) -> None:
+    other: Mark = "," if mark == "." else "."
+
+    assert decimal_mark([printed], default=other) == mark
+
+
 def test_a_currency_has_a_code_whether_printed_as_code_or_sign() -> None:
     assert [currency_code(sign) for sign in ("eur", "€", "RM", "$", "?")] == [
         "EUR",

@@ -92,9 +92,31 @@ def test_a_label_of_another_field_is_no_value(typeset: Typeset) -> None:
 
     data, extraction = read(typeset(page), wanted)
 
-    labels = {"Plate", "Mileage", "Landlord", "Tenant"}
-    suggested = {offer.value for offers in extraction.suggestions.values() for offer in offers}
-    assert not labels & {*data.values(), *suggested}
+    offers = [str(offer.value) for some in extraction.suggestions.values() for offer in some]
+    for label in ("Plate", "Mileage", "Landlord", "Tenant"):
+        assert not any(label in str(value) for value in (*data.values(), *offers))
+
+
+def test_capital_letters_behind_a_label_belong_to_the_code(typeset: Typeset) -> None:
+    page = """
+    Container no.: MSKU 781234-5
+    Seal no. 00981
+    """
+    wanted = schema(
+        container_number="string:number of the container", seal_number="string:number of the seal"
+    )
+
+    data, _ = read(typeset(page), wanted)
+
+    assert data == {"container_number": "MSKU 781234-5", "seal_number": "00981"}
+
+
+def test_small_words_name_no_field(typeset: Typeset) -> None:
+    wanted = schema(ausgestellt_am="date:Datum der Ausstellung")
+
+    data, _ = read(typeset("Mia Ofenloch, geboren am 12.04.2012"), wanted)
+
+    assert data["ausgestellt_am"] is None
 
 
 def test_the_dots_that_lead_to_a_name_are_no_part_of_it(typeset: Typeset) -> None:

@@ -64,6 +64,8 @@ _WORD_WITH_DIGIT = re.compile(r"[^\W_](?:[^\W_]|[\-_/.](?=[^\W_]))*")
 _SERIES = re.compile(r"[^\W\d_]{1,4}[/ ]\d+/\d")
 """A number with month and year, `FV/5/03/2026`: no date, though the end of it could be one."""
 _FILE_ENDING = re.compile(r"\.[a-z]{2,3}$")
+_LETTERS_BEFORE = re.compile(r"(?:^|[:#.]\s?)([A-Z]{2,5}) $")
+"""Capital letters right behind a label that may begin a code: `Container no.: MSKU 781234-5`."""
 _REVISION = re.compile(r"\s?/\s?\d{1,2}\b| ?\((?:Rev|Ver)\.? ?\d+\)", re.IGNORECASE)
 _MAIL = re.compile(r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+")
 _TICKED, _UNTICKED = frozenset("\u2713\u2714\u2612\u2611"), frozenset("\u2610")
@@ -319,10 +321,14 @@ class Candidates:
                 is_date = _overlaps(start, stop, dates)
                 revision = _REVISION.match(text, stop)
                 slash = start + word.index("/") if "/" in word else 0
+                letters = _LETTERS_BEFORE.search(text, 0, start)
+                places = [(start, end) for end in (stop, slash, revision.end() if revision else 0)]
+                if letters and not is_date:
+                    places.append((letters.start(1), stop))
                 codes.extend(
-                    self.candidate("code", text[start:end], segment, start, end, plain=is_date)
-                    for end in (stop, slash, revision.end() if revision else 0)
-                    if len(letters_and_digits(text[start:end])) >= SHORTEST
+                    self.candidate("code", text[begin:end], segment, begin, end, plain=is_date)
+                    for begin, end in places
+                    if len(letters_and_digits(text[begin:end])) >= SHORTEST
                 )
         return codes[:MOST_CANDIDATES]
 

@@ -6,14 +6,15 @@ description and labels.
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
 from typing import Any, cast
 
-from rapidfuzz import fuzz
+import snowballstemmer
+from rapidfuzz.distance import Levenshtein
 
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.schemas.outline import FieldOutline, Kind
@@ -75,6 +76,9 @@ _FORMS_OF_KINDS: Mapping[Kind, Form] = {
 }
 _FOREIGN = 0.4
 _OF_CODES = frozenset(("#", "code", "ref", "reference", "id"))
+_to_stem: Callable[[str], str] = cast("Any", snowballstemmer).stemmer("english").stemWord
+_SHORTEST_VARIED = 5
+"""Letters of a word that may be misread in one of them, or have another ending."""
 _PAIR = 2
 _READ = 60
 """Characters of a text that are looked at, its last."""
@@ -233,7 +237,14 @@ def _folded_words(text: str) -> list[str]:
 def _is_same_word(word: str, other: str) -> bool:
     if word == other:
         return True
-    return len(word) > 4 and len(other) > 4 and fuzz.ratio(word, other) >= 83  # noqa: PLR2004 - one letter misread
+    if min(len(word), len(other)) < _SHORTEST_VARIED:
+        return False
+    return Levenshtein.distance(word, other, score_cutoff=1) <= 1 or _stem(word) == _stem(other)
+
+
+@lru_cache(maxsize=20_000)
+def _stem(word: str) -> str:
+    return _to_stem(word)
 
 
 def _is_alias(written: Sequence[str], alias: Sequence[str]) -> bool:

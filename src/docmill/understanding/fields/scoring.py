@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -108,6 +108,15 @@ class Scored:
     labels: NDArray[np.float64]
     scores: NDArray[np.float64]
     is_taught: bool = False
+
+    def only(self, indices: Sequence[int]) -> "Scored":
+        """The field with these of its candidates."""
+        return replace(
+            self,
+            candidates=[self.candidates[index] for index in indices],
+            labels=self.labels[list(indices)],
+            scores=self.scores[list(indices)],
+        )
 
 
 @once

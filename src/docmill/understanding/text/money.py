@@ -237,6 +237,8 @@ def decimal_mark(numbers: list[str], *, default: Mark, thousandths: bool = False
             votes[both[1]] += 3
         elif cents:
             votes[cents[1]] += 2
+        elif mixed := re.fullmatch(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*(?!\1)([.,])\d{3}", compact):
+            votes[mixed[2]] += 1
         elif match := re.fullmatch(r"\d{1,3}(?:([.,])\d{3})+", compact):
             votes["," if match[1] == "." else "."] += 1
     if votes["."] == votes[","]:

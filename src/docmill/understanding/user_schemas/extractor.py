@@ -53,8 +53,6 @@ _PAIR = 1.0
 _ALONE = 1.0
 """Bonus of two ends of a period that are written together, and penalty of all other dates."""
 _RIVALS = 8
-_NEVER = -100.0
-"""The score of a text that is no value."""
 
 OtherFindings = Mapping[str, Sequence[Finding]]
 """The values of another reader for the fields that it reads, too, by path; empty where it found nothing."""
@@ -221,11 +219,16 @@ class _LabelsOf:
         self._is_label: dict[str, bool] = {}
 
     def excluded_from(self, field: Scored) -> Scored:
-        """The candidates of a field; names and texts that are nothing but labels can no longer be chosen."""
+        """The candidates of a field without names and texts of which a line is a label."""
         if field.meaning.form not in ("name", "text"):
             return field
-        are_labels = np.array([self._has(candidate.text) for candidate in field.candidates], np.bool_)
-        return replace(field, scores=np.where(are_labels, _NEVER, field.scores))
+        return field.only(
+            [
+                index
+                for index, candidate in enumerate(field.candidates)
+                if not any(self._has(span.text) for span in candidate.spans)
+            ]
+        )
 
     def _has(self, text: str) -> bool:
         if text not in self._is_label:
@@ -328,12 +331,7 @@ def labelled_findings(candidates: Candidates, document_type: DocumentType) -> di
             )
             if field.labels[index] > 0 and not begins_with_label and is_free_or_near and not is_other:
                 kept.append(index)
-        fields[path] = replace(
-            field,
-            candidates=[field.candidates[index] for index in kept],
-            labels=field.labels[kept],
-            scores=field.scores[kept],
-        )
+        fields[path] = field.only(kept)
     return choose_values(fields, find_periods(list(meanings.values())))
 
 
