@@ -139,12 +139,12 @@ def typeset(content: Content) -> list[tuple[str, Page, Document]]:
     for layout in _BY_KIND.get(content.kind, _FORMS):
         texts = layout(content)
         name = layout.__name__
-        page = _page(texts, narrow=layout in _STRIPS)
+        page = page_of(texts, narrow=layout in _STRIPS)
         pages.append((name, page, simulate_recognition(page, content.random)))
     return pages
 
 
-def _page(texts: Sequence[Text], *, narrow: bool) -> Page:
+def page_of(texts: Sequence[Text], *, narrow: bool) -> Page:
     width_pt = _NARROW if narrow else WIDTH_PT
     height_pt = max(420.0, max(text.y for text in texts) + 40) if narrow else HEIGHT_PT
     rows = sorted({text.y for text in texts})

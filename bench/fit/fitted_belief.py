@@ -32,6 +32,7 @@ from bench.accuracy.einvoice_files import recognise_pages
 from bench.accuracy.orders_own_schema import own_schema
 from bench.arguments import argument_parser
 from bench.data import invoices, orders
+from bench.data.made_up_forms import MadeUpForm, made_up_forms
 from bench.data.shared import load_scorer
 from bench.fit.whole_papers import Row, rows_of, whole_papers
 from bench.golden.readings import Readings
@@ -63,10 +64,15 @@ MOST = 300
 """Rows of a source that count whole; more of them share this weight."""
 RECEIPTS, RECEIPTS_SEED = 900, 424242
 """The made-up receipts, none of which the shipped model was trained on."""
+FORMS = 48
+"""The made-up forms of each kind."""
 SIGNS: Mapping[str, int] = {
     **dict.fromkeys(("share", "named", "holds", "agreed", "repeated"), 1),
     **dict.fromkeys(("rival", "bracket", "misread", "quality", "contradicted", "disagreed"), -1),
     **dict.fromkeys(("no language", "no currency"), -1),
+    **dict.fromkeys(
+        ("number right", "number below", "label above", "far label", "other layout", "in a line"), -1
+    ),
     **dict.fromkeys(("told", "product", "sums up"), 1),
     **dict.fromkeys(("no product", "gaps", "unlike", "nameless", "wordless", "uneven", "apart", "dated"), -1),
     **dict.fromkeys(("legal form", "large", "web", "other near", "contact near"), 1),
@@ -195,6 +201,8 @@ def collect(golden: Path, cache: Path, pictures: Path) -> Iterator[Row]:
         yield from rows_by_words("own samples", document, truth, seen)
     for paper in whole_papers(pictures):
         yield from rows_of(paper)
+    for form in made_up_forms(FORMS):
+        yield from form_rows(form)
     for receipt in generate_receipts(RECEIPTS, seed=RECEIPTS_SEED):
         yield from receipt_rows(receipt)
 
@@ -256,6 +264,17 @@ def receipt_rows(receipt: LabelledReceipt) -> Iterator[Row]:
         before = evidence_of(findings["gross_total"], candidates.layout).confidence
         value = facts["gross_total"]
         yield Row("made-up receipts", f"receipt {value.kind}", value.facts, before, bool(right))
+
+
+def form_rows(form: MadeUpForm) -> Iterator[Row]:
+    """Yield the values of a made-up form by its own schema, which no built-in type has."""
+    candidates = candidates_of(form.document)
+    findings = find_unjudged_values(candidates, meanings_of(outline(form.schema)))
+    source = f"made up {form.kind}"
+    for path, value in facts_of(findings, candidates).items():
+        before = evidence_of(findings[path], candidates.layout).confidence
+        right = form.is_right(path, findings[path].value)
+        yield Row(source, f"alone {value.kind}", value.facts, before, right)
 
 
 def made_up_schema(variant: int) -> tuple[Schema, dict[str, str]]:

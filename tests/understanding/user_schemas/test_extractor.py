@@ -97,6 +97,83 @@ def test_a_label_of_another_field_is_no_value(typeset: Typeset) -> None:
         assert not any(label in str(value) for value in (*data.values(), *offers))
 
 
+def test_a_name_stands_beside_its_label_where_all_labels_do(typeset: Typeset) -> None:
+    page = """
+    Row                 F
+    Seat                22
+    Booking fee         2.00
+    Price               34.50
+    Date                2026-11-14
+    Officer in charge   Ada Quill
+    File                7,120
+    """
+    wanted = schema(seat="string:seat", officer="string:officer in charge")
+
+    data, _ = read(typeset(page), wanted)
+
+    assert data == {"seat": "22", "officer": "Ada Quill"}
+
+
+def test_the_end_of_a_label_and_a_day_are_no_names(typeset: Typeset) -> None:
+    page = """
+    Member number   6 March 2025
+    Branch          6 March 2025
+    """
+    wanted = schema(member="string:name of the member", branch="string:branch of the club")
+
+    data, extraction = read(typeset(page), wanted)
+
+    assert data == {"member": None, "branch": None}
+    assert not extraction.suggestions
+
+
+def test_a_dash_between_a_label_and_a_number_is_no_sign(typeset: Typeset) -> None:
+    wanted = schema(mileage="integer:mileage in km", balance="decimal:balance of the account")
+
+    data, _ = read(typeset("Mileage - 29,722\n\nBalance -40.50 EUR"), wanted)
+
+    assert data == {"mileage": 29722, "balance": Decimal("-40.50")}
+
+
+def test_groups_of_digits_are_one_code(typeset: Typeset) -> None:
+    wanted = schema(commodity_code="string:commodity code", contract_number="string:number of the contract")
+
+    data, _ = read(typeset("Commodity code: 8467 21 99\n\nContract number   4 471 882 B"), wanted)
+
+    assert data == {"commodity_code": "8467 21 99", "contract_number": "4 471 882 B"}
+
+
+def test_a_name_ends_before_a_day(typeset: Typeset) -> None:
+    wanted = schema(approved_by="string:name of the person who approved")
+
+    data, _ = read(typeset("Approved by: Lena Ferrand, 6 July 2026"), wanted)
+
+    assert data["approved_by"] == "Lena Ferrand"
+
+
+def test_a_rate_of_interest_is_a_percentage(typeset: Typeset) -> None:
+    wanted = schema(interest_rate="decimal:interest rate in percent")
+
+    data, _ = read(typeset("Loan amount  12,000.00\n\nInterest rate (fixed)  6.9 %"), wanted)
+
+    assert data["interest_rate"] == Decimal("6.9")
+
+
+def test_a_first_day_and_a_last_one_of_other_things_are_no_period(typeset: Typeset) -> None:
+    page = """
+    First payment    2026-06-01
+    Offer valid until    2026-04-30
+    """
+    wanted = schema(
+        first_payment="date:date of the first payment",
+        valid_until="date:last day on which the offer is valid",
+    )
+
+    data, _ = read(typeset(page), wanted)
+
+    assert data == {"first_payment": date(2026, 6, 1), "valid_until": date(2026, 4, 30)}
+
+
 def test_capital_letters_behind_a_label_belong_to_the_code(typeset: Typeset) -> None:
     page = """
     Container no.: MSKU 781234-5

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from docmill.model.document import letters_and_digits
 from docmill.model.paths import without_indices
+from docmill.understanding.belief.surroundings import surroundings_of
 from docmill.understanding.fields.analysis_cache import once
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings
@@ -42,6 +43,12 @@ FACTS = (
     "digits",
     "agreed",
     "disagreed",
+    "number right",
+    "number below",
+    "label above",
+    "far label",
+    "other layout",
+    "in a line",
     "told",
     "product",
     "no product",
@@ -126,6 +133,7 @@ def facts_of(
             "digits": float(any(map(str.isdecimal, text))),
             "agreed": float(finding.agrees is True),
             "disagreed": float(finding.agrees is False),
+            **surroundings_of(finding, candidates, is_name=kind == "name"),
         }
         values |= (known or {}).get(path, {})
         facts[path] = ValueFacts(kind, in_order(values))

@@ -66,6 +66,8 @@ _SERIES = re.compile(r"[^\W\d_]{1,4}[/ ]\d+/\d")
 _FILE_ENDING = re.compile(r"\.[a-z]{2,3}$")
 _LETTERS_BEFORE = re.compile(r"(?:^|[:#.]\s?)([A-Z]{2,5}) $")
 """Capital letters right behind a label that may begin a code: `Container no.: MSKU 781234-5`."""
+_GROUPS = re.compile(r"(?<![^\s:#])\d{1,6}(?: \d{1,6})+(?: [A-Z]{1,2})?$")
+"""Groups of digits at the end of a text, as one number: `8467 21 99`, `4 471 882 B`."""
 _REVISION = re.compile(r"\s?/\s?\d{1,2}\b| ?\((?:Rev|Ver)\.? ?\d+\)", re.IGNORECASE)
 _MAIL = re.compile(r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+")
 _TICKED, _UNTICKED = frozenset("\u2713\u2714\u2612\u2611"), frozenset("\u2610")
@@ -308,6 +310,8 @@ class Candidates:
         codes: list[Candidate[str]] = []
         for segment in self._segments_with_digits:
             text, dates = segment.text, self._marked_dates(segment)
+            if (groups := _GROUPS.search(text)) and not _overlaps(*groups.span(), dates):
+                codes.append(self.candidate("code", groups[0], segment, *groups.span()))
             for match in _WORD_WITH_DIGIT.finditer(text):
                 word, (start, stop) = match[0], match.span()
                 if (
@@ -331,6 +335,15 @@ class Candidates:
                     if len(letters_and_digits(text[begin:end])) >= SHORTEST
                 )
         return codes[:MOST_CANDIDATES]
+
+    @cached_property
+    def short_texts(self) -> list[Candidate[str]]:
+        """Texts that are too short for a code and stand alone, such as the number of a seat: `22`, `F`."""
+        return [
+            self.candidate("code", text, segment, 0, len(text))
+            for segment in self.layout.segments
+            if 0 < len(letters_and_digits(text := segment.text)) < SHORTEST and len(text) <= SHORTEST
+        ][:MOST_CANDIDATES]
 
     @cached_property
     def _segments_with_digits(self) -> list[Segment]:

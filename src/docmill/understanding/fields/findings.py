@@ -28,7 +28,8 @@ class Finding:
     spans: empty for a value computed from others. calibrated: the probability is a calibrated one, which
     already includes how well the words were recognised. rivals: the next best values, the best first. named:
     how strongly labels name the field, as far as known. form: of its candidate. agrees: whether another
-    reader of the field found the same value; None without another reader.
+    reader of the field found the same value; None without another reader. is_under_label: the label that
+    names it stands over it.
     """
 
     value: date | Decimal | str
@@ -39,6 +40,7 @@ class Finding:
     named: float = 0.0
     form: Form | None = None
     agrees: bool | None = None
+    is_under_label: bool = False
 
 
 Findings = Mapping[str, Finding]

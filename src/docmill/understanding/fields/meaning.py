@@ -41,11 +41,14 @@ _SYNONYMS: Mapping[str, str] = {
     },
     **dict.fromkeys(NUMBER_WORDS, "#"),
 }
-_GENERIC: Mapping[str, float] = _WORDS["generic"]
+GENERIC: Mapping[str, float] = _WORDS["generic"]
+"""Words of names that say little alone, with their weights: `date`, `number`."""
 _SPECIAL: dict[str, Form] = dict(_WORDS["special"])
 for _of_language in _OF_LANGUAGES:
     _SPECIAL.update(cast("Mapping[str, Form]", _of_language.special))
-_MONEY, _CODE, _NAME, OF_FORMS = (frozenset(_WORDS[name]) for name in ("money", "code", "name", "forms"))
+_MONEY, _PERCENT, _CODE, _NAME, OF_FORMS = (
+    frozenset(_WORDS[name]) for name in ("money", "percent", "code", "name", "forms")
+)
 _STOP = frozenset(word for of_language in _OF_LANGUAGES for word in of_language.stop)
 _GENERIC_CONCEPTS: Mapping[Concept, float] = {
     Concept.DATE: 0.5,
@@ -185,7 +188,7 @@ class FieldMeaning:
                 before += 1
         if not strength:
             return 0.0
-        if after + before and used <= _GENERIC.keys():
+        if after + before and used <= GENERIC.keys():
             strength *= _FOREIGN  # `Estimate No` names no order, although both are numbers
         best = strength - 0.15 * after - 0.45 * min(before, 3)
         for last_words in (written[-1:], written[-2:], written[-3:]) if len(written) >= _LAST_WORDS else ():
@@ -215,6 +218,12 @@ class FieldMeaning:
 
 _REMEMBERED = 20_000
 _SHORTEST_GLUED = 5
+
+
+def goes_on_label(text: str, previous: str) -> bool:
+    """True if `text` begins with a word that ends labels, right behind another: `Member | name Ada Ruf`."""
+    first = words_of(text.split(maxsplit=1)[0])
+    return bool(previous) and previous[-1] not in ":#" and bool(first) and first[0] in GENERIC
 
 
 def words_of(text: str) -> list[str]:
@@ -294,13 +303,13 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
     concepts: dict[Concept, float] = {}
     for text, weight in (
         (clause, _DESCRIPTION_WEIGHT),
-        (" ".join(owners), _NAME_WEIGHT if _GENERIC.keys() >= {*name_words} else _OWNER_WEIGHT),
+        (" ".join(owners), _NAME_WEIGHT if GENERIC.keys() >= {*name_words} else _OWNER_WEIGHT),
         (name, _NAME_WEIGHT),
     ):
         spoken = text.replace("_", " ")
         for word in words_of(spoken):
             if word not in _STOP:
-                words[word] = weight * _GENERIC.get(word, 1.0)
+                words[word] = weight * GENERIC.get(word, 1.0)
         for concept in _concepts(spoken):
             strength = weight * _GENERIC_CONCEPTS.get(concept, 1.0)
             concepts[concept] = max(concepts.get(concept, 0.0), strength)
@@ -336,7 +345,7 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
 
 def _concepts(spoken: str) -> Iterator[Concept]:
     """Concepts of the phrases and words of a name; words that say little alone are left out."""
-    telling = [word for word in spoken.split() if set(words_of(word)) - _GENERIC.keys() - _STOP]
+    telling = [word for word in spoken.split() if set(words_of(word)) - GENERIC.keys() - _STOP]
     for phrase in _turned(spoken):
         yield from _whole_meanings(phrase)
     phrases = [label for label in LABELS.find(spoken) if len(spoken[label.start : label.stop].split()) > 1]
@@ -368,7 +377,7 @@ def _form(outline: FieldOutline, name: Sequence[str], words: Sequence[str]) -> F
     if outline.choices:
         return "choice"
     if outline.kind == "decimal":
-        return "money" if _MONEY & set(words) else "number"
+        return "number" if _PERCENT & set(words) or not _MONEY & set(words) else "money"
     if outline.kind != "text":
         return _FORMS_OF_KINDS[outline.kind]
     if {"tax", "#"} <= {*name}:

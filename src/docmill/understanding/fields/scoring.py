@@ -20,6 +20,7 @@ from docmill.understanding.fields.candidates import (
     Candidate,
     Candidates,
 )
+from docmill.understanding.fields.label_sides import is_other_side
 from docmill.understanding.fields.meaning import OF_FORMS, FieldMeaning
 from docmill.understanding.page.context import ValueContext
 from docmill.understanding.page.labels import LABELS
@@ -37,12 +38,15 @@ _HEAD = 0.6
 _ROW = 0.7
 _HEAD_OF_MONEY = 0.9
 _AMOUNT_AS_CODE = 2.0
+_PART_OF_CODE = 1.5
 _CODE_AS_TEXT = -0.5
 _BOTH = 0.3
 """Factor for the weaker of the labels in the row and in the column."""
 _FIRST_PAGE = 0.6
 _REPEATED = 0.15
 _UPPER = 0.45
+_OTHER_SIDE = 3.0
+"""Penalty of a name under a label in a document whose labels stand left of their values."""
 _ROLE = 2.0
 _WRONG_ROLE = 3.0
 _LONG_CODE = 5
@@ -57,6 +61,11 @@ _OFTEN = 3
 _SMALL = 3
 _NET = re.compile(r"\bnet\b|\bnett\w*|commission|balance|\btax\b|provision|\bhors\b", re.IGNORECASE)
 
+
+_DIGITS_BEFORE = re.compile(r"(?:^|[\s:#])\d{1,6} $")
+_DIGITS_BEHIND = re.compile(r" \d{1,6}(?= \d|$)")
+_DASH = re.compile(r"[-\u2013] ")
+_LETTER_BEFORE = re.compile(r"[^\W\d_]\)? $")
 
 MatchStrength: TypeAlias = Callable[[str], float]
 """Returns the strength with which a text names a field."""
@@ -126,11 +135,16 @@ def score_candidates(candidates: Candidates, meaning: FieldMeaning) -> Scored:
         case "name":
             offered: Sequence[AnyCandidate] = find_names(candidates, meaning.match_strength)
         case "text":
-            offered = [*candidates.codes, *find_names(candidates, meaning.match_strength)]
+            offered = [
+                *candidates.codes,
+                *candidates.short_texts,
+                *find_names(candidates, meaning.match_strength),
+            ]
         case "choice":
             offered = candidates.choices(meaning.choices)
         case _:
             offered = candidates.of_form(meaning.form)
+    offered = [_without_dash(candidate) for candidate in offered]
     counts = Counter(candidate.key for candidate in offered)
     labels = np.array([label_strength(meaning, candidate) for candidate in offered], np.float64)
     place = np.array(
@@ -140,11 +154,41 @@ def score_candidates(candidates: Candidates, meaning: FieldMeaning) -> Scored:
         ],
         np.float64,
     )
-    return Scored(meaning, offered, labels, LABEL * labels + place + _form_scores(meaning, offered))
+    sides = np.array([_is_label_on_other_side(candidates, meaning, candidate) for candidate in offered])
+    scores = LABEL * labels + place + _form_scores(meaning, offered) - _OTHER_SIDE * sides
+    return Scored(meaning, offered, labels, scores)
+
+
+def _is_label_on_other_side(candidates: Candidates, meaning: FieldMeaning, candidate: AnyCandidate) -> bool:
+    """Return whether the label of a name stands where the document has none: it may be a label itself."""
+    if candidate.form != "name":
+        return False
+    return is_under_label(meaning, candidate) and is_other_side(candidates, is_above=True)
+
+
+def _without_dash(candidate: AnyCandidate) -> AnyCandidate:
+    """A number without the dash that parts it from its label: `Meter reading - 4,120` is no negative one."""
+    value = candidate.value
+    if not isinstance(value, Decimal) or value >= 0:
+        return candidate
+    is_dash = _DASH.match(candidate.text) and _LETTER_BEFORE.search(candidate.segment.text[: candidate.start])
+    return replace(candidate, value=-value) if is_dash else candidate
 
 
 def label_strength(meaning: FieldMeaning, candidate: AnyCandidate) -> float:
     """The strength with which the texts around the candidate name the field."""
+    beside, over = _label_strengths(meaning, candidate)
+    return max(beside, over) + _BOTH * min(beside, over)
+
+
+def is_under_label(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:
+    """Return whether the label that names the field stands over the candidate rather than in its row."""
+    beside, over = _label_strengths(meaning, candidate)
+    return over > beside
+
+
+def _label_strengths(meaning: FieldMeaning, candidate: AnyCandidate) -> tuple[float, float]:
+    """The strengths with which texts in the row of the candidate, and over it, name the field."""
     around, strength = candidate.around, meaning.match_strength
     beside = max(
         strength(around.before) if around.before else 0.0,
@@ -155,8 +199,7 @@ def label_strength(meaning: FieldMeaning, candidate: AnyCandidate) -> float:
     if meaning.form in ("boolean", "choice"):
         beside = max(beside, strength(around.right))  # a box stands before what it ticks
     head = _HEAD_OF_MONEY if meaning.form == "money" else _HEAD
-    over = max(_ABOVE * strength(around.above), head * strength(around.head))
-    return max(beside, over) + _BOTH * min(beside, over)
+    return beside, max(_ABOVE * strength(around.above), head * strength(around.head))
 
 
 def is_whole(meaning: FieldMeaning) -> bool:
@@ -209,7 +252,7 @@ def _text_score(meaning: FieldMeaning, name: AnyCandidate) -> float:
     if name.form == "code":
         score = 0.5 if len(str(name.key)) >= _LONG_CODE else -0.5
         score += -4 * name.plain + 0.6 * _is_upper(name) - 1.0 * ("/" in name.text)
-        score -= _AMOUNT_AS_CODE * may_be_amount(str(name.value))
+        score -= _AMOUNT_AS_CODE * may_be_amount(str(name.value)) + _PART_OF_CODE * _is_part_of_code(name)
         return score + _CODE_AS_TEXT * (meaning.form == "text")
     text, previous, following = name.text, name.previous, name.following
     last_word = tokens(text)[-1].text
@@ -232,6 +275,12 @@ def _text_score(meaning: FieldMeaning, name: AnyCandidate) -> float:
     if previous and previous[-1] not in ":#" and meaning.match_strength(name.around.before) < _WEAK:
         score -= 1.5
     return score
+
+
+def _is_part_of_code(code: AnyCandidate) -> bool:
+    """Return whether more groups of digits follow a code, or stand before it."""
+    text = code.segment.text
+    return bool(_DIGITS_BEFORE.search(text[: code.start]) or _DIGITS_BEHIND.match(text[code.stop :]))
 
 
 def find_names(candidates: Candidates, match_strength: MatchStrength) -> list[Candidate[str]]:
@@ -286,6 +335,9 @@ def _names_at(
         span = Span(segment, begin, begin + len(value))
         context = ValueContext(candidates.contexts, segment, begin)
         following = texts[stop] if stop < len(texts) else ""
+        days = candidates.written_dates[segment.index] if following and text.endswith(",") else ()
+        if any(day.start == offsets[stop] for day in days):
+            following = ""  # a name ends before a day
         if segment.text[end : end + 1] == "(":
             following = "("
         yield Candidate("name", value, (span,), context, previous=previous, following=following)

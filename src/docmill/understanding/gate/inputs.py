@@ -22,6 +22,7 @@ from docmill.schemas.registry import is_built_in
 from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, words_of
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.money import Mark, find_amounts, number
+from docmill.understanding.user_schemas.extractor import find_periods
 from docmill.understanding.vocabulary import Concept
 
 _WORDS: Mapping[str, Any] = tomllib.loads(
@@ -176,4 +177,8 @@ def _roles(fields: type[BaseModel]) -> Mapping[str, str]:
             is_kind = is_amount if role in _AMOUNTS else meaning.form == "date"
             if is_kind and not wanted.isdisjoint(concepts) and unwanted.isdisjoint(concepts):
                 paths.setdefault(role, []).append(path)
-    return {role: found[0] for role, found in paths.items() if len(found) == 1}
+    roles = {role: found[0] for role, found in paths.items() if len(found) == 1}
+    periods = find_periods(list(own_meanings(fields).values()))
+    if periods.get(roles.get("period_start", "")) != roles.get("period_end"):
+        roles = {role: path for role, path in roles.items() if role not in ("period_start", "period_end")}
+    return roles

@@ -18,11 +18,10 @@ from docmill.understanding.fields.findings import Finding, Findings
 from docmill.understanding.page.layout import Segment, Sheet
 from docmill.understanding.receipts.model import FIELDS, PATHS
 from docmill.understanding.text.folding import fold
+from docmill.understanding.text.mixed_words import has_mixed_words
 from docmill.understanding.text.money import find_amounts
 from docmill.understanding.vocabulary import Concept
 
-_MIXED = re.compile(r"[^\W\d_]\d+[^\W\d_]|^[^\W\d_]{2,}\d|^\d+[^\W\d_]{3,}|[^\W\d_]['|!\[\]][^\W\d_]?$")
-"""A word of letters and digits, as those are read whose letters look like digits; no `12a` or `B4`."""
 _NEAR = 4
 """Segments above and below that count as near."""
 _LARGEST = 3
@@ -50,7 +49,7 @@ def _text_facts(path: str, findings: Findings, candidates: Candidates) -> Mappin
     below = [segment for segment in around if segment.index > last.index]
     return {
         "legal form": float(legal_form_end(text) > 0),
-        "mixed": float(any(_MIXED.search(word) for word in printed.split())),
+        "mixed": float(has_mixed_words(printed)),
         "first": 1 / (1 + first.line),
         "large": min(first.height / max(sheet.text_height, 1e-6), _LARGEST) / _LARGEST,
         "labelled": float(_is_labelled(candidates, finding)),

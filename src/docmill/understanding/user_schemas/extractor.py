@@ -23,7 +23,7 @@ from docmill.schemas.outline import FieldOutline, outline
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.belief.model import believed
 from docmill.understanding.fields.analysis_cache import candidates_of
-from docmill.understanding.fields.candidates import Candidate, Candidates
+from docmill.understanding.fields.candidates import AnyCandidate, Candidate, Candidates
 from docmill.understanding.fields.findings import (
     MOST_RIVALS,
     Finding,
@@ -33,10 +33,24 @@ from docmill.understanding.fields.findings import (
     finding_among,
     suggestion_of,
 )
-from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, spelling_of, words_of
-from docmill.understanding.fields.scoring import CHECKED, Scored, is_whole, score_candidates
+from docmill.understanding.fields.meaning import (
+    GENERIC,
+    FieldMeaning,
+    goes_on_label,
+    meaning_of,
+    spelling_of,
+    words_of,
+)
+from docmill.understanding.fields.scoring import (
+    CHECKED,
+    Scored,
+    is_under_label,
+    is_whole,
+    score_candidates,
+)
 from docmill.understanding.tables.lists import list_findings
 from docmill.understanding.text.cuts import is_cut_otherwise
+from docmill.understanding.text.dates import WrittenDate
 from docmill.understanding.text.number_forms import may_be_amount
 from docmill.understanding.user_schemas.schema_model import SchemaModel
 
@@ -194,7 +208,8 @@ def score_fields(candidates: Candidates, meanings: Mapping[str, FieldMeaning]) -
     single = {path: meaning for path, meaning in meanings.items() if "[]." not in path}
     labels = _LabelsOf(meanings.values())
     fields = {
-        path: labels.excluded_from(score_candidates(candidates, meaning)) for path, meaning in single.items()
+        path: labels.excluded_from(score_candidates(candidates, meaning), candidates.written_dates)
+        for path, meaning in single.items()
     }
     for start, end in find_periods(list(single.values())).items():
         first, last = fields[start], fields[end]
@@ -218,8 +233,11 @@ class _LabelsOf:
         self._meanings = list(meanings)
         self._is_label: dict[str, bool] = {}
 
-    def excluded_from(self, field: Scored) -> Scored:
-        """The candidates of a field without names and texts of which a line is a label."""
+    def excluded_from(self, field: Scored, dates: Sequence[Sequence[WrittenDate]]) -> Scored:
+        """The field without names and texts that are labels, the rest of one (`number`), or days.
+
+        dates: those of each segment.
+        """
         if field.meaning.form not in ("name", "text"):
             return field
         return field.only(
@@ -227,6 +245,8 @@ class _LabelsOf:
                 index
                 for index, candidate in enumerate(field.candidates)
                 if not any(self._has(span.text) for span in candidate.spans)
+                and not goes_on_label(candidate.text, candidate.previous)
+                and not _has_day(candidate, dates, is_whole=field.meaning.form == "text")
             ]
         )
 
@@ -234,6 +254,17 @@ class _LabelsOf:
         if text not in self._is_label:
             self._is_label[text] = any(meaning.is_label(text) for meaning in self._meanings)
         return self._is_label[text]
+
+
+def _has_day(candidate: AnyCandidate, dates: Sequence[Sequence[WrittenDate]], *, is_whole: bool) -> bool:
+    """Return whether a text has a date in it. is_whole: whether it is one and nothing else."""
+    span = candidate.spans[0]
+    return any(
+        (day.start <= span.start and span.stop <= day.stop)
+        if is_whole
+        else (day.start < span.stop and span.start < day.stop)
+        for day in dates[span.segment.index]
+    )
 
 
 def find_periods(meanings: Sequence[FieldMeaning]) -> dict[str, str]:
@@ -248,10 +279,15 @@ def find_periods(meanings: Sequence[FieldMeaning]) -> dict[str, str]:
     for start, words in starts.items():
         matches = [end for end, others in ends.items() if others == words]
         if not matches and len(starts) == len(ends) == 1:
-            matches = list(ends)
+            # `begin` and `valid_until` are one period, `first_payment` and `valid_until` are not.
+            matches = [end for end, others in ends.items() if not (_telling(words) and _telling(others))]
         if matches:
             periods[start] = matches[0]
     return periods
+
+
+def _telling(words: Sequence[str]) -> list[str]:
+    return [word for word in words if word not in GENERIC]
 
 
 def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> dict[str, Finding]:
@@ -273,7 +309,11 @@ def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> d
             taken[places[index]] = path
             scores: list[float] = field.scores.tolist()
             finding = finding_among(field.candidates, scores, index, null=field.meaning.null)
-            findings[path] = replace(finding, named=float(field.labels[index]))
+            findings[path] = replace(
+                finding,
+                named=float(field.labels[index]),
+                is_under_label=is_under_label(field.meaning, field.candidates[index]),
+            )
     return findings
 
 
