@@ -421,13 +421,32 @@ async def test_the_observer_hears_which_error_ended_a_step(io: MakeIO, steps: St
     assert isinstance(dict(late.ended)["classify"], TimeLimitError)
 
 
-async def test_a_failed_classification_leaves_the_document_without_title(io: MakeIO, steps: Steps) -> None:
-    failing = replace(steps, understander=Classifying(error=NetworkError("away")))
+@pytest.mark.parametrize("error", [NetworkError("away"), CorruptError("a rule failed.")])
+async def test_a_failed_classification_leaves_the_document_without_title_and_asks_for_its_type(
+    io: MakeIO, steps: Steps, error: Exception
+) -> None:
+    failing = replace(steps, understander=Classifying(error=error))
 
     result = await process(REF, failing, io())
 
-    assert result.classification == Classification()
+    assert result.classification.title is None
+    assert result.classification.document_type == "other"
     assert result.extraction is not None
+    (asked,) = result.extraction.failures
+    assert asked.check == "document_type"
+    assert str(error).rstrip(".") in asked.message
+
+
+async def test_a_failed_classification_asks_nothing_where_a_person_chose_the_type(
+    io: MakeIO, steps: Steps
+) -> None:
+    failing = replace(steps, understander=Classifying(error=NetworkError("away")))
+
+    result = await process(REF, failing, io(document_type="receipt"))
+
+    assert result.classification.document_type == "receipt"
+    assert result.extraction is not None
+    assert not result.extraction.failures
 
 
 async def test_a_classifier_that_never_answers_is_cancelled_and_the_document_is_of_use(
@@ -440,8 +459,9 @@ async def test_a_classifier_that_never_answers_is_cancelled_and_the_document_is_
     )
 
     assert classifier.cancelled
-    assert result.classification == Classification()
+    assert result.classification.title is None
     assert result.extraction is not None
+    assert [failure.check for failure in result.extraction.failures] == ["document_type"]
 
 
 @pytest.mark.parametrize(("confidence", "title"), [(0.5, "a.pdf"), (0.49, None)])

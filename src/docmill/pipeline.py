@@ -17,7 +17,15 @@ from docmill.errors import (
 )
 from docmill.model import codec
 from docmill.model.document import Document
-from docmill.model.result import TYPE_CHECK, Classification, Result, Schema, StepTaken
+from docmill.model.result import (
+    TYPE_CHECK,
+    Classification,
+    Extraction,
+    Failure,
+    Result,
+    Schema,
+    StepTaken,
+)
 from docmill.page_journal import JournalOfPages
 from docmill.ports import (
     Converter,
@@ -54,6 +62,7 @@ AI_STEP_S = 300.0
 RULES_S = 120.0
 """Time limit of rules with a second look within a step; it exceeds the sum of their own limits."""
 _UNKNOWN_TYPE = "application/octet-stream"
+_UNRECOGNISED = "The type could not be recognised ({reason}): please say of which type the document is."
 _NEWER_RELEASE_S = 60.0
 """Longest wait of a document for a worker of the release that has read it."""
 _LISTED = 10
@@ -339,8 +348,8 @@ async def _hand_on_parts(document: Document, attempt: _Attempt) -> Document:
 async def _classify(document: Document, attempt: _Attempt) -> tuple[Understood, Sequence[str]]:
     """The type of the document, its fields, and the tags in use by its tenant.
 
-    Unknown rather than an error, since it is of use without that. A model that answered in an earlier attempt
-    is not asked again.
+    Where it fails, the type is unknown and a person is asked for it: the document is of use without. A model
+    that answered in an earlier attempt is not asked again.
     """
     steps, io = attempt.steps, attempt.io
     tags: Sequence[str] = ()
@@ -364,7 +373,7 @@ async def _classify(document: Document, attempt: _Attempt) -> tuple[Understood, 
         if isinstance(error, TransientError) and not error.attempted:
             raise  # nobody was asked: the document waits until somebody can be
         log.warning("classification failed", extra={"code": error.code})
-        return Understood(Classification()), tags
+        return Understood(Classification(doubt=_UNRECOGNISED.format(reason=error.message.rstrip(".")))), tags
     return understood, tags
 
 
@@ -397,6 +406,14 @@ def _without_doubt(understood: Understood) -> Understood:
     return Understood(classification.model_copy(update={"doubt": ""}), extraction)
 
 
+def _with_doubt(extraction: Extraction, doubt: str) -> Extraction:
+    """The extraction with the question of which type the document is, if that is in doubt."""
+    if not doubt or any(failure.check == TYPE_CHECK for failure in extraction.failures):
+        return extraction
+    asked = Failure(check=TYPE_CHECK, message=doubt)
+    return extraction.model_copy(update={"failures": (*extraction.failures, asked)})
+
+
 async def _extract(document: Document, understood: Understood, attempt: _Attempt) -> Judged:
     """The fields by the schema of the type, corrected, judged, and read again where they are doubted."""
     steps, source = attempt.steps, attempt.io.corrections
@@ -406,6 +423,7 @@ async def _extract(document: Document, understood: Understood, attempt: _Attempt
         before = attempt.spending.attempt
         if extraction is None or extraction.document_type != schema.name:
             extraction = await steps.extractor.extract(document, schema, attempt.original)
+        extraction = _with_doubt(extraction, classification.doubt)
         if source is not None and steps.corrector is not None:
             corrections = await source.find(document, schema)
             if corrections:
