@@ -5,6 +5,7 @@ import pytest
 
 import docmill
 from docmill.schemas.types import Invoice
+from support import raising_classifier
 
 BILL = """Acme Trading Ltd
 12 High Street, Leeds LS1 4AB
@@ -79,3 +80,20 @@ def test_a_file_is_read_by_the_type_that_the_caller_knows(tmp_path: Path) -> Non
     assert (result.classification.title or "").startswith("Receipt")
     with pytest.raises(docmill.SetupError, match="do you mean 'receipt'"):
         docmill.process_file(file, document_type="reciept")
+
+
+def test_a_fault_in_the_classification_is_raised_with_its_code_and_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    raising_classifier.install(monkeypatch)
+    file = tmp_path / "bill.txt"
+    file.write_text(BILL)
+
+    with pytest.raises(docmill.DocmillError, match="failed with KeyError") as caught:
+        docmill.process_file(file)
+    read = docmill.process_file(file, document_type="invoice")
+
+    assert (caught.value.code, caught.value.step) == ("internal", "classify")
+    assert "12 High Street" not in f"{caught.value}{caplog.text}"
+    assert read.extraction is not None
+    assert read.extraction.data.model_dump()["gross_total"] == Decimal("119.00")

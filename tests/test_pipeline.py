@@ -12,6 +12,7 @@ from docmill.errors import (
     AiContentBlockedError,
     CorruptError,
     DocmillError,
+    InternalError,
     NetworkError,
     RateLimitedError,
     ServerError,
@@ -435,6 +436,42 @@ async def test_a_failed_classification_leaves_the_document_without_title_and_ask
     (asked,) = result.extraction.failures
     assert asked.check == "document_type"
     assert str(error).rstrip(".") in asked.message
+    assert result.classification.model_error is error
+    assert [step.kind for step in result.extraction.steps].count("not_classified") == 1
+
+
+async def test_a_classification_that_failed_is_tried_again_before_a_person_is_asked(
+    io: MakeIO, steps: Steps
+) -> None:
+    failing = replace(steps, understander=Classifying(error=NetworkError("away")))
+
+    with pytest.raises(NetworkError, match="away") as caught:
+        await process(REF, failing, io(), attempt=1, max_attempts=2)
+
+    assert caught.value.step == "classify"
+
+
+async def test_a_fault_in_the_classification_fails_the_document(
+    io: MakeIO, steps: Steps, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing = replace(steps, understander=Classifying(error=InternalError("reading failed with KeyError")))
+
+    with pytest.raises(InternalError, match="KeyError") as caught:
+        await process(REF, failing, io())
+
+    assert caught.value.step == "classify"
+    logged = [record for record in caplog.records if record.getMessage() == "classification failed"]
+    assert [(record.levelname, vars(record)["code"]) for record in logged] == [("ERROR", "internal")]
+
+
+async def test_a_chosen_type_needs_no_classification_that_works(io: MakeIO, steps: Steps) -> None:
+    failing = replace(steps, understander=Classifying(error=InternalError("reading failed with KeyError")))
+
+    result = await process(REF, failing, io(document_type="receipt"))
+
+    assert result.classification.document_type == "receipt"
+    assert result.extraction is not None
+    assert not result.extraction.failures
 
 
 async def test_a_failed_classification_asks_nothing_where_a_person_chose_the_type(

@@ -9,6 +9,7 @@ import zstandard
 
 from docmill.errors import (
     DocumentError,
+    InternalError,
     ServerError,
     SetupError,
     TooLargeError,
@@ -348,8 +349,9 @@ async def _hand_on_parts(document: Document, attempt: _Attempt) -> Document:
 async def _classify(document: Document, attempt: _Attempt) -> tuple[Understood, Sequence[str]]:
     """The type of the document, its fields, and the tags in use by its tenant.
 
-    Where it fails, the type is unknown and a person is asked for it: the document is of use without. A model
-    that answered in an earlier attempt is not asked again.
+    Where it fails, it is tried again in another attempt (`model_error`), and in the end a person is asked for
+    the type: the document is of use without. Raises InternalError for a fault of docmill itself, unless a
+    person chose the type. A model that answered in an earlier attempt is not asked again.
     """
     steps, io = attempt.steps, attempt.io
     tags: Sequence[str] = ()
@@ -372,8 +374,11 @@ async def _classify(document: Document, attempt: _Attempt) -> tuple[Understood, 
     except (TransientError, DocumentError) as error:
         if isinstance(error, TransientError) and not error.attempted:
             raise  # nobody was asked: the document waits until somebody can be
-        log.warning("classification failed", extra={"code": error.code})
-        return Understood(Classification(doubt=_UNRECOGNISED.format(reason=error.message.rstrip(".")))), tags
+        log.error("classification failed", extra={"code": error.code})  # noqa: TRY400  its text may quote the page
+        if isinstance(error, InternalError) and io.document_type not in steps.wanted:
+            raise
+        doubt = _UNRECOGNISED.format(reason=error.message.rstrip("."))
+        return Understood(Classification(doubt=doubt, model_error=error)), tags
     return understood, tags
 
 

@@ -38,7 +38,9 @@ async def test_a_page_of_an_original_has_a_picture_while_the_file_is_there(
     assert await pages.picture(original, document, 1) is None
 
 
-async def test_a_part_of_a_page_is_read_again(pages: PageSource, tmp_path: Path) -> None:
+async def test_a_part_of_a_page_is_read_again(
+    pages: PageSource, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     original = Original(tmp_path / "scan.png", "scan.png", HASH)
     sheet = Image.new("RGB", (600, 300), "white")
     ImageDraw.Draw(sheet).text((40, 40), "TOTAL 12.50", "black", font=ImageFont.load_default(48))
@@ -53,8 +55,10 @@ async def test_a_part_of_a_page_is_read_again(pages: PageSource, tmp_path: Path)
     assert "".join(words.texts) == "TOTAL12.50"
     assert await pages.reread(original, document, 2, region=Box(0, 0, 1, 1)) is None
     assert await pages.reread(original, html, 1, region=Box(0, 0, 1, 1)) is None
+    assert "a page could not be read again" not in caplog.text
     original.path.unlink()
     assert await pages.reread(original, document, 1, region=Box(0, 0, 1, 1)) is None
+    assert "a page could not be read again" in caplog.text
 
 
 OPTIONS = ReadingOptions()

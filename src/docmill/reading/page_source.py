@@ -1,5 +1,6 @@
 """Pages of an original after its first reading: pictures of them, and second readings of their parts."""
 
+import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from docmill.reading.images.image_file import Picture
 from docmill.reading.ocr.page import page_words
 from docmill.reading.ocr.text_lines import find_spots, legible_dimension, letter_height, turn_corners
 from docmill.workers.pool import Pool
+
+log = logging.getLogger(__name__)
 
 MARGIN = 0.01
 """Margin around the region, in fractions of the page, so that print at its rim is whole."""
@@ -97,8 +100,8 @@ class PageSource:
         arguments = (original.path, document.media_type, page_number, self.options)
         try:
             drawn = await self.pool.run(draw_image, *arguments, limit_s=self.options.render_limit_s)
-        except DocmillError:  # the page's text is enough
-            return None
+        except DocmillError as error:  # the page's text is enough
+            return _nothing("drawn", error)
         return drawn.jpeg
 
     async def reread(
@@ -111,8 +114,8 @@ class PageSource:
         try:
             arguments = (original.path, page_number, region, SECOND_SCALE, page.rotation, self.options)
             return await self.pool.run(read_region, *arguments, limit_s=self.options.ocr_limit_s)
-        except DocmillError:  # the first reading stays
-            return None
+        except DocmillError as error:  # the first reading stays
+            return _nothing("read again", error)
 
     async def look_at_digits(
         self, original: Original, document: Document, page_number: int, *, corners: NDArray[np.float32]
@@ -127,8 +130,13 @@ class PageSource:
         try:
             arguments = (original.path, page_number, corners, page.rotation, self.options)
             return await self.pool.run(read_digits, *arguments, limit_s=self.options.ocr_limit_s)
-        except DocmillError:  # the first reading stays
-            return None
+        except DocmillError as error:  # the first reading stays
+            return _nothing("read again", error)
+
+
+def _nothing(done: str, error: DocmillError) -> None:
+    """Log why a page was not drawn or not read again, since nothing else tells."""
+    log.warning("a page could not be %s", done, extra={"code": error.code})
 
 
 def _drawn_page(document: Document, page_number: int) -> Page | None:

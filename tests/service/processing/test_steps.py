@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from docmill.errors import CorruptError, ServerError
+from docmill.errors import CorruptError
 from docmill.ports import Original
-from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
+from support.scripted_steps import AtOnceError, Observer, RunWorker, ScriptedSteps, Upload
 
 STEPS = ["read", "transcribe", "classify", "extract", "export"]
 
@@ -90,11 +90,13 @@ async def test_a_classification_that_fails_is_a_warning_though_the_document_is_d
     observer: Observer,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    script.classify_error = ServerError("away")
+    script.classify_error = AtOnceError("away")
     accepted = await upload()
 
     async with working():
         await observer.until(accepted, "needs_classification")
 
-    (line,) = lines(caplog, "step failed")
-    assert (line["step"], line["code"]) == ("classify", "server_error")
+    failed = lines(caplog, "step failed")
+    attempts = (await observer.ingestion(accepted)).attempt_count
+    assert attempts > 1
+    assert [(line["step"], line["code"]) for line in failed] == [("classify", "server_error")] * attempts
