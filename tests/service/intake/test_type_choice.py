@@ -55,7 +55,16 @@ class CountingConverter:
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
     job = OwnSchema(fields={"job_number": OwnField()}, critical=("job_number",))
-    return settings.model_copy(update={"schemas": {"job": job}})
+    as_text = OwnSchema(fields={"due": OwnField(), "sum": OwnField(), "mark": OwnField()})
+    as_kinds = OwnSchema(
+        fields={
+            "due": OwnField(kind="date"),
+            "sum": OwnField(kind="decimal"),
+            "mark": OwnField(kind="decimal"),
+        }
+    )
+    schemas = {"job": job, "as_text": as_text, "as_kinds": as_kinds}
+    return settings.model_copy(update={"schemas": schemas})
 
 
 @pytest.fixture
@@ -199,6 +208,36 @@ async def test_reviews_of_fields_that_the_type_lacks_are_kept_and_not_applied(
     assert as_invoice.structured_data["gross_total"] == "130.00"
     assert set_aside == ["gross_total"]
     assert (await _reviews(service, accepted.document_id)).set_aside == []
+
+
+async def test_corrections_are_converted_to_the_kinds_of_the_new_types_fields(
+    service: Service, upload: Upload, working: RunWorker, observer: Observer
+) -> None:
+    tenant_id = service.default_tenant_id
+    typed = {"due": "3.12.2026", "sum": "1.200,50 EUR", "mark": "see above"}
+    async with working():
+        accepted = await upload_and_read(upload, observer, INVOICE)
+        await _choose(service, observer, accepted, "as_text")
+        shown = await _reviews(service, accepted.document_id)
+        await service.reviews.add(
+            accepted.document_id,
+            [FieldReview(path, "correct", value, is_typed=True) for path, value in typed.items()],
+            tenant_id=tenant_id,
+            ingestion_id=shown.result.ingestion_id,
+        )
+
+        await _choose(service, observer, accepted, "as_kinds")
+        await service.reviews.settle(accepted.document_id, tenant_id=tenant_id)
+        as_kinds = await observer.document(accepted)
+        shown_as_kinds = await _reviews(service, accepted.document_id)
+        await _choose(service, observer, accepted, "as_text")
+        await service.reviews.settle(accepted.document_id, tenant_id=tenant_id)
+        as_text = await observer.document(accepted)
+
+    assert as_kinds.structured_data == {"due": "2026-12-03", "sum": "1200.50", "mark": None}
+    assert shown_as_kinds.result.data == as_kinds.structured_data
+    assert shown_as_kinds.set_aside == ["mark"]
+    assert as_text.structured_data == typed
 
 
 async def test_a_doubt_about_the_type_is_settled_by_a_choice(

@@ -4,7 +4,7 @@ import pytest
 from pydantic import JsonValue
 
 from docmill.schemas.outline import FieldOutline, Kind
-from docmill.service.review.typed_values import parse_sent, parse_typed
+from docmill.service.review.typed_values import converted, parse_sent, parse_typed
 
 
 def _typed(kind: Kind, name: str, text: str) -> JsonValue:
@@ -90,3 +90,30 @@ def test_programs_mean_what_they_say(kind: Kind, value: JsonValue, kept: JsonVal
 def test_programs_are_told_of_wrong_kinds(kind: Kind, value: JsonValue) -> None:
     with pytest.raises(ValueError, match="sent as a string"):
         parse_sent(FieldOutline("field", kind), value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "same"),
+    [
+        ("text", "  as it is ", "  as it is "),
+        ("text", 5, "5"),
+        ("text", True, "yes"),
+        ("date", "3.12.2026", "2026-12-03"),
+        ("decimal", "1.200,50 EUR", "1200.50"),
+        ("decimal", 7, "7"),
+        ("integer", "12.00", 12),
+        ("boolean", "no", False),
+        ("boolean", True, True),
+        ("date", None, None),
+    ],
+)
+def test_a_value_is_converted_to_the_kind_of_a_field(kind: Kind, value: JsonValue, same: JsonValue) -> None:
+    assert converted(FieldOutline("field", kind), value) == same
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [("integer", "12.50"), ("date", "soon"), ("decimal", True), ("boolean", "7")]
+)
+def test_a_value_that_can_be_none_of_a_kind_is_not_converted(kind: Kind, value: JsonValue) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        converted(FieldOutline("field", kind), value)

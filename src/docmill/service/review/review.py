@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, JsonValue
 from pydantic import ValidationError as ModelError
@@ -17,12 +17,19 @@ from docmill.model.result import Evidence, Extraction, Failure, Schema, Suggesti
 from docmill.ports import Gate
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
-from docmill.service.review.typed_values import parse_sent, parse_typed
+from docmill.service.review.typed_values import converted, parse_sent, parse_typed
 from docmill.service.store.reviews import TYPE, WHOLE, Action, CurrentReview, ReviewableResult, ReviewToStore
 from docmill.understanding.locate.evidence import located
 
 _INDEX = re.compile(r"\[(0|[1-9][0-9]{0,3})\]")
 """Indices have one form only: a review of `[01]` would not be one of `[1]`."""
+
+
+class FittedReviews(NamedTuple):
+    """A result and the reviews of it whose values its schema takes, by path."""
+
+    result: ReviewableResult
+    current: dict[str, CurrentReview]
 
 
 class InvalidValuesError(ValidationError):
@@ -273,6 +280,33 @@ class ReviewSession:
             else review
             for review in reviews
         ]
+
+
+def fit_to_schema(
+    result: ReviewableResult, current: Mapping[str, CurrentReview], schema: Schema
+) -> FittedReviews:
+    """The result and its reviews with values of the kinds of their fields, after a change of the type.
+
+    A value of another kind is converted; where that cannot be done, what was read stays, and the review waits
+    for a type that takes it, as does one of a field that the schema has not.
+    """
+    kinds = {leaf.path: leaf for leaf in outline(schema)}
+    data: dict[str, Any] = deepcopy(result.data or {})
+    fitting: dict[str, CurrentReview] = {}
+    for path, review in current.items():
+        leaf = kinds.get(schema_path(path))
+        if leaf is None:
+            fitting[path] = review
+            continue
+        try:
+            value = converted(leaf, review.value)
+        except ValueError:
+            set_value(data, path, value_at(result.machine, path))
+            continue
+        if value != review.value:
+            set_value(data, path, value)
+        fitting[path] = replace(review, value=value)
+    return FittedReviews(replace(result, data=data if result.data is not None else None), fitting)
 
 
 def failures_in(verdict: Mapping[str, Any] | None, key: str = "failures") -> list[Failure]:

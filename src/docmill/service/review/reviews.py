@@ -18,9 +18,11 @@ from docmill.service.events.wakeups import EventFeed
 from docmill.service.review.description import describe_reviewed
 from docmill.service.review.review import (
     FieldReview,
+    FittedReviews,
     ReviewSession,
     evidence_of,
     failures_in,
+    fit_to_schema,
     schema_path,
     suggestions_of,
 )
@@ -48,8 +50,9 @@ ReviewMaker = Callable[[ReviewSession], list[ReviewToStore]]
 class DocumentReviews:
     """All reviews of a document.
 
-    current: by path. history: newest first. schema: of its type. near_duplicates: documents that seem to be
-    the same.
+    current: by path, with values of the kinds of their fields. history: newest first. schema: of its type.
+    near_duplicates: documents that seem to be the same. unfit: paths of reviews whose values the fields of
+    its type cannot take.
     """
 
     result: ReviewableResult
@@ -57,6 +60,7 @@ class DocumentReviews:
     history: list[ReviewRow]
     schema: Schema | None = None
     near_duplicates: Sequence[NearDuplicate] = ()
+    unfit: Sequence[str] = ()
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -79,13 +83,14 @@ class DocumentReviews:
 
     @property
     def set_aside(self) -> list[str]:
-        """The paths of values that people reviewed and that the document's type has no field for."""
+        """The paths of values that people reviewed and that the document's type has no fitting field for."""
         if self.schema is None:
             return []
         fields = {leaf.path for leaf in outline(self.schema)}
-        return [
+        without = [
             path for path in self.current if path not in (WHOLE, TYPE) and schema_path(path) not in fields
         ]
+        return [*without, *self.unfit]
 
     @property
     def chosen_type(self) -> str | None:
@@ -127,12 +132,18 @@ class Reviews:
             result = await reviews.reviewable_result(conn, document_id)
             if result is None:
                 return None
+            current = await reviews.current(conn, document_id)
+            schema = self._schemas.get(result.document_type or "")
+            fitted = (
+                FittedReviews(result, current) if schema is None else fit_to_schema(result, current, schema)
+            )
             return DocumentReviews(
-                result,
-                await reviews.current(conn, document_id),
+                fitted.result,
+                fitted.current,
                 await reviews.history(conn, document_id),
-                self._schemas.get(result.document_type or ""),
+                schema,
                 await near_duplicates.of_document(conn, document_id),
+                unfit=tuple(path for path in current if path not in fitted.current),
             )
 
     async def add(
@@ -241,6 +252,7 @@ class Reviews:
             await reviews.settle(
                 conn,
                 document_id,
+                data=session.result.data,
                 failures=[failure.model_dump(mode="json") for failure in failures],
                 accepted=[failure.model_dump(mode="json") for failure in accepted],
                 description=description,
@@ -260,7 +272,8 @@ class Reviews:
         result = await reviews.reviewable_result(conn, document_id)
         assert result is not None, "a result does not go while its document is locked"
         schema = self._schemas.get(result.document_type or "") or self._schemas["other"]
-        return ReviewSession(result, await reviews.current(conn, document_id), schema, document, self._gate)
+        result, current = fit_to_schema(result, await reviews.current(conn, document_id), schema)
+        return ReviewSession(result, current, schema, document, self._gate)
 
     async def _document(self, result: ReviewableResult) -> Document | None:
         """The document's text; None if it is gone or unreadable. Raises ServerError for a newer format."""

@@ -19,6 +19,7 @@ LONGEST = 5000
 _CURRENCIES = frozenset(list_currencies())
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _PLAIN = re.compile(r"-?\d{1,18}(\.\d{1,12})?")
+_NO_CENTS = re.compile(r"\.0+$")
 _GROUPED = re.compile(r"\d{1,3}[.,]\d{3}")
 _YES, _NO = frozenset({"yes", "true", "1"}), frozenset({"no", "false", "0"})
 
@@ -51,6 +52,20 @@ def parse_sent(outline: FieldOutline, value: JsonValue) -> JsonValue:
             return parse_typed(outline, value)
         case _:
             raise ValueError("A value of this kind is sent as a string.")
+
+
+def converted(outline: FieldOutline, value: JsonValue) -> JsonValue:
+    """A value that a person gave to a field, as one of this field's kind, which it may be already.
+
+    Raises ValueError where it can be none of this kind.
+    """
+    is_text = outline.kind == "text" and not outline.choices
+    if value is None or (is_text and isinstance(value, str)):
+        return value
+    if isinstance(value, bool):
+        return value if outline.kind == "boolean" else parse_sent(outline, "yes" if value else "no")
+    text = str(value)
+    return parse_sent(outline, _NO_CENTS.sub("", text) if outline.kind == "integer" else text)
 
 
 def _parse_date(text: str) -> str:

@@ -224,6 +224,7 @@ async def settle(
     conn: Conn,
     document_id: UUID,
     *,
+    data: dict[str, Any] | None,
     failures: Sequence[JsonValue],
     accepted: Sequence[JsonValue],
     description: Classification,
@@ -231,12 +232,12 @@ async def settle(
 ) -> None:
     """Give the document its values as reviewed, with title, summary, tags and date as they follow from them.
 
-    failures: what a person must still look at.
+    data: the values as reviewed. failures: what a person must still look at.
     """
     await conn.execute(
         """
         UPDATE document
-           SET structured_data = with_reviews(result.structured_data, document.id),
+           SET structured_data = %(data)s,
                verdict = %(verdict)s,
                needs_human_review = %(is_open)s,
                review_due = false,
@@ -250,6 +251,7 @@ async def settle(
         """,
         {
             "document_id": document_id,
+            "data": Jsonb(data),
             "verdict": Jsonb({"failures": list(failures), "accepted": list(accepted)}),
             "is_open": bool(failures),
             "title": storable(description.title),

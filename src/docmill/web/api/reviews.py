@@ -108,8 +108,8 @@ class ReviewState(_Shape):
     """The state of a document's review.
 
     ingestion_id: the result that is reviewed, null while nothing has been read. failures: failed checks;
-    accepted: those that a person has accepted. current: by field path; set_aside: the paths among them that
-    the document's type has no field for. history: newest first.
+    accepted: those that a person has accepted. current: by field path; set_aside: the paths of those that fit
+    no field of the document's type. history: newest first.
     """
 
     ingestion_id: UUID | None
