@@ -458,3 +458,50 @@ Nettobetrag                                       250080,00 EUR
 """)
 
     assert lines_of(document)[0].description == "Wartung der Anlage im Zeitraum von KW 36"
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Item code  Description                  Ordered      Delivered   To follow",
+        "Artikel    Bezeichnung                  Bestellt     Geliefert   Rest",
+        "Réf        Désignation              Qté commandée   Qté livrée   Reliquat",
+        "Código     Descripción               Cant. pedida  Cant. servida Pendiente",
+        "Codice     Descrizione            Q.tà ordinata   Q.tà evasa     Residuo",
+        "Artikel    Omschrijving                 Besteld      Geleverd   Nog te leveren",
+        "Kod        Nazwa towaru               Zamówiono       Wydano    Pozostało",
+        "Código     Designação                Qtd. pedida     Entregue    Em falta",
+        "Artikelnr  Benämning                   Beställt    Levererat   Restnoterat",
+        "Varenr.    Beskrivelse                  Bestilt      Leveret     Restordre",
+    ],
+)
+def test_the_quantity_is_the_delivered_one_and_no_other_column_is_a_price(
+    typeset: Typeset, heading: str
+) -> None:
+    lines = lines_of(
+        typeset(f"""
+Delivery note DN 88213
+
+{heading}
+M8N-ZP     Hex nut zinc                    2000           1500        500
+WSH-8      Washer form A                   4000           4000          0
+"""),
+        "delivery_note",
+    )
+
+    assert [line.quantity for line in lines] == [Decimal(1500), Decimal(4000)]
+    assert all(line.unit_price is None and line.net_amount is None for line in lines)
+
+
+def test_prices_and_amounts_tell_which_quantity_is_meant(typeset: Typeset) -> None:
+    lines = lines_of(
+        typeset("""
+Invoice No. 77120
+
+Description                Ordered    Delivered      Price     Amount
+Bronze cleat                    20           12      18.50     370.00
+Shackle                         40           30       4.25     170.00
+""")
+    )
+
+    assert [line.quantity for line in lines] == [Decimal(20), Decimal(40)]

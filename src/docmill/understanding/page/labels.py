@@ -1,6 +1,6 @@
 """Labels found in text: phrases of the vocabulary, also glued, hyphenated or misread."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
@@ -237,7 +237,15 @@ LABELS: Phrases[Concept] = _phrases_of_languages(
 )
 """Every label of every language."""
 
-COLUMNS: Phrases[Column] = _phrases_of_languages(lambda language: language.columns)
+
+def _columns_of(language: Language) -> Mapping[Column, Sequence[str]]:
+    """The headings of a language; those of quantities ordered and delivered name quantities as well."""
+    quantities = (Column.QUANTITY, Column.ORDERED, Column.DELIVERED)
+    words = [word for column in quantities for word in language.columns.get(column, ())]
+    return {**language.columns, Column.QUANTITY: words}
+
+
+COLUMNS: Phrases[Column] = _phrases_of_languages(_columns_of)
 """Every heading of a table's column in every language."""
 
 CARRIED: Phrases[str] = _phrases_of_languages(lambda language: {language.code: language.carried})

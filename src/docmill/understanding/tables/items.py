@@ -40,14 +40,21 @@ _OF_NUMBERS = FIGURES | {
     Column.POSITION,
     Column.DATE,
     Column.VALUE_DATE,
+    Column.OUTSTANDING,
+    Column.ARTICLE,
 }
 """A column whose heading names one of these holds no other number."""
+_DELIVERED, _NOT_DELIVERED = 0.5, -1.0
+"""Scores of a column of quantities beside others: of the delivered, and of the ordered, which only prices and
+amounts can prove to be the quantities that are meant."""
 _LONGEST_UNIT = 15
 _MOST_SUMS = 5
 """Rows at the end of a table that may be sums, whatever they are called."""
 
 Item = dict[str, Finding]
 _Numbers = Sequence[Figure | None]
+_Options = list[tuple[int | None, float]]
+"""Columns that may have a role, with their scores; None for no column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +282,9 @@ def _choose_roles(grid: Grid, columns: Sequence[_Numbers], printed: frozenset[De
         for index, cells in enumerate(columns)
         if index != grid.text and sum(cell is not None for cell in cells) >= max(1.0, 0.3 * len(cells))
     ]
-    quantities = _options(grid, numeric, Column.QUANTITY, _miscalled(grid, columns, numeric))
+    quantities = _quantities(
+        grid, numeric, _options(grid, numeric, Column.QUANTITY, _miscalled(grid, columns, numeric))
+    )
     prices = _options(grid, numeric, Column.UNIT_PRICE)
     amounts = [
         *_options(grid, numeric, Column.NET_AMOUNT),
@@ -316,14 +325,12 @@ def _miscalled(grid: Grid, columns: Sequence[_Numbers], numeric: Sequence[int]) 
     return found
 
 
-def _options(
-    grid: Grid, numeric: Sequence[int], role: Column, others: Collection[int] = ()
-) -> list[tuple[int | None, float]]:
+def _options(grid: Grid, numeric: Sequence[int], role: Column, others: Collection[int] = ()) -> _Options:
     """Columns that can have a role with the score of their headings; none at all last.
 
     others: columns that may have it in spite of their headings.
     """
-    options: list[tuple[int | None, float]] = []
+    options: _Options = []
     for index in numeric:
         meanings = grid.headings[index].meanings
         if role in meanings:
@@ -332,6 +339,21 @@ def _options(
             options.append((index, _UNNAMED))
     options.sort(key=lambda option: -option[1])
     return [*options[:_MOST_OPTIONS], (None, 0.0)]
+
+
+def _quantities(grid: Grid, numeric: Sequence[int], options: _Options) -> _Options:
+    """Options for quantities, in which the delivered stand before the ordered where both are printed."""
+    meanings = [grid.headings[index].meanings for index in numeric]
+    if not any(meaning & {Column.DELIVERED, Column.OUTSTANDING} for meaning in meanings):
+        return options
+    rated: _Options = []
+    for index, score in options:
+        named = grid.headings[index].meanings if index is not None else frozenset[Column]()
+        if Column.DELIVERED in named:
+            rated.append((index, _NAMED + _ONLY + _DELIVERED))
+        else:
+            rated.append((index, _NOT_DELIVERED if Column.ORDERED in named else score))
+    return rated
 
 
 def _agreement(*columns: _Numbers) -> float:

@@ -95,6 +95,10 @@ class Column(StrEnum):
     ARTICLE = auto()
     DESCRIPTION = auto()
     QUANTITY = auto()
+    # Words for quantities ordered and delivered have the meaning of a quantity, too.
+    ORDERED = auto()
+    DELIVERED = auto()
+    OUTSTANDING = auto()
     UNIT = auto()
     UNIT_PRICE = auto()
     PRICE_BASE = auto()
