@@ -23,6 +23,18 @@ def test_seller_and_buyer_are_two(judge: Judge) -> None:
     assert not judge("same_party", "nothing", {**same, "buyer.name": ("Acme Trading Ltd", "")})
 
 
+def test_an_address_that_both_have_is_asked_about_with_the_name(judge: Judge) -> None:
+    same: dict[str, tuple[object, str]] = {
+        f"{party}.{member}": (text, "")
+        for party in ("seller", "buyer")
+        for member, text in (("name", "Acme Ltd."), ("address", "Main Street 1, 10115 Berlin"))
+    }
+
+    (failure,) = judge("same_party", "nothing", same)
+
+    assert set(failure.fields) == set(same)
+
+
 def test_a_vat_number_of_both_is_doubted_if_it_is_one(judge: Judge) -> None:
     both: dict[str, tuple[object, str]] = {
         "seller.vat_id": ("DE136695976", ""),

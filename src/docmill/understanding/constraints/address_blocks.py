@@ -300,7 +300,7 @@ class _BlockFinder:
             match = _SEPARATOR.search(segment.text)
             if segment.index in self._party_labels or segment.index in self._aside:
                 continue  # a party by its label, which writes no letterhead
-            if match is None or match.start() < 3:  # noqa: PLR2004 - the shortest name
+            if match is None or match.start() < 3 or self._is_of_person(segment):  # noqa: PLR2004 - the shortest name
                 continue
             features = self._features[segment.index]
             name = Span(segment, 0, match.start())
@@ -464,6 +464,12 @@ class _BlockFinder:
         """True if a segment is a label with a colon; the colon may also begin the segment on its right."""
         right = next(iter(self._sheet.right_of(segment)), None)
         return is_pair(segment.text) or (right is not None and right.text.startswith(":"))
+
+    def _is_of_person(self, segment: Segment) -> bool:
+        """True if a line begins with a label for persons, as `Managing director: ...` in a footer."""
+        label = next(iter(self._candidates.labels(segment)), None)
+        is_first = label is not None and not any(map(str.isalnum, segment.text[: label.start]))
+        return label is not None and is_first and label.quality == 1 and Concept.CONTACT in label.meanings
 
     def _has_label(self, segment: Segment, *concepts: Concept) -> bool:
         return any(not set(concepts).isdisjoint(label.meanings) for label in self._candidates.labels(segment))

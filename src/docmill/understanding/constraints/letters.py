@@ -11,9 +11,11 @@ from functools import cache
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, Findings, finding_of
+from docmill.understanding.page.labels import LABELS
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.folding import alternatives, fold
+from docmill.understanding.vocabulary import Concept
 
 _TOP = 0.6
 """The share of the first page that holds the subject."""
@@ -35,6 +37,12 @@ _CLOSE = 2.0
 _LONGEST = 16
 """Words of a subject."""
 _FEWEST_LETTERS = 4
+_NUMBERS = frozenset({
+    Concept.INVOICE_NUMBER, Concept.DOCUMENT_NUMBER, Concept.ORDER_NUMBER, Concept.PURCHASE_ORDER_NUMBER,
+    Concept.DELIVERY_NOTE_NUMBER, Concept.CONTRACT_NUMBER, Concept.CUSTOMER_NUMBER, Concept.OTHER_NUMBER,
+    Concept.PHONE,
+})  # fmt: skip
+"""Labels of a line that is no subject, since it holds a number."""
 _DATE_LINE = 0.4
 """A line of which a date takes this share is none but the line of the date."""
 
@@ -119,6 +127,7 @@ def _above_salutation(top: Sequence[Segment], text_height: float) -> Span | None
         for segment in top
         if 0 < salutation.middle - segment.middle < _NEAR * text_height
         and abs(segment.box.x0 - salutation.box.x0) < _FLUSH
+        and not _is_number(segment)
     ]
     nearest = max(above, key=lambda segment: segment.middle, default=None)
     if nearest is None or not _may_be_one(nearest):
@@ -129,7 +138,11 @@ def _above_salutation(top: Sequence[Segment], text_height: float) -> Span | None
 
 
 def _in_large_print(top: Sequence[Segment], text_height: float) -> Span | None:
-    large = [segment for segment in top if segment.height > _LARGE * text_height and _may_be_one(segment)]
+    large = [
+        segment
+        for segment in top
+        if segment.height > _LARGE * text_height and _may_be_one(segment) and not _is_number(segment)
+    ]
     # A letterhead is printed above it, larger or not.
     lowest = max(large, key=lambda segment: segment.middle, default=None)
     return Span(lowest, 0, len(lowest.text)) if lowest is not None else None
@@ -151,6 +164,15 @@ def _may_be_one(segment: Segment) -> bool:
     letters = sum(map(str.isalpha, text))
     is_line = len(text.split()) <= _LONGEST and letters >= _FEWEST_LETTERS and not text.endswith(",")
     return is_line and dates < _DATE_LINE * len(text)
+
+
+def _is_number(segment: Segment) -> bool:
+    """True if a line is the label of a number and the number: `Customer no. 10233`."""
+    label = next(iter(LABELS.find(segment.text)), None)
+    if label is None or label.start or label.quality < 1 or _NUMBERS.isdisjoint(label.meanings):
+        return False
+    number = " ".join(segment.text[label.stop :].split()[:2])
+    return any(map(str.isdecimal, number))
 
 
 @cache

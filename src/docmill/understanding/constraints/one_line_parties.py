@@ -55,7 +55,11 @@ def without_tail(span: Span, candidates: Candidates) -> Span:
     stop = next((stop for stop in sorted(stops) if has_postcode(text[:stop])), len(text))
     for label in candidates.labels(span.segment) if stop < len(text) else ():
         at = label.start - span.start
-        if 0 < at < stop and not any(map(str.isalnum, text[label.stop - span.start : stop])):
+        if (
+            label.quality == 1
+            and 0 < at < stop
+            and not any(map(str.isalnum, text[label.stop - span.start : stop]))
+        ):
             stop = at  # of the identifier behind it, as in `BTW NL...`
             break
     return Span(span.segment, span.start, span.start + len(text[:stop].rstrip(" ,;·|(-:")))

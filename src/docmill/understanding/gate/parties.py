@@ -29,8 +29,10 @@ _LINES_ABOVE = 1.8
 
 
 def check_parties(judged: GateInput) -> Iterator[Failure]:
-    """A failure of two parties with the same name, VAT identifier or address."""
+    """A failure of two parties with the same name, VAT identifier or address, for all that is the same."""
     for first, second in _PAIRS:
+        same: list[str] = []
+        message = ""
         for member in _MEMBERS:
             paths = (f"{first}.{member}", f"{second}.{member}")
             one, other = (letters_and_digits(str(judged.values.get(path) or "")) for path in paths)
@@ -38,9 +40,10 @@ def check_parties(judged: GateInput) -> Iterator[Failure]:
                 continue  # which another check says
             if one == other and len(one) >= _SHORTEST:
                 names = f"{judged.name(paths[0])} and {judged.inner_name(paths[1])}"
-                message = f"{names} are the same: {judged.values[paths[0]]!r}."
-                yield Failure(check="same_party", message=message, fields=paths)
-                break
+                message = message or f"{names} are the same: {judged.values[paths[0]]!r}."
+                same += paths
+        if same:
+            yield Failure(check="same_party", message=message, fields=tuple(same))
 
 
 def check_party_label(judged: GateInput) -> Iterator[Failure]:
