@@ -44,7 +44,7 @@ def typed_page(rows: list[str]) -> Page:
     columns = Words(
         texts=[word for word, _, _ in words],
         boxes=np.array(boxes, np.float32).reshape(-1, 4),
-        confidences=np.full(count, 0.9, np.float32),
+        confidences=np.full(count, 0.99, np.float32),
         lines=np.array([lines.index(line) for _, line, _ in words], np.int32),
         blocks=np.zeros(count, np.int32),
     )

@@ -151,6 +151,25 @@ async def test_what_is_believed_costs_nothing(document: Document) -> None:
     assert model.asked == []
 
 
+async def test_a_date_that_may_be_two_days_is_null_with_both_as_suggestions(typeset: Typeset) -> None:
+    # Without a currency or a country nothing says which of the two numbers is the month.
+    page = typeset(PAGE.replace("05.03.2024", "05/03/2024").replace(" EUR", "").replace("VAT", "Tax"))
+    first = extraction(page, WHOLE, sure=dict.fromkeys(("issue_date", "number", "seller.name"), 0.98))
+
+    found, verdict = await judged(page, first)
+
+    assert isinstance(found.data, Invoice)
+    assert found.data.issue_date is None
+    assert "issue_date" not in found.evidence
+    offers = found.suggestions["issue_date"]
+    assert [(offer.value, offer.evidence.confidence) for offer in offers] == [
+        ("2024-03-05", 0.49),
+        ("2024-05-03", 0.49),
+    ]
+    asked = [failure.check for failure in verdict.failures if "issue_date" in failure.fields]
+    assert asked == ["ambiguous_date"]
+
+
 async def test_a_model_is_asked_only_for_what_failed_and_the_reason_tells(document: Document) -> None:
     first = extraction(document, {**WHOLE, "issue_date": None, "net_total": "19.00"})
     small = Model("small model", {"issue_date": "2024-03-05", "net_total": "20.00", "number": "R-9"})

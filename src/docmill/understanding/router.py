@@ -13,9 +13,10 @@ from docmill.ports import Gate, Judged, Original
 from docmill.resilience.spending import Meter
 from docmill.resilience.time_limits import inner_limit
 from docmill.understanding.gate import judge_off_loop
-from docmill.understanding.gate.dates import AMBIGUOUS_CHECK, suggest_readings
+from docmill.understanding.gate.dates import AMBIGUOUS_CHECK, other_days
+from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.second_readers import Question, SecondReader
-from docmill.understanding.withholding import still_failed, withhold
+from docmill.understanding.withholding import still_failed, withhold, withhold_ambiguous
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +81,8 @@ class GateRouter:
             judged = await judge_off_loop(self._gate, document, believed, schema)
             verdict = still_failed(verdict, judged, believed)
         if any(failure.check == AMBIGUOUS_CHECK for failure in verdict.failures):
-            believed = suggest_readings(believed, document, schema)
+            days = other_days(GateInput(document, believed, schema))
+            believed = withhold_ambiguous(believed, schema, days)
         extraction = believed.model_copy(
             update={
                 "usage": first.usage.plus(meter.usage),

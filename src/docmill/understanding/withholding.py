@@ -1,5 +1,8 @@
 """Withholding: values that are believed too little become null, and suggestions to a person."""
 
+from collections.abc import Mapping
+from datetime import date
+
 from docmill.model.paths import value_at, without_indices
 from docmill.model.result import Evidence, Extraction, Schema, Suggestion, Verdict
 from docmill.schemas.document_types import DEFINITIONS, known_type
@@ -69,3 +72,23 @@ def withhold(extraction: Extraction, schema: Schema) -> Extraction:
     return withheld.model_copy(
         update={"suggestions": {path: some[:MOST_SUGGESTIONS] for path, some in suggestions.items()}}
     )
+
+
+def withhold_ambiguous(extraction: Extraction, schema: Schema, other_days: Mapping[str, date]) -> Extraction:
+    """The extraction with null for dates that may be two days; both become suggestions of half the belief.
+
+    other_days: by path, the day that the date was not read as. Dates in lists stay, since one answer settles
+    all of them; they have both suggestions, too.
+    """
+    if not other_days:
+        return extraction
+    data = extraction.data.model_dump(mode="json")
+    suggestions = dict(extraction.suggestions)
+    for path, other in other_days.items():
+        proof = extraction.evidence[path]
+        half = proof.model_copy(update={"confidence": proof.confidence / 2})
+        days = (value_at(data, path), other.isoformat())
+        suggestions[path] = tuple(Suggestion(value=day, evidence=half) for day in days)
+    single = [path for path in other_days if "[" not in path]
+    withheld = replace_values(extraction, schema, dict.fromkeys(single)) if single else extraction
+    return withheld.model_copy(update={"suggestions": suggestions})

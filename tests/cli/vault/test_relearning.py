@@ -132,7 +132,6 @@ def test_the_model_is_replaced_if_it_reads_more_and_stays_otherwise(config: Path
     [
         ("invoice", "without training"),
         ("poem", "the settings have no schemas.poem"),
-        ("unused", "schemas.unused.types is empty"),
         ("nowhere", "schemas.nowhere.model is not set"),
     ],
 )

@@ -9,10 +9,17 @@ from docmill.errors import MisconfiguredError
 from docmill.model.corrections import Weights
 from docmill.model.document import Document
 from docmill.schemas.user_schemas import schema_of
-from docmill.understanding.corrections.evaluate import held_out_figures
+from docmill.understanding.corrections.evaluate import held_out_figures, learned_model
 from docmill.understanding.corrections.fit import fit_layouts, fit_model, fit_weights
 from docmill.understanding.user_schemas.extractor import extract_user_schema
-from docmill.understanding.user_schemas.schema_model import Example, FieldExample, SchemaModel, dumps, loads
+from docmill.understanding.user_schemas.schema_model import (
+    Example,
+    FieldExample,
+    HeldOut,
+    SchemaModel,
+    dumps,
+    loads,
+)
 
 Typeset = Callable[..., Document]
 MakeExample = Callable[..., Example]
@@ -150,7 +157,7 @@ def test_many_documents_teach_layouts_not_seen(typeset: Typeset, example: MakeEx
     figures = held_out_figures(taught)
     model = fit_model("job", taught)
 
-    assert (figures.values, figures.untaught, figures.unseen, figures.corrected) == (10, 0, 10, 10)
+    assert figures.total == HeldOut(10, 0, 10, 10)
     assert figures.is_better
     assert "job_number" in model.general
     assert read(typeset("rho mu nu xi\n\nJob number  4711\n\nKennung  KN00815"), model) == "KN00815"
@@ -219,3 +226,56 @@ def test_examples_without_the_value_teach_nothing() -> None:
 
     assert fit_weights([_field(-1, [1], [2])], prior=prior) is prior
     assert not FieldExample([], np.zeros(0), np.zeros(0, np.bool_)).is_read_right(prior)
+
+
+def test_what_learning_does_not_help_is_believed_less(typeset: Typeset, example: MakeExample) -> None:
+    # The number is right on every second document, whatever was learned.
+    wrong = [
+        example(typeset(ticket(number)), WANTED, job_number=f"KN{number:05}" if number % 2 else "KN99999")
+        for number in range(8)
+    ]
+    right = [example(typeset(ticket(number)), WANTED, job_number=f"KN{number:05}") for number in range(8)]
+    figures = held_out_figures(wrong)
+
+    doubted, believed = (
+        extract_user_schema(typeset(ticket(9)), WANTED, learned_model("job", examples)).evidence["job_number"]
+        for examples in (wrong, right)
+    )
+
+    assert figures.still_wrong == {"job_number": HeldOut(8, 0, 0, 4)}
+    assert not held_out_figures(right).still_wrong
+    assert doubted.confidence < 0.75 < believed.confidence
+
+
+def test_a_share_counts_more_the_more_documents_it_is_of() -> None:
+    few, many = HeldOut(2, 0, 0, 1), HeldOut(40, 0, 0, 20)
+
+    assert 0.7 < few.share(is_known_layout=True) < 0.85
+    assert many.share(is_known_layout=True) == pytest.approx(0.5, abs=0.05)
+    assert many.share(is_known_layout=False) < 0.1
+
+
+def test_the_only_choice_on_a_page_is_offered_and_read_once_it_was_right_on_others(
+    typeset: Typeset, example: MakeExample
+) -> None:
+    wanted = schema_of(
+        {"title": "job", "type": "object", "properties": {"result": {"enum": ["PASS", "FAIL"]}}}
+    )
+
+    def page(number: int) -> Document:
+        return typeset(ticket(number) + "\n\nConformity   PASS")
+
+    model = learned_model("job", [example(page(number), wanted, result="PASS") for number in range(8)])
+    untaught, taught = (extract_user_schema(page(9), wanted, learned) for learned in (None, model))
+
+    assert untaught.data.model_dump() == taught.data.model_dump() == {"result": "PASS"}
+    assert untaught.evidence["result"].confidence < 0.8 < taught.evidence["result"].confidence
+
+
+def test_held_out_counts_are_stored(typeset: Typeset, example: MakeExample) -> None:
+    model = learned_model(
+        "job", [example(typeset(ticket(number)), WANTED, job_number=f"KN{number:05}") for number in range(4)]
+    )
+
+    assert loads(dumps(model)).held_out == model.held_out
+    assert model.held_out["job_number"].values == 4

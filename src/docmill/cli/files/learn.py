@@ -16,8 +16,8 @@ from docmill.evaluation.truth import known_fields, read_truths
 from docmill.ports import Ref
 from docmill.reading.convert import LocalConverter
 from docmill.understanding.corrections.endings import Endings
-from docmill.understanding.corrections.evaluate import held_out_figures
-from docmill.understanding.corrections.fit import LEAST_DOCUMENTS, fit_model, make_example, values_by_path
+from docmill.understanding.corrections.evaluate import HeldOutFigures, held_out_figures, learned_model
+from docmill.understanding.corrections.fit import LEAST_DOCUMENTS, make_example, values_by_path
 from docmill.understanding.user_schemas.schema_model import Example, dumps
 from docmill.wiring import READING, reading_pool
 
@@ -59,25 +59,37 @@ def learn(options: LearnOptions) -> int:
         stderr.print("no document could be read; nothing was written")
         return FAILED
     figures = held_out_figures(examples)
+    total = figures.total
     stdout.print(
-        f"{counted(figures.values, 'known value')} of {counted(len(examples), 'document')}; read right"
+        f"{counted(total.values, 'known value')} of {counted(len(examples), 'document')}; "
+        "read right, believed or not"
     )
-    stdout.print(f"  with nothing learned: {figures.untaught}")
-    stdout.print(f"  after learning from documents of other layouts: {figures.unseen}")
-    stdout.print(f"  after learning from all other documents: {figures.corrected}")
+    stdout.print(f"  with nothing learned: {total.untaught}")
+    stdout.print(f"  after learning from documents of other layouts: {total.unseen}")
+    stdout.print(f"  after learning from all other documents: {total.corrected}")
+    print_still_wrong(figures)
     for disagreement in endings.disagreements():
         stdout.print(disagreement.message, markup=False)
     # Very few documents cannot show that the model is better: then it must not be worse.
     is_enough = len(examples) >= LEAST_DOCUMENTS
-    if not (figures.is_better if is_enough else figures.corrected >= figures.untaught):
+    if not (figures.is_better if is_enough else total.corrected >= total.untaught):
         stdout.print("the trained model reads these documents no better than none; nothing was written")
         return FAILED
     if options.dry_run:
         stdout.print("a dry run: nothing was written")
         return 0
-    put(options.out, dumps(fit_model(schema.name, examples)))
+    put(options.out, dumps(learned_model(schema.name, examples, figures)))
     stdout.print(f"model: {options.out}", markup=False)
     return 0
+
+
+def print_still_wrong(figures: HeldOutFigures) -> None:
+    """Print the fields that learning does not help, whose values a person is asked about."""
+    for path, field in figures.still_wrong.items():
+        stdout.print(
+            f"  {path}: read right in {field.corrected} of {field.values}, so it will mostly be asked about",
+            markup=False,
+        )
 
 
 async def _read_examples(

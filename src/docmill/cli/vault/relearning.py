@@ -80,7 +80,10 @@ def relearn(options: RelearnOptions) -> int:
 
 
 def _schema_and_types(name: str, settings: Settings) -> tuple[Schema, tuple[str, ...]]:
-    """Return a schema of the settings, and the types of documents that are read by it."""
+    """Return a schema of the settings, and the types of documents that are read by it.
+
+    A document for which a person chose the schema has its name as type.
+    """
     if name in REGISTRY:
         raise MisconfiguredError(
             f"{name!r} is a type that docmill knows: corrections of it are used at once, without training;"
@@ -89,10 +92,7 @@ def _schema_and_types(name: str, settings: Settings) -> tuple[Schema, tuple[str,
     schema = settings.own.named.get(name)
     if schema is None:
         raise MisconfiguredError(f"the settings have no schemas.{name}")
-    types = settings.schemas[name].types
-    if not types:
-        raise MisconfiguredError(f"schemas.{name}.types is empty: the vault reads no document by it")
-    return schema, types
+    return schema, (*settings.schemas[name].types, name)
 
 
 async def _load_examples(settings: Settings, endings: Endings, types: Sequence[str]) -> list[ReviewedExample]:

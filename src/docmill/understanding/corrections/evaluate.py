@@ -1,63 +1,86 @@
 """Accuracy of models on documents that they were not learned from."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
 
 from docmill.model.corrections import Weights
 from docmill.understanding.corrections.fit import fit_general, fit_model, group_by_layout
-from docmill.understanding.user_schemas.schema_model import Example, SchemaModel
+from docmill.understanding.user_schemas.schema_model import Example, HeldOut, SchemaModel
 
 _FOLDS = 4
+_RELIABLE = 0.8
+"""Share of the documents of which a field that is taught should be read correctly."""
 _COMMON = 0.5
 """Share of the documents above which an identifier is that of the vault's owner, not of a counterparty."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOutFigures:
-    """Numbers of known values that are read correctly in documents that were held out.
+    """How many known values are read correctly in documents that were held out, by the field's path."""
 
-    untaught: without learning. unseen: learned from documents of other layouts. corrected: learned from all
-    other documents, including those of the same layout.
-    """
+    fields: Mapping[str, HeldOut]
 
-    values: int
-    untaught: int
-    unseen: int
-    corrected: int
+    @property
+    def total(self) -> HeldOut:
+        """The counts of all fields together."""
+        counts = [astuple(field) for field in self.fields.values()]
+        return (
+            HeldOut(*(sum(column) for column in zip(*counts, strict=True))) if counts else HeldOut(0, 0, 0, 0)
+        )
 
     @property
     def is_better(self) -> bool:
         """True if more is read correctly with what was learned than without."""
-        return max(self.unseen, self.corrected) > self.untaught and self.corrected >= self.untaught
+        total = self.total
+        return max(total.unseen, total.corrected) > total.untaught and total.corrected >= total.untaught
+
+    @property
+    def still_wrong(self) -> Mapping[str, HeldOut]:
+        """The fields that were often read wrongly on documents like these, the worst first."""
+        often = {
+            path: field for path, field in self.fields.items() if field.corrected < _RELIABLE * field.values
+        }
+        return dict(sorted(often.items(), key=lambda item: item[1].corrected / item[1].values))
 
 
 def held_out_figures(examples: Sequence[Example]) -> HeldOutFigures:
     """Count the values that models read correctly in documents that they were not fitted to."""
     layouts = group_by_layout(examples)
-    unseen = corrected = 0
+    unseen, corrected, untaught = Counter[str](), Counter[str](), Counter[str]()
     for fold in range(_FOLDS):
         out = {index for layout in layouts[fold::_FOLDS] for index in layout}
         rest = [example for index, example in enumerate(examples) if index not in out]
         general = SchemaModel("", fit_general(rest))
-        unseen += sum(_hits(examples[index], general) for index in out)
+        for index in out:
+            unseen.update(_read_right(examples[index], general))
         model = fit_model("", [other for index, other in enumerate(examples) if index % _FOLDS != fold])
-        corrected += sum(_hits(example, model) for example in examples[fold::_FOLDS])
-    nothing = SchemaModel("")
+        for example in examples[fold::_FOLDS]:
+            corrected.update(_read_right(example, model))
+    for example in examples:
+        untaught.update(_read_right(example, SchemaModel("")))
+    values = Counter(path for example in examples for path, field in example.fields.items() if field.is_known)
     return HeldOutFigures(
-        sum(field.is_known for example in examples for field in example.fields.values()),
-        sum(_hits(example, nothing) for example in examples),
-        unseen,
-        corrected,
+        {
+            path: HeldOut(count, untaught[path], unseen[path], corrected[path])
+            for path, count in sorted(values.items())
+        }
     )
+
+
+def _read_right(example: Example, model: SchemaModel) -> list[str]:
+    """The paths of the document's known values that the model reads correctly."""
+    weights = model.weights_for(example.words)
+    return [
+        path
+        for path, field in example.fields.items()
+        if field.is_read_right(weights.get(path, Weights.none()))
+    ]
 
 
 def _hits(example: Example, model: SchemaModel) -> int:
     """The number of known values of the document that the model reads correctly."""
-    weights = model.weights_for(example.words)
-    return sum(
-        field.is_read_right(weights.get(path, Weights.none())) for path, field in example.fields.items()
-    )
+    return len(_read_right(example, model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +114,18 @@ class Comparison:
 
 def retrain(model: SchemaModel, reviewed: Sequence[ReviewedExample]) -> SchemaModel:
     """Fit a model to the documents of the model in use and to the reviewed ones."""
-    return fit_model(model.schema, _join_examples(model.examples, reviewed))
+    return learned_model(model.schema, _join_examples(model.examples, reviewed))
+
+
+def learned_model(
+    schema: str, examples: Sequence[Example], figures: HeldOutFigures | None = None
+) -> SchemaModel:
+    """Fit a model that knows how well its fields are read on documents that it was not fitted to.
+
+    figures: those of `held_out_figures`; counted anew if they are not given.
+    """
+    held_out = (figures or held_out_figures(examples)).fields
+    return replace(fit_model(schema, examples), held_out=held_out)
 
 
 def compare_models(model: SchemaModel, reviewed: Sequence[ReviewedExample]) -> Comparison:

@@ -155,7 +155,11 @@ class FieldMeaning:
             return 0.0
         labels = LABELS.find(text)
         strength = self._by_words([word for word in written if word not in _STOP])
-        if len(labels) == 1 and len(written) > 1 and self.labels.keys().isdisjoint(labels[0].meanings):
+        is_foreign = (
+            len(labels) == 1 and len(written) > 1 and self.labels.keys().isdisjoint(labels[0].meanings)
+        )
+        # Its whole name is no other label, unless its owner said how it is printed.
+        if is_foreign and (self.aliases or not all(word in self.words for word in written)):
             strength *= _FOREIGN  # one label of something else: `Alt Order #` names no order
         if self.form == "name" and _OF_CODES.intersection(written) - set(self.words):
             return _FOREIGN * strength

@@ -45,6 +45,7 @@ _BOTH = 0.3
 _FIRST_PAGE = 0.6
 _REPEATED = 0.15
 _UPPER = 0.45
+_ONLY_CHOICE = 1.0
 _OTHER_SIDE = 3.0
 """Penalty of a name under a label in a document whose labels stand left of their values."""
 _ROLE = 2.0
@@ -221,6 +222,9 @@ def _form_scores(meaning: FieldMeaning, candidates: Sequence[AnyCandidate]) -> N
                 * bool(meaning.role and candidate.role)
                 for candidate in candidates
             ]
+        case "choice":
+            # The only one of the choices that is printed may be the value, whatever it is called there.
+            return np.full(len(candidates), _ONLY_CHOICE * (len(candidates) == 1))
         case "code" | "name" | "text":
             scores = [_text_score(meaning, candidate) for candidate in candidates]
         case _:

@@ -5,12 +5,7 @@ from docmill.model.result import Extraction, Schema, Verdict
 from docmill.ports import Gate
 from docmill.resilience.concurrency import VALUE, off_loop
 from docmill.understanding.gate.currencies import check_currency
-from docmill.understanding.gate.dates import (
-    check_ambiguous_dates,
-    check_date_label,
-    check_dates,
-    check_short_years,
-)
+from docmill.understanding.gate.dates import check_ambiguous_dates, check_date_label, check_dates
 from docmill.understanding.gate.fields import (
     check_codes,
     check_confidence,
@@ -50,7 +45,6 @@ _CHECKS = (
     check_dates,
     check_date_label,
     check_ambiguous_dates,
-    check_short_years,
     check_numbers,
     check_parties,
     check_party_label,

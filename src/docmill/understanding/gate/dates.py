@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
-from docmill.model.document import Document
-from docmill.model.paths import value_at
-from docmill.model.result import Extraction, Failure, Schema, Suggestion
+from docmill.model.result import Failure
 from docmill.understanding.gate.countries import DateOrder, countries_of, date_order_of
 from docmill.understanding.gate.inputs import GateInput, meanings_before
 from docmill.understanding.page.conventions import language_of
@@ -98,35 +96,23 @@ def check_date_label(judged: GateInput) -> Iterator[Failure]:
 
 
 def check_ambiguous_dates(judged: GateInput) -> Iterator[Failure]:
-    """Failures of dates whose day and month may be swapped.
+    """Failures of dates that may be two days.
 
-    Nothing on the document tells their order, or it tells another one than they were read in.
+    Day and month may be swapped, and nothing on the document tells their order, or it tells another one than
+    they were read in; or the first number may be the year.
     """
-    for path, other in other_readings(judged).items():
+    for path, other in other_days(judged).items():
         days = f"{judged.days[path]:%-d %B %Y} or {other:%-d %B %Y}"
         message = f"{judged.name(path)} may be {days}: please say which."
         yield Failure(check=AMBIGUOUS_CHECK, message=message, fields=(path,))
 
 
-def suggest_readings(extraction: Extraction, document: Document, schema: Schema) -> Extraction:
-    """The extraction with both readings of each ambiguous date as suggestions.
-
-    Each has half the belief of the date.
-    """
-    readings = other_readings(GateInput(document, extraction, schema))
-    if not readings:
-        return extraction
-    data = extraction.data.model_dump(mode="json")
-    suggestions: dict[str, tuple[Suggestion, ...]] = {}
-    for path, other in readings.items():
-        proof = extraction.evidence[path]
-        half = proof.model_copy(update={"confidence": proof.confidence / 2})
-        values = (value_at(data, path), other.isoformat())
-        suggestions[path] = tuple(Suggestion(value=value, evidence=half) for value in values)
-    return extraction.model_copy(update={"suggestions": {**extraction.suggestions, **suggestions}})
+def other_days(judged: GateInput) -> Mapping[str, date]:
+    """By path of a date that may be two days, the day that it was not read as."""
+    return {**_short_years(judged), **_swapped_days(judged)}
 
 
-def other_readings(judged: GateInput) -> Mapping[str, date]:
+def _swapped_days(judged: GateInput) -> Mapping[str, date]:
     """By path of an ambiguous date, the date with day and month swapped; clear dates are left out."""
     doubtful: list[tuple[str, date, date, WrittenDate]] = []
     for path, day in judged.days.items():
@@ -142,8 +128,9 @@ def other_readings(judged: GateInput) -> Mapping[str, date]:
     }
 
 
-def check_short_years(judged: GateInput) -> Iterator[Failure]:
-    """Failures of dates whose first number may be the year: `15-03-13` on a page that says 2015, not 2013."""
+def _short_years(judged: GateInput) -> Mapping[str, date]:
+    """By path, the day if the first number is the year: `15-03-13` on a page that says 2015, not 2013."""
+    days: dict[str, date] = {}
     for path, day in judged.days.items():
         evidence = judged.evidence(path)
         match = _SHORT.fullmatch(evidence.text or "") if evidence is not None else None
@@ -155,8 +142,8 @@ def check_short_years(judged: GateInput) -> Iterator[Failure]:
             continue
         years = set(_YEAR.findall(judged.document.text[:_LONGEST_SEARCHED]))
         if str(day.year) not in years and str(other.year) in years:
-            message = f"{judged.name(path)} may be {day:%-d %B %Y} or {other:%-d %B %Y}: please say which."
-            yield Failure(check=AMBIGUOUS_CHECK, message=message, fields=(path,))
+            days[path] = other
+    return days
 
 
 def _other_reading(written: WrittenDate, day: date) -> date | None:

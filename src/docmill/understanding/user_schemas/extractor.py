@@ -174,14 +174,20 @@ def find_values(
 ) -> dict[str, Finding]:
     """One value for each field that is no member of a list, with calibrated probabilities.
 
-    others: of another reader. A value that was learned, or whose field has labels by its owner, keeps its
-    probability among its rivals if that is higher.
+    others: of another reader. A value whose field has labels by its owner keeps its probability among its
+    rivals if that is higher; see `SchemaModel.belief` for one that was learned.
     """
     found = find_unjudged_values(candidates, meanings, model, others)
     values = believed(found, candidates, "own")
-    told = [path for path in found if model is not None or meanings[path].aliases]
-    surer = {path: found[path] for path in told if found[path].probability > values[path].probability}
-    return {**values, **surer}
+    document = candidates.layout.document
+    for path, finding in found.items():
+        share, alone, meaning = finding.probability, values[path].probability, meanings[path]
+        if model is not None:
+            belief = model.belief(path, share, alone, document, is_choice=meaning.form == "choice")
+            values[path] = replace(values[path], probability=belief)
+        elif meaning.aliases and share > alone:
+            values[path] = finding
+    return values
 
 
 def find_unjudged_values(
@@ -321,7 +327,7 @@ def _is_named(field: Scored, index: int) -> bool:
     """True if a label, the form of the value or learned weights show that the value is this field's."""
     return bool(
         field.is_taught
-        or field.meaning.form in CHECKED
+        or field.meaning.form in (*CHECKED, "choice")
         or (is_whole(field.meaning) and not field.candidates[index].plain)
         or field.scores[index] > _SURE
         or field.labels[index] >= _NAMED

@@ -4,7 +4,7 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from docmill.model.corrections import LayoutWeights, Weights
 from docmill.model.document import Document
 from docmill.understanding.fields.features import CandidateFeatures, Rows, best_features, layout_words
 from docmill.understanding.fields.scoring import Scored
+from docmill.understanding.log_odds import log_odds, shift_probability
 from docmill.understanding.text.cuts import is_cut_otherwise
 
 FORMAT = 2
@@ -24,6 +25,9 @@ _READABLE = (1, 2)
 """Format 1 also held a number for each candidate's value, which nobody read."""
 SAME_LAYOUT = 0.55
 """Cosine of two first pages' words from which on they are of one layout."""
+_USUAL, _USUAL_COUNT = 0.85, 4
+"""The share of the values of users' fields that is usually read right, and the documents it counts as."""
+_CLIP = 0.001
 _PRECISION = 4
 _NEVER = -1e3
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, zlib.error)
@@ -93,23 +97,69 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldOut:
+    """How many known values of a field were read right on documents that the weights were not fitted to.
+
+    untaught: without weights. unseen: by weights fitted to documents of other layouts. corrected: fitted to
+    all other documents.
+    """
+
+    values: int
+    untaught: int
+    unseen: int
+    corrected: int
+
+    def share(self, *, is_known_layout: bool) -> float:
+        """The share that was read right, drawn towards the usual one where documents are few."""
+        right = self.corrected if is_known_layout else self.unseen
+        return (right + _USUAL_COUNT * _USUAL) / (self.values + _USUAL_COUNT)
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaModel:
     """Learned weights of the fields of one schema: for all layouts, and for each known layout.
 
-    examples: all documents that it was learned from.
+    examples: all documents that it was learned from. held_out: by path, how well the field was read on them.
     """
 
     schema: str
     general: Mapping[str, Weights] = field(default_factory=dict[str, Weights])
     layouts: tuple[LayoutWeights, ...] = ()
     examples: tuple[Example, ...] = ()
+    held_out: Mapping[str, HeldOut] = field(default_factory=dict[str, HeldOut])
 
     def weights_for(self, words: frozenset[str]) -> dict[str, Weights]:
         """The weights of each field on a page with these words: those of its layout before the general."""
+        layout = self._layout_of(words)
+        return {**self.general, **(layout.weights if layout else {})}
+
+    def _layout_of(self, words: frozenset[str]) -> LayoutWeights | None:
+        """The known layout of a page with these words."""
         likeness = [layout_likeness(words, layout.pages) for layout in self.layouts]
         best = int(np.argmax(likeness)) if likeness else -1
-        is_alike = best >= 0 and likeness[best] >= SAME_LAYOUT
-        return {**self.general, **(self.layouts[best].weights if is_alike else {})}
+        return self.layouts[best] if best >= 0 and likeness[best] >= SAME_LAYOUT else None
+
+    def belief(self, path: str, share: float, alone: float, document: Document, *, is_choice: bool) -> float:
+        """The belief in a value of this field, with what was learned of it.
+
+        share: its probability among its rivals, with learned weights. alone: the belief in it without them.
+        Weights of a layout that were fitted to few documents are small, so shares are too modest: by 1 / n of
+        their log-odds for n documents (bench/results/trust.md). What was read wrongly on the documents that
+        were held out lowers the odds, by as much as those of their share are lower than usual. One of a few
+        known words, which is hardly misread, is as likely as that share.
+        """
+        layout = self._layout_of(layout_words(document))
+        belief = max(share, alone)
+        if layout is not None and path in layout.weights:
+            belief = shift_probability(share, 1 / len(layout.pages), clip=_CLIP)
+        held_out = self.held_out.get(path)
+        if held_out is None:
+            return belief
+        right = held_out.share(is_known_layout=layout is not None)
+        if is_choice:
+            return max(belief, right) if right >= _USUAL else right
+        shortfall = log_odds(right, clip=_CLIP) - log_odds(_USUAL, clip=_CLIP)
+        return min(belief, shift_probability(belief, shortfall, clip=_CLIP))
 
     def rescored(self, fields: Mapping[str, Scored], document: Document) -> dict[str, Scored]:
         """The fields with what was learned in their scores."""
@@ -166,6 +216,7 @@ def dumps(model: SchemaModel) -> str:
             "schema": model.schema,
             "general": {path: weights.content() for path, weights in model.general.items()},
             "layouts": [layout.content() for layout in model.layouts],
+            "held_out": {path: astuple(counts) for path, counts in model.held_out.items()},
             "taught": [
                 {
                     "words": sorted(example.words),
@@ -196,6 +247,7 @@ def loads(text: str) -> SchemaModel:
                 )
                 for example in content["taught"]
             ),
+            {path: HeldOut(*counts) for path, counts in content.get("held_out", {}).items()},
         )
     except _BROKEN as error:
         raise MisconfiguredError("this is no model that docmill learned") from error
