@@ -146,6 +146,34 @@ A. Smith
     assert understand(typeset(page, source="ocr")).classification.document_type == "letter"
 
 
+@pytest.mark.parametrize(("greeting", "closing"), [("Egregi0 dottor Bell", "Distinti saluti"),
+    ("Kære fru Bell", "Med venlig hll5en"), ("Sebr geehrter Herr Bell", "Freundliche Gruße")])  # fmt: skip
+def test_a_letter_with_a_misread_greeting_or_closing_is_one(
+    typeset: Typeset, greeting: str, closing: str
+) -> None:
+    page = f"Harbour Tools Ltd\n4 Dock Street, Leith\n\n{greeting},\n\nsee below.\n\n{closing}\nA. Smith\n"
+
+    assert understand(typeset(page, source="ocr")).classification.document_type == "letter"
+
+
+@pytest.mark.parametrize(
+    "title", ["0fferte", "Offerte9270", "KOSTNADSFÖRSL4G", "Devisn° A-84068", "Quotatlon"]
+)
+def test_a_quote_with_a_misread_title_is_one(typeset: Typeset, title: str) -> None:
+    page = GOODS.format(title=title, label="No")
+
+    classification = understand(typeset(page, source="ocr")).classification
+
+    assert (classification.document_type, classification.doubt) == ("quote", "")
+
+
+@pytest.mark.parametrize("title", ["Servlce Agreement", "Service 4greement", "An5tällningsavtal"])
+def test_a_contract_with_a_misread_title_is_one(typeset: Typeset, title: str) -> None:
+    page = CONTRACT.format(title=title)
+
+    assert understand(typeset(page, source="ocr")).classification.document_type == "contract"
+
+
 def test_a_long_report_with_a_letter_in_it_is_no_letter(make_document: Callable[..., Document]) -> None:
     letter = "Dear shareholders,\nwe had a good year and thank you.\nYours sincerely\nThe board"
 

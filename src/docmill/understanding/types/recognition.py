@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from rapidfuzz import fuzz
+from rapidfuzz.distance import Levenshtein
 
 from docmill.schemas.document_types import DEFINITIONS, DocumentType, TypeDefinition
 from docmill.understanding.page.layout import Layout, Segment
@@ -25,7 +26,7 @@ _LONGEST = 8
 """Words of a heading: longer ones are sentences."""
 _AS_LARGE = 0.95
 _ALIKE = 90
-"""Likeness of two words of which one is misread, of 100."""
+"""Likeness of two words or phrases of which one is misread, of 100: one letter of ten."""
 _SHORTEST_MISREAD = 7
 _SHORTEST_WORD = 3
 """Letters of the first word of a title."""
@@ -38,14 +39,21 @@ _SEARCHED = 20_000
 """Characters of a document in which words are looked for that settle what it is."""
 _MOST_PAGES = 4
 """Longer documents are recognised by their titles alone: reports, too, have a letter to the shareholders."""
-_LEAST, _EACH, _MOST = 0.75, 0.04, 0.98
+_LEAST, _EACH, _MOST = 0.93, 0.015, 0.98
 """Confidence in a type that stands alone: least, more for each label and phrase, and most."""
-_UNTITLED = 0.7
+_UNTITLED = 0.9
 """Confidence in a type without a title."""
 _TITLE, _SURE_TITLE = 1.6, 3.5
 """Least weight of a title of a trained type, and of one that only documents of this type have."""
-_RUN_TOGETHER = re.compile(r"(?<=[a-z\u00df-\u00ff])(?=[A-Z\u00c0-\u00de][a-z\u00df-\u00ff])")
-"""The place between two words whose space recognition has lost: `DearSir`."""
+_RUN_TOGETHER = re.compile(
+    r"(?<=[a-z\u00df-\u00ff])(?=[A-Z\u00c0-\u00de][a-z\u00df-\u00ff])"
+    r"|(?<=[^\W\d_]{4})(?=\d{3}|[nN][\u00b0\u00ba])"
+)
+"""The place of a space that recognition has lost, of words or before a number: `DearSir`, `Offer9270`."""
+_DIGITS_AS_LETTERS = str.maketrans("014568", "olasgb")
+"""Digits that stand for letters in misread words: `0ffer`."""
+_LETTERS_TO_A_DIGIT = 3
+"""Least letters of a misread word to each of its digits."""
 _LONG_PHRASE = 10
 """Letters of a phrase of several words that is found without its spaces, too."""
 _COLUMNS = 3
@@ -84,14 +92,14 @@ class _Page:
         self.first = [segment for segment in layout.segments if segment.page_index == 0]
         self.headings = [segment for segment in self.first if segment.middle < _TOP]
         self.lines = [_words(segment.text) for segment in self.first]
-        lines = (
-            " ".join(token_texts(_split_run_together(segment.text))) for segment in layout.segments[:2000]
-        )
+        is_recognised = any(sheet.page.source == "ocr" for sheet in layout.sheets)
+        texts = (token_texts(_split_run_together(segment.text)) for segment in layout.segments[:2000])
+        lines = (" ".join(map(_as_letters, words) if is_recognised else words) for words in texts)
         # Two marks part lines, so that phrases may go over the end of one.
         self._text = f" {_LINE} {f' {_LINE} '.join(lines)} "[:_SEARCHED]
         self._running = self._text.replace(f" {_LINE} ", " ")
-        is_recognised = any(sheet.page.source == "ocr" for sheet in layout.sheets)
         self._closed = self._text.replace(" ", "") if is_recognised else ""
+        self._closed_lines = self._closed.split(_LINE)
 
     def is_column(self, heading: Segment) -> bool:
         """Return True if the heading stands in a row with others, as above the columns of a table."""
@@ -99,16 +107,27 @@ class _Page:
         return len(row) >= _COLUMNS
 
     def has_phrase(self, phrase: str) -> bool:
-        """Return True if the phrase is printed.
+        """Return True if the phrase is printed; a long one may be misread on a recognised page.
 
         A phrase that begins with the mark `^` must stand at the start of a line.
         """
         words = " ".join(token_texts(fold(phrase.removeprefix(_LINE))))
         mark = _LINE if phrase.startswith(_LINE) else ""
         closed = words.replace(" ", "")
-        if " " in words and len(closed) >= _LONG_PHRASE and mark + closed in self._closed:
+        if self._closed and " " in words and len(closed) >= _LONG_PHRASE and self._has_misread(closed, mark):
             return True
         return f" {_LINE} {words} " in self._text if mark else f" {words} " in self._running
+
+    def _has_misread(self, closed: str, mark: str) -> bool:
+        """Return True if a phrase without its spaces is printed, perhaps with a misread letter of ten."""
+        if mark + closed in self._closed:
+            return True
+        if mark:
+            return any(
+                fuzz.ratio(line[: len(closed)], closed, score_cutoff=_ALIKE) for line in self._closed_lines
+            )
+        running = "".join(self._closed_lines)
+        return len(running) >= len(closed) and bool(fuzz.partial_ratio(closed, running, score_cutoff=_ALIKE))
 
 
 def recognise(layout: Layout, document_type: DocumentType, confidence: float) -> Recognition:
@@ -325,8 +344,9 @@ def _has_larger_title(name: DocumentType, page: _Page, title: _Title) -> bool:
 
 @lru_cache(maxsize=20_000)
 def _titles_starting_with(name: DocumentType, word: str) -> Sequence[_Phrase]:
-    """The titles whose first word is this one, perhaps misread; the longest first."""
-    return [phrase for phrase in _title_phrases(name) if _is_same(word, phrase.words[0])]
+    """The titles whose first word is this one, perhaps misread; long ones first, then exact ones."""
+    same = [phrase for phrase in _title_phrases(name) if _is_same(word, phrase.words[0])]
+    return sorted(same, key=lambda phrase: (-len(phrase.words), phrase.words[0] != word))
 
 
 @cache
@@ -366,9 +386,16 @@ def _words(text: str) -> tuple[str, ...]:
     """The folded words of a text, without words that have digits or mean `number`."""
     return tuple(
         word
-        for word in token_texts(_split_run_together(closed_up(text)))
+        for word in map(_as_letters, token_texts(_split_run_together(closed_up(text))))
         if word not in NUMBER_WORDS and not any(map(str.isdecimal, word))
     )
+
+
+def _as_letters(word: str) -> str:
+    """A word with the letters for which misread digits stand; a code keeps its digits."""
+    digits = sum(map(str.isdecimal, word))
+    is_word = 0 < digits * (_LETTERS_TO_A_DIGIT + 1) <= len(word)
+    return word.translate(_DIGITS_AS_LETTERS) if is_word else word
 
 
 def _split_run_together(text: str) -> str:
@@ -383,5 +410,6 @@ def _is_same(word: str, other: str) -> bool:
     if other.startswith(_ENDING):
         return word.endswith(other[1:]) and len(word) >= len(other) - 1 + _SHORTEST_BEGINNING
     return word == other or (
-        min(len(word), len(other)) >= _SHORTEST_MISREAD and fuzz.ratio(word, other) >= _ALIKE
+        min(len(word), len(other)) >= _SHORTEST_MISREAD
+        and (fuzz.ratio(word, other) >= _ALIKE or Levenshtein.distance(word, other, score_cutoff=1) == 1)
     )
