@@ -101,10 +101,10 @@ def describe(
     if party_before is None or party_before in tags:
         tags = [party if tag == party_before else tag for tag in tags]
         tags = choose_tags([*tags, None if party_before else party], tags_in_use)
-    day, day_before = _date_of(findings) or classification.document_date, classification.document_date
-    if day is not None:
-        tags = [str(day.year) if day_before and tag == str(day_before.year) else tag for tag in tags]
-        tags = choose_tags([*tags, None if day_before else str(day.year)], tags_in_use)
+    day, day_before = _date_of(findings), classification.document_date
+    if day != day_before:
+        year, year_before = (str(each.year) if each else None for each in (day, day_before))
+        tags = choose_tags([year if tag == year_before else tag for tag in tags] + [year])
     return classification.model_copy(
         update={
             "title": _title(document_type, findings),
