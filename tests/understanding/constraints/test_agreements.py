@@ -1,5 +1,6 @@
 """The parties of contracts that a sentence names."""
 
+import datetime as dt
 from collections.abc import Callable
 
 import pytest
@@ -146,3 +147,33 @@ def test_a_gutschrift_that_does_not_say_which_of_both_it_is_asks(typeset: Typese
     classification = classify(typeset(SELF_BILLED.format(title="Gutschrift", words="")))
 
     assert "may mean invoice or credit note" in classification.doubt
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "signed"),
+    [
+        ("Fernhill Joinery Ltd\n7 Canal Row, Bath BA2 4QX", "Oliver Hartnell\n14 Mill Street", "Signed on"),
+        (
+            "Bruni S.r.l.\nVia Cavour 21, 50129 Firenze",
+            "Praxis Dr. Ahlers GmbH\n14 Mill Street",
+            "Firmado el",
+        ),
+        ("Lacombe SARL 3 quai des Tanneurs", "Elena Ricciardi\n14 Mill Street, Westbury", "Getekend op"),
+    ],
+)
+def test_an_address_below_or_behind_a_party_is_no_part_of_its_name(
+    typeset: Typeset, first: str, second: str, signed: str
+) -> None:
+    page = (
+        f"Maintenance Agreement\n\nbetween\n\n{first}\n(hereinafter Provider)\n\nand\n\n{second}\n"
+        f"(hereinafter Client)\n\n1. It is governed by the law of Scotland.\n\n{signed} 13.09.2026\n"
+    )
+
+    data = understand(typeset(page)).extraction.data.model_dump()
+
+    assert data["first_party"]["name"] == first.split("\n", maxsplit=1)[0].removesuffix(
+        " 3 quai des Tanneurs"
+    )
+    assert data["second_party"]["name"] == second.split("\n", maxsplit=1)[0]
+    assert data["issue_date"] == dt.date(2026, 9, 13)
+    assert data["subject"] == "Maintenance Agreement"

@@ -21,7 +21,12 @@ _LEGAL_FORM = 14
 """Characters behind a comma in which a legal form ends: `Oficinas do Tejo, Lda.`."""
 _CLEAR, _LIKELY = 0.9, 0.7
 """Confidence in two names of which each has a clear end, and in others."""
-_DELIMITER = re.compile(r"\s*[,;:(\"\u201e\u201c]|\s+[-\u2013\u2014]\s|\.\s+(?=[A-Z\u00a7\d])|\.\s*$")
+_DELIMITER = re.compile(
+    r"\s*[,;:(\"\u201e\u201c]|\s+[-\u2013\u2014]\s|(?<=\w{4})\.\s+(?=[A-Z\u00a7\d])|\.\s*$"
+    r"|\n(?=[^\n,]*\d)"  # a line of an address
+)
+_AFTER_FORM = re.compile(r"\s+[A-Z\u00c0-\u00de\d]")
+"""Text behind a legal form that is no part of the name."""
 
 
 class _Name:
@@ -35,11 +40,14 @@ class _Name:
         if not legal_form_end(sentence[self.start : stop]) and sentence[stop : stop + 1] == ",":
             longer = legal_form_end(sentence[self.start : stop + _LEGAL_FORM])
             stop = max(stop, self.start + longer)
+        form = legal_form_end(sentence[self.start : stop])
+        if form and _AFTER_FORM.match(sentence[:stop], self.start + form):
+            stop = self.start + form
         self.stop = self.start + len(sentence[self.start : stop].rstrip())
         has_legal_form = bool(legal_form_end(sentence[self.start : self.stop]))
         if has_legal_form and sentence[self.stop : self.stop + 1] == ".":  # of an abbreviation
             self.stop += 1
-        self.text = sentence[self.start : self.stop]
+        self.text = " ".join(sentence[self.start : self.stop].split())
         self.is_clear = has_legal_form or self.stop < len(sentence.rstrip())
 
     @property
@@ -57,7 +65,7 @@ def agreement_parties(candidates: Candidates, kind: DocumentType) -> Iterator[tu
     if not DEFINITIONS[kind].words.sentences:
         return
     segments = [segment for segment in candidates.layout.segments if segment.page_index == 0]
-    text = " ".join(segment.text for segment in segments)
+    text = "\n".join(segment.text for segment in segments)
     patterns = _patterns(kind)
     for opening in patterns["opening"].finditer(fold(text)):
         sentence = text[: opening.end() + _LONGEST]
@@ -82,7 +90,7 @@ def _pairs(
 
 
 def _spans(segments: Sequence[Segment], name: _Name) -> tuple[Span, ...]:
-    """The places of a name in the text of the segments, which are joined by one space."""
+    """The places of a name in the text of the segments, which are joined by one character."""
     starts = accumulate((len(segment.text) + 1 for segment in segments), initial=0)
     return tuple(
         Span(segment, max(0, name.start - start), min(len(segment.text), name.stop - start))

@@ -82,9 +82,10 @@ def _find_subject(top: Sequence[Segment], text_height: float) -> tuple[Span, flo
         above = _above_salutation(top, text_height)
         return None if above is None else (above, _BY_SALUTATION)
     large = _in_large_print(top, text_height)
-    if large is not None and not _is_title(large.text):
-        return large, _BY_SIZE
     title = next((segment for segment in top if _is_title(segment.text) and _may_be_one(segment)), None)
+    is_larger = large is not None and (title is None or large.segment.height > title.height)
+    if large is not None and is_larger and not _is_title(large.text):
+        return large, _BY_SIZE
     return None if title is None else (Span(title, 0, len(title.text)), _BY_TITLE)
 
 
