@@ -4,7 +4,7 @@ Each field gets one value: the ends of a period are chosen together, and no plac
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -23,7 +23,7 @@ from docmill.schemas.outline import FieldOutline, outline
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.belief.model import believed
 from docmill.understanding.fields.analysis_cache import candidates_of
-from docmill.understanding.fields.candidates import AnyCandidate, Candidate, Candidates
+from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import (
     MOST_RIVALS,
     Finding,
@@ -36,7 +36,6 @@ from docmill.understanding.fields.findings import (
 from docmill.understanding.fields.meaning import (
     GENERIC,
     FieldMeaning,
-    goes_on_label,
     meaning_of,
     spelling_of,
     words_of,
@@ -50,8 +49,8 @@ from docmill.understanding.fields.scoring import (
 )
 from docmill.understanding.tables.lists import list_findings
 from docmill.understanding.text.cuts import is_cut_otherwise
-from docmill.understanding.text.dates import WrittenDate
 from docmill.understanding.text.number_forms import may_be_amount
+from docmill.understanding.user_schemas.label_texts import LabelTexts
 from docmill.understanding.user_schemas.schema_model import SchemaModel
 
 STEP = StepTaken(
@@ -212,10 +211,9 @@ def find_unjudged_values(
 def score_fields(candidates: Candidates, meanings: Mapping[str, FieldMeaning]) -> dict[str, Scored]:
     """Scored candidates of each field that is no member of a list; ends of a period are scored as pairs."""
     single = {path: meaning for path, meaning in meanings.items() if "[]." not in path}
-    labels = _LabelsOf(meanings.values())
+    texts = LabelTexts(meanings.values(), candidates.written_dates)
     fields = {
-        path: labels.excluded_from(score_candidates(candidates, meaning), candidates.written_dates)
-        for path, meaning in single.items()
+        path: texts.excluded_from(score_candidates(candidates, meaning)) for path, meaning in single.items()
     }
     for start, end in find_periods(list(single.values())).items():
         first, last = fields[start], fields[end]
@@ -230,47 +228,6 @@ def score_fields(candidates: Candidates, meanings: Mapping[str, FieldMeaning]) -
         ends[~together] -= _ALONE
         fields[start], fields[end] = replace(first, scores=starts), replace(last, scores=ends)
     return fields
-
-
-class _LabelsOf:
-    """The labels of a schema's fields, none of which is the value of another."""
-
-    def __init__(self, meanings: Iterable[FieldMeaning]) -> None:
-        self._meanings = list(meanings)
-        self._is_label: dict[str, bool] = {}
-
-    def excluded_from(self, field: Scored, dates: Sequence[Sequence[WrittenDate]]) -> Scored:
-        """The field without names and texts that are labels, the rest of one (`number`), or days.
-
-        dates: those of each segment.
-        """
-        if field.meaning.form not in ("name", "text"):
-            return field
-        return field.only(
-            [
-                index
-                for index, candidate in enumerate(field.candidates)
-                if not any(self._has(span.text) for span in candidate.spans)
-                and not goes_on_label(candidate.text, candidate.previous)
-                and not _has_day(candidate, dates, is_whole=field.meaning.form == "text")
-            ]
-        )
-
-    def _has(self, text: str) -> bool:
-        if text not in self._is_label:
-            self._is_label[text] = any(meaning.is_label(text) for meaning in self._meanings)
-        return self._is_label[text]
-
-
-def _has_day(candidate: AnyCandidate, dates: Sequence[Sequence[WrittenDate]], *, is_whole: bool) -> bool:
-    """Return whether a text has a date in it. is_whole: whether it is one and nothing else."""
-    span = candidate.spans[0]
-    return any(
-        (day.start <= span.start and span.stop <= day.stop)
-        if is_whole
-        else (day.start < span.stop and span.start < day.stop)
-        for day in dates[span.segment.index]
-    )
 
 
 def find_periods(meanings: Sequence[FieldMeaning]) -> dict[str, str]:

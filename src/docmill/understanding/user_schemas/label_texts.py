@@ -1,0 +1,47 @@
+"""Texts that no name is: labels of a schema's fields, what goes on behind one, and days."""
+
+from collections.abc import Iterable, Sequence
+
+from docmill.understanding.fields.candidates import AnyCandidate
+from docmill.understanding.fields.meaning import FieldMeaning, goes_on_label
+from docmill.understanding.fields.scoring import Scored
+from docmill.understanding.text.dates import WrittenDate
+
+
+class LabelTexts:
+    """The texts of a document that are labels of a schema's fields, or days.
+
+    dates: those of each segment of the document.
+    """
+
+    def __init__(self, meanings: Iterable[FieldMeaning], dates: Sequence[Sequence[WrittenDate]]) -> None:
+        self._meanings = list(meanings)
+        self._dates = dates
+        self._is_label: dict[str, bool] = {}
+
+    def excluded_from(self, field: Scored) -> Scored:
+        """The field without these texts, if its values are names or texts."""
+        form = field.meaning.form
+        if form not in ("name", "text"):
+            return field
+        kept = (
+            index
+            for index, candidate in enumerate(field.candidates)
+            if not any(self._has(span.text) for span in candidate.spans)
+            and not goes_on_label(candidate.text, candidate.previous)
+            and not (self._is_day(candidate) if form == "text" else self._has_day(candidate))
+        )
+        return field.only(list(kept))
+
+    def _has(self, text: str) -> bool:
+        if text not in self._is_label:
+            self._is_label[text] = any(meaning.is_label(text) for meaning in self._meanings)
+        return self._is_label[text]
+
+    def _is_day(self, candidate: AnyCandidate) -> bool:
+        days = self._dates[candidate.segment.index]
+        return any(day.start <= candidate.start and candidate.stop <= day.stop for day in days)
+
+    def _has_day(self, candidate: AnyCandidate) -> bool:
+        days = self._dates[candidate.segment.index]
+        return any(day.start < candidate.stop and candidate.start < day.stop for day in days)
