@@ -65,6 +65,8 @@ _NET = re.compile(r"\bnet\b|\bnett\w*|commission|balance|\btax\b|provision|\bhor
 
 _DIGITS_BEFORE = re.compile(r"(?:^|[\s:#])\d{1,6} $")
 _DIGITS_BEHIND = re.compile(r" \d{1,6}(?= \d|$)")
+_LONG_TAIL = re.compile(r"/[^\W_]{3,}$")
+"""The end of a code that is no revision: `B-2026/0447`."""
 _DASH = re.compile(r"[-\u2013] ")
 _LETTER_BEFORE = re.compile(r"[^\W\d_]\)? $")
 
@@ -255,7 +257,9 @@ def _money_scores(candidates: Sequence[AnyCandidate], *, is_total: bool) -> list
 def _text_score(meaning: FieldMeaning, name: AnyCandidate) -> float:
     if name.form == "code":
         score = 0.5 if len(str(name.key)) >= _LONG_CODE else -0.5
-        score += -4 * name.plain + 0.6 * _is_upper(name) - 1.0 * ("/" in name.text)
+        is_cut = _LONG_TAIL.match(name.segment.text[name.stop :]) is not None
+        has_revision = "/" in name.text and not _LONG_TAIL.search(name.text)
+        score += -4 * name.plain + 0.6 * _is_upper(name) - 1.0 * (is_cut or has_revision)
         score -= _AMOUNT_AS_CODE * may_be_amount(str(name.value)) + _PART_OF_CODE * _is_part_of_code(name)
         return score + _CODE_AS_TEXT * (meaning.form == "text")
     text, previous, following = name.text, name.previous, name.following
