@@ -130,6 +130,36 @@ Please pay within ten days.
     assert data["issue_date"] is None
 
 
+def test_the_upper_of_two_addresses_in_the_head_of_a_letter_is_its_sender(typeset: Typeset) -> None:
+    page = """
+                                            Fernhill Joinery Ltd
+                                            7 Canal Row, Bath BA2 4QX
+
+
+Harbour Coffee Ltd
+14 Mill Street
+4021 Westbury
+
+12 May 2026
+
+Change of opening hours
+
+Dear Sir or Madam,
+
+we write to tell you that this will change from next month on.
+
+Yours faithfully
+A. Moreau
+"""
+
+    data = understand(typeset(page)).extraction.data.model_dump()
+
+    assert (data["sender"]["name"], data["recipient"]["name"]) == (
+        "Fernhill Joinery Ltd",
+        "Harbour Coffee Ltd",
+    )
+
+
 def test_a_letter_whose_spaces_recognition_lost_is_one(typeset: Typeset) -> None:
     page = """
 Harbour Tools Ltd

@@ -111,12 +111,23 @@ def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Fi
             if score > best[0]:
                 best = (score, seller, buyer)
     _, seller, buyer = best
+    if "sender.name" in DEFINITIONS[document_type].fields:
+        seller, buyer = _upper_first(seller, buyer)
     result: dict[str, Finding] = {}
     for role, chosen, scored in (("seller", seller, sellers), ("buyer", buyer, buyers)):
         if chosen is not None:
             result.update(find_party(role, chosen, scored, candidates, loose))
     writer_role = "buyer" if scorer.buyer_writes else "seller"
     return result | dict(_vat_ids(candidates, seller, buyer, writer=writer_role))
+
+
+def _upper_first(writer: Block | None, addressed: Block | None) -> tuple[Block | None, Block | None]:
+    """Writer and addressee of a letter: two unlabelled addresses in the head are told by their order."""
+    if writer is None or addressed is None or writer.label is not None or addressed.label is not None:
+        return writer, addressed
+    are_in_head = addressed.top < writer.top < _TOP and writer.name.segment.page_index == 0
+    is_told = writer.is_sender_line or bool(writer.aside or addressed.aside)
+    return (addressed, writer) if are_in_head and not is_told else (writer, addressed)
 
 
 def _may_be_party(block: Block) -> bool:
