@@ -142,3 +142,13 @@ def test_bookings_lie_in_the_period_of_their_statement(judge: Judge) -> None:
     )
     assert failure.fields == ("period_start", "period_end", "transactions[1].date")
     assert not judge("booking_date", "nothing", valued, schema=statement)
+
+
+def test_the_day_of_despatch_is_the_day_of_a_delivery_note_and_of_no_other_paper(judge: Judge) -> None:
+    page = "Skipwith Joinery Despatch date 2026-04-09"
+    day = {"issue_date": (date(2026, 4, 9), "2026-04-09")}
+
+    (failure,) = judge("date_label", page, day)
+
+    assert "another label: 'Despatch date'" in failure.message
+    assert judge("date_label", page, day, schema=REGISTRY["delivery_note"]) == []

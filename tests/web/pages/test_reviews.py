@@ -207,7 +207,7 @@ async def test_what_is_missing_can_be_confirmed_or_given(client: httpx.AsyncClie
     page = await _page(client, document_id)
 
     assert "Confirmed as missing," in page
-    assert "Nothing was read here." in page
+    assert "No value was believed here." in page
 
 
 async def test_a_value_that_was_not_read_can_be_added(client: httpx.AsyncClient, read: Read) -> None:

@@ -256,7 +256,7 @@ def _print_summary(report: Report) -> None:
     counts = ", ".join(
         f"{count} {status.replace('_', ' ')}" for status, count in sorted(report.by_status.items())
     )
-    pace = f", {60 * report.total / report.seconds:.0f} a minute" if report.seconds else ""
+    pace = f", {60 * report.total / report.seconds:.0f} a minute" if report.seconds and report.pages else ""
     documents = f"{counted(report.total, 'document')} ({counted(report.pages, 'page')})"
     stdout.print(f"{documents} in {report.seconds:.1f} s{pace}: {counts or 'none'}")
     for code, count in report.by_error.most_common():

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 from docmill.model.result import Failure
 from docmill.understanding.gate.countries import DateOrder, countries_of, date_order_of
-from docmill.understanding.gate.inputs import GateInput, meanings_before
+from docmill.understanding.gate.inputs import GateInput, label_before, meanings_before
 from docmill.understanding.page.conventions import language_of
 from docmill.understanding.text.dates import WrittenDate, find_dates
 from docmill.understanding.text.weekdays import orders_by_weekday
@@ -26,13 +26,13 @@ _IN_ORDER = (
 )
 """Dates of which the first is the earlier, and the longest time between them."""
 _REMINDER = "reminder"
+_DELIVERY_NOTE = "delivery_note"
 _VALUED = timedelta(days=7)
 """By which bookings may lie outside a statement's period: weekends, and days from which they count."""
 _IN_NUMBERS = re.compile(r"(?<!\d)\d{1,2}\s?[/.\-]\s?\d{1,2}\s?[/.\-]\s?(?:\d{4}|\d\d)(?!\d)")
 _LONGEST_SEARCHED = 50_000
 _SHORT = re.compile(r"(\d\d)[-/.](\d\d)[-/.](\d\d)")
 _YEAR = re.compile(r"(?<!\d)20[0-7]\d(?!\d)")
-_LONGEST_LABEL = 40
 _OTHER_DATES = DATE_CONCEPTS - {Concept.DATE, Concept.INVOICE_DATE, Concept.ORDER_DATE}
 
 
@@ -88,10 +88,12 @@ def check_date_label(judged: GateInput) -> Iterator[Failure]:
     if line is None:
         return
     meanings = meanings_before(line) & DATE_CONCEPTS
-    if meanings and meanings <= _OTHER_DATES:
-        message = (
-            f"{judged.name(path)} {judged.values[path]} stands beside another label: {line.before[-40:]!r}."
-        )
+    others = _OTHER_DATES
+    if judged.extraction.document_type == _DELIVERY_NOTE:
+        others -= {Concept.DELIVERY_DATE}  # goods are sent and noted on one day
+    if meanings and meanings <= others:
+        label = label_before(line.before)
+        message = f"{judged.name(path)} {judged.values[path]} stands beside another label: {label!r}."
         yield Failure(check="date_label", message=message, fields=(path,))
 
 

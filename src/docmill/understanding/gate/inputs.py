@@ -139,6 +139,12 @@ def meanings_before(line: ValueLine) -> frozenset[Concept]:
     return frozenset(labels[-1].meanings) if labels else frozenset()
 
 
+def label_before(text: str) -> str:
+    """The last label of a text, without what stands before it on the line; its end if it has none."""
+    labels = LABELS.find(text)
+    return text[labels[-1].start :].strip() if labels else text[-_LONGEST_LABEL:]
+
+
 @lru_cache(maxsize=64)
 def own_meanings(fields: type[BaseModel]) -> Mapping[str, FieldMeaning]:
     """Meanings of the fields of a user's schema, by path, without the members of lists."""
@@ -163,6 +169,7 @@ _ROLES: Mapping[str, tuple[frozenset[Concept], frozenset[Concept]]] = {
 }
 """Meanings that a field of a user's schema must have one of, and those that it must not have."""
 _AMOUNTS = frozenset({"net_total", "tax_total", "gross_total"})
+_LONGEST_LABEL = 40
 _SHARES = frozenset(_WORDS["shares"])
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from docmill.model.document import letters_and_digits
 from docmill.model.result import Failure
-from docmill.understanding.gate.inputs import GateInput, ValueLine
+from docmill.understanding.gate.inputs import GateInput, ValueLine, label_before
 from docmill.understanding.page.labels import LABELS, NAMES, PARTIES, covered_share
 from docmill.understanding.text.codes import is_vat_id
 from docmill.understanding.vocabulary import Concept
@@ -58,9 +58,8 @@ def check_party_label(judged: GateInput) -> Iterator[Failure]:
             (text for text in (line.before, _above(judged, path, line)) if _is_other(path, text)), ""
         )
         if label:
-            message = (
-                f"{judged.name(path)} {judged.values[path]!r} stands beside another label: {label[-40:]!r}."
-            )
+            named = f"{judged.name(path)} {judged.values[path]!r}"
+            message = f"{named} stands beside another label: {label_before(label)!r}."
             yield Failure(check="party_label", message=message, fields=(path,))
 
 

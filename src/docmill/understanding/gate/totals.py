@@ -7,7 +7,13 @@ from pydantic import BaseModel
 
 from docmill.model.result import Failure
 from docmill.schemas.document_types import PATH_IN_BRACES
-from docmill.understanding.gate.inputs import LONGEST_SEARCHED, GateInput, meanings_before, own_meanings
+from docmill.understanding.gate.inputs import (
+    LONGEST_SEARCHED,
+    GateInput,
+    label_before,
+    meanings_before,
+    own_meanings,
+)
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.money import CASH_ROUNDING, CENT, find_amounts, number
 from docmill.understanding.vocabulary import Concept
@@ -60,7 +66,7 @@ def check_tax_label(judged: GateInput) -> Iterator[Failure]:
     if line is not None:
         meanings = meanings_before(line)
         if Concept.TAX not in meanings and not _NOT_TAX.isdisjoint(meanings):
-            label = line.before[-_LONGEST_LABEL:]
+            label = label_before(line.before)
             message = f"{judged.name(path)} {judged.values[path]} stands beside another label: {label!r}."
             yield Failure(check="tax_label", message=message, fields=(path,))
 

@@ -337,7 +337,9 @@ def field_reviews(reviewed: DocumentReviews | None) -> dict[str, FieldReviewView
         review = reviewed.current.get(path)
         status = change = ""
         if review is not None:
-            status = "Corrected" if review.action == "correct" else "Confirmed"
+            status = "Confirmed"
+            if review.action == "correct":
+                status = "Filled in" if review.machine is None else "Corrected"
             if review.value is None:
                 status = "Not on the document"
             machine, read_now = shown(review.machine), shown(review.read_now)
@@ -346,7 +348,7 @@ def field_reviews(reviewed: DocumentReviews | None) -> dict[str, FieldReviewView
                 change = f"Processed again, this was read as {read}. The reviewed value stays."
             elif review.action != "confirm":
                 read = f"Read as {f'“{machine}”' if machine else 'nothing'}."
-                change = "Nothing was read here." if review.machine is None else read
+                change = "No value was believed here." if review.machine is None else read
         views[path] = FieldReviewView(status, change, entries)
     return views
 
