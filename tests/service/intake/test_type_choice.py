@@ -11,6 +11,7 @@ from docmill.model.document import Document
 from docmill.model.result import TYPE_CHECK
 from docmill.pipeline import Steps
 from docmill.ports import Converter, Original, PageJournal
+from docmill.schemas.registry import REGISTRY
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.config.user_schemas import OwnField, OwnSchema
@@ -113,6 +114,23 @@ async def test_a_documentis_read_again_by_the_chosen_type_without_another_recogn
     assert converter.count == 1
     assert second.transcription_file_path == first.transcription_file_path
     assert second.id != first.id
+
+
+async def test_every_type_can_be_chosen_and_the_document_is_read_by_its_fields(
+    service: Service, upload: Upload, working: RunWorker, observer: Observer, converter: CountingConverter
+) -> None:
+    async with working():
+        accepted = await upload_and_read(upload, observer, INVOICE)
+        for name, schema in REGISTRY.items():
+            row = await _choose(service, observer, accepted, name)
+            reviewed = await _reviews(service, accepted.document_id)
+
+            assert row.document_type == reviewed.chosen_type == name
+            assert row.structured_data is not None
+            assert row.structured_data.keys() == schema.fields.model_fields.keys()
+            assert TYPE_CHECK not in {failure.check for failure in reviewed.failures}
+
+    assert converter.count == 1
 
 
 async def test_a_schema_of_the_settings_can_be_chosen(
