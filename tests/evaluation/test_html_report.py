@@ -3,6 +3,8 @@ from typing import Any
 from docmill.evaluation.html_report import build_page
 from docmill.evaluation.judge import Judge
 from docmill.evaluation.report import build_report, judge_document
+from docmill.evaluation.trust_figures import score_trust
+from docmill.evaluation.trust_table import trust_rows
 from docmill.evaluation.truth import Truth
 
 JUDGE = Judge({}, frozenset({"name", "number"}))
@@ -63,3 +65,36 @@ def test_the_curve_says_what_is_risked() -> None:
     assert "from 0.0 % of the first 50.0 % of all values to 50.0 % of 100.0 %, at most 50.0 %." in page
     assert "S2, the figure to quote" in page
     assert '<polyline points="50.0,40.0 100.0,2.0"/>' in page
+
+
+def test_the_figures_of_trust_stand_on_the_page_as_a_table_and_as_curves_in_two_colours() -> None:
+    documents = [
+        judge_document(
+            f"{number}.pdf",
+            Truth(f"{number}.pdf", {"name": "Nuts"}),
+            {"status": "completed", "data": {"name": "Nuts"}, "evidence": PROOF, "document_type": None},
+            JUDGE,
+        )
+        for number in range(6)
+    ]
+    report = {**build_report(documents), "trust": score_trust(documents, {})}
+
+    page = build_page(report, documents, {})
+
+    assert "<td>ready with any wrong field</td><td class=number>0.0</td>" in page
+    assert "figure polyline" in page
+    assert "#1f6feb" in page
+    assert "#b3541e" in page
+
+
+def test_a_share_of_few_documents_is_not_printed() -> None:
+    document = judge_document(
+        "a.pdf",
+        Truth("a.pdf", {"name": "Nuts"}),
+        {"status": "completed", "data": {"name": "Nuts"}, "evidence": PROOF, "document_type": None},
+        JUDGE,
+    )
+
+    rows = {row[0]: row[1] for row in trust_rows(score_trust([document], {}))}
+
+    assert rows["ready"] == rows["ready with any wrong field"] == "too few"

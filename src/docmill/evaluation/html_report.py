@@ -7,6 +7,13 @@ from typing import Any
 
 from docmill.evaluation.metrics import JudgedDocument
 from docmill.evaluation.trust_picture import draw_trust
+from docmill.evaluation.trust_table import (
+    GROUP_HEADS,
+    TRUST_HEADS,
+    group_rows,
+    several_groups,
+    trust_rows,
+)
 
 Pictures = Mapping[tuple[str, str], bytes]
 """WebP by source and by the path of a value; of a document's first page by an empty path."""
@@ -33,7 +40,7 @@ img { background: #fff; border-radius: 4px; height: auto; max-width: 100%; }
 figure { margin: 16px 0; max-width: 420px; } figcaption { color: var(--quiet); }
 svg { background: light-dark(#ffffff, #171e26); border: 1px solid var(--line); border-radius: 8px;
   width: 100%; }
-polyline { fill: none; stroke: var(--true); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
+figure polyline { fill: none; stroke: var(--true); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 """
 
 
@@ -100,8 +107,14 @@ def _curve(points: Sequence[Mapping[str, float]]) -> str:
 
 
 def _trust(trust: Mapping[str, Any] | None) -> str:
-    """Draw the curves of the trust figures, if they were asked for."""
-    return f'<div class="wide">{draw_trust(trust)}</div>' if trust else ""
+    """The trust figures as tables and curves, if they were asked for."""
+    if not trust or not trust["all"]["documents"]:
+        return ""
+    tables = [_table(TRUST_HEADS, list(trust_rows(trust)))]
+    tables += [
+        _table((kind, *GROUP_HEADS), list(group_rows(groups))) for kind, groups in several_groups(trust)
+    ]
+    return f'{"".join(tables)}<div class="wide">{draw_trust(trust)}</div>'
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -22,7 +22,14 @@ from docmill.evaluation.judge import Judge
 from docmill.evaluation.metrics import JudgedDocument
 from docmill.evaluation.report import Report, build_report, compare_reports, judge_document, read_report
 from docmill.evaluation.trust_figures import score_trust, without_computed
-from docmill.evaluation.trust_picture import THIS_FOLDER, draw_trust
+from docmill.evaluation.trust_picture import draw_trust
+from docmill.evaluation.trust_table import (
+    GROUP_HEADS,
+    TRUST_HEADS,
+    group_rows,
+    several_groups,
+    trust_rows,
+)
 from docmill.evaluation.truth import Truth, known_fields, read_truths, sources_of
 from docmill.model.document import Box
 from docmill.model.result import Schema
@@ -36,16 +43,6 @@ _MAX_PICTURES = 400
 """In the page of errors: it is to be opened in a browser, and sent."""
 _PAGE_PX = 700
 _EXAMPLES = 3
-_ERRORS = "silent_errors_per_100_ready"
-_TRUST = {
-    "ready": ("ready", "ready"),
-    "ready_wrong_vital": ("ready with a wrong date or amount", "vital"),
-    "ready_wrong_header": ("ready with any wrong field", "any"),
-    "ready_wrong_item": ("ready with a wrong value in a list", "items"),
-    _ERRORS: ("wrong fields in 100 ready ones", "errors"),
-    "sure_wrong": ("wrong among values of 90 % and more", "sure"),
-}
-"""Meaning and heading of each figure of trust, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +87,7 @@ def evaluate(options: EvalOptions) -> int:
     print_report(report)
     if options.trust or options.picture:
         report["trust"] = score_trust(list(map(without_computed, documents)), known.kinds)
+    if options.trust:
         print_trust(report["trust"])
     if options.picture:
         put(options.picture, draw_trust(report["trust"]))
@@ -258,33 +256,15 @@ def print_trust(trust: Mapping[str, Any]) -> None:
     if not trust["all"]["documents"]:
         stdout.print("trust: the truth names no field of these documents, so nothing can be said")
         return
-    every = _table("trust", "share", "95 %", "count", "of")
-    for key, (meaning, _) in _TRUST.items():
-        row = trust["all"][key]
-        per_cent = 1 if key == _ERRORS else 100
-        bounds = "-".join(f"{per_cent * bound:.1f}" for bound in row["interval"] or ())
-        every.add_row(meaning, _trust_share(key, row), bounds, str(row["count"]), str(row["of"]))
-    if trust["all"]["ece"] is not None:
-        every.add_row("calibration error (ECE)", f"{trust['all']['ece']:.3f}")
+    every = _table(*TRUST_HEADS)
+    for row in trust_rows(trust):
+        every.add_row(*row)
     stdout.print(every)
-    for heading, kind in (("type", "types"), ("source", "sources")):
-        if len(trust[kind]) > 1:
-            stdout.print(_trust_groups(heading, trust[kind]))
-
-
-def _trust_groups(heading: str, groups: Mapping[str, Any]) -> Table:
-    table = _table(heading, "documents", *(short for _, short in _TRUST.values()), "ECE")
-    for name, figures in groups.items():
-        texts = [_trust_share(key, figures[key]) for key in _TRUST]
-        ece = "" if figures["ece"] is None else f"{figures['ece']:.3f}"
-        title = escape(shown(THIS_FOLDER if name == "." else name))
-        table.add_row(title, str(figures["documents"]), *texts, ece)
-    return table
-
-
-def _trust_share(key: str, figure: Mapping[str, Any]) -> str:
-    share = figure["share"]
-    return "" if share is None else f"{(1 if key == _ERRORS else 100) * share:.1f}"
+    for kind, groups in several_groups(trust):
+        table = _table(kind, *GROUP_HEADS)
+        for name, *figures in group_rows(groups):
+            table.add_row(escape(shown(name)), *figures)
+        stdout.print(table)
 
 
 def print_comparison(comparison: Mapping[str, Any]) -> None:
