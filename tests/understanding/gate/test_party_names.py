@@ -65,3 +65,33 @@ def test_a_name_with_a_label_or_of_an_item_or_title_is_doubted(judge: Judge, nam
     assert not judge(
         "party_name", "Prof. Acme Ltd", {**read, "buyer.name": ("Prof. Acme Ltd", "Prof. Acme Ltd")}
     )
+
+
+@pytest.mark.parametrize(
+    "name", ["Cliente Restaurante El Faro S.L.", "F\u00fcr Praxis Dr. Ahlers", "Voor Bakkerij Jansen"]
+)
+def test_a_seller_that_begins_with_the_label_of_the_buyer_puts_both_in_doubt(judge: Judge, name: str) -> None:
+    page = f"{name}\n\nOlmedo S.L."
+    names = {"seller.name": (name, name), "buyer.name": ("Olmedo S.L.", "Olmedo S.L.")}
+
+    (failure,) = judge("party_name", page, names)
+
+    assert failure.fields == ("seller.name", "buyer.name")
+
+
+def test_the_own_label_of_a_party_may_be_part_of_its_name(judge: Judge) -> None:
+    page = "Lieferant GmbH\n\nKunden AG Mitte"
+    names = {"seller.name": ("Lieferant GmbH",) * 2, "buyer.name": ("Kunden AG Mitte",) * 2}
+
+    assert judge("party_name", page, names) == []
+
+
+def test_a_title_behind_a_name_is_no_part_of_it(judge: Judge) -> None:
+    firm = "Imprimerie Vasseur SAS"
+    page = f"{firm} PROPOSITION COMMERCIALE"
+
+    (failure,) = judge("party_name", page, _read("seller.name", page))
+
+    assert "a title behind it" in failure.message
+    assert judge("party_name", page, _read("seller.name", firm)) == []
+    assert judge("party_name", "VASSEUR SAS LYON", _read("seller.name", "VASSEUR SAS LYON")) == []
