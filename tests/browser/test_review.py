@@ -157,6 +157,11 @@ async def test_a_suggestion_is_shown_on_the_page_and_accepted_with_one_key(
     await expect(chips).to_have_count(2)
     await expect(number).to_have_value("")
 
+    # Right after opening, a key leads to the first suggestion and accepts nothing unseen.
+    await page.keyboard.press("1")
+    await expect(chips.first).to_be_focused()
+    await expect(number).to_have_value("")
+
     # The arrows lead to the suggestions, each of which shows its place.
     await number.focus()
     await expect(page.locator(".suggested[data-shown]")).to_have_count(0)

@@ -207,10 +207,11 @@ async def test_who_learns_gets_the_latest_reviewed_documents_of_a_type_first(
     await say(first, reviews.WHOLE, [], action="confirm")
 
     async with service.database.tenant(service.default_tenant_id) as conn:
-        for document_id in (first, second):
+        for document_id, number in ((first, "1"), (second, "4711")):
             await reviews.settle(
                 conn,
                 document_id,
+                data={**DATA, "number": number},
                 failures=[],
                 accepted=[],
                 description=Classification(document_type="invoice", title="Invoice 1"),

@@ -68,10 +68,15 @@ async function onSubmit(event) {
   }
 }
 
-/** Accept a suggestion of the field that has the focus. number: from 1. */
+/**
+ * Accept a suggestion of the field that has the focus. number: from 1.
+ *
+ * Where no field has it, that of the first with suggestions gets the focus, so that people see what they accept.
+ */
 function acceptSuggestion(number) {
   const field = document.activeElement?.closest(".field") ?? document.querySelector(".field.selected");
-  field?.querySelectorAll(".chip")[number - 1]?.click();
+  if (field) field.querySelectorAll(".chip")[number - 1]?.click();
+  else document.querySelector("#panel .field:has(.chip)")?.querySelectorAll(".chip")[number - 1]?.focus();
 }
 
 /** Arrows lead from an empty value to its suggestions, between them, and back. */
