@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from docmill.model.document import Box
 
-CORRECTION_FORMAT = 2
+CORRECTION_FORMAT = 3
 """Grows when a correction is made in another way, so that those stored before are made anew."""
 _PRECISION = 4
 
@@ -19,13 +19,14 @@ class CorrectedValue:
     """A value that a person confirmed or corrected, as text; None where it was cleared.
 
     is_corrected: whether it differs from what is read without corrections. page, box: where it stands, or was
-    read before it was cleared.
+    read before it was cleared. goes_on: whether the page goes on behind it with a part in brackets.
     """
 
     value: str | None
     is_corrected: bool = False
     page: int | None = None
     box: Box | None = None
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Correction:
             "marks": sorted(self.identifiers),
             "words": sorted(self.words),
             "values": {
-                path: [value.value, value.is_corrected, value.page, value.box]
+                path: [value.value, value.is_corrected, value.page, value.box, value.goes_on]
                 for path, value in self.values.items()
             },
         }
@@ -57,8 +58,8 @@ class Correction:
     def of_content(cls, content: Mapping[str, Any]) -> "Correction":
         """From JSON."""
         values = {
-            path: CorrectedValue(value, corrected, page, Box(*box) if box else None)
-            for path, (value, corrected, page, box) in content["values"].items()
+            path: CorrectedValue(value, corrected, page, Box(*box) if box else None, *goes_on)
+            for path, (value, corrected, page, box, *goes_on) in content["values"].items()
         }
         return cls(content["name"], frozenset(content["marks"]), frozenset(content["words"]), values)
 

@@ -340,3 +340,34 @@ class TestRecipientsNumbers:
         found = read(typeset(text, source="ocr"), INVOICE, before)
 
         assert value(found, "seller.name") == "Stadtwerke Köln GmbH"
+
+
+def ticket(workshop: str, number: int) -> str:
+    return f"""
+    Riverside workshop ticket
+    Please bring this paper along when collecting
+
+    Workshop      {workshop} ({number})
+    Job number    {number}4711
+    """
+
+
+@pytest.mark.parametrize(("kept", "asked"), [(2, True), (0, False)])
+def test_where_people_disagree_on_a_part_in_brackets_its_end_is_asked_about(
+    typeset: Typeset, kept: int, *, asked: bool
+) -> None:
+    names = ("Harbour Ltd", "Quay Brothers", "Mill and Sons", "Lock Works")
+    earlier = [
+        said(
+            typeset(ticket(name, 20 + index)),
+            JOB,
+            {"workshop": f"{name} ({20 + index})" if index < kept else name},
+        )
+        for index, name in enumerate(names)
+    ]
+
+    found = read(typeset(ticket("Pier Garage", 77)), JOB, *earlier)
+
+    proof = found.evidence["workshop"]
+    assert ("cannot be learned" in (proof.reason or "")) is asked
+    assert (proof.confidence <= 0.5) is asked

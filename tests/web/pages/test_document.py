@@ -86,6 +86,24 @@ async def test_a_value_that_was_taught_tells_by_which_document(client: httpx.Asy
     assert '<p class="field-reason">As you confirmed on &lt;first&gt;.pdf.</p>' in page
 
 
+async def test_a_value_that_cannot_be_learned_says_so_beside_its_suggestions(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    proof = {
+        "page": 1,
+        "box": [0.05, 0.1, 0.3, 0.15],
+        "text": "4711",
+        "match": "exact",
+        "confidence": 0.5,
+        "reason": "cannot be learned: where number ends",
+    }
+    document_id = await read(suggestions={"number": [{"value": "4711", "evidence": proof}]})
+
+    page = (await client.get(f"/docs/{document_id}")).text
+
+    assert '<p class="field-reason">Cannot be learned: where number ends.</p>' in page
+
+
 async def test_what_the_document_is_stands_above_it(client: httpx.AsyncClient, read: Read) -> None:
     document_id = await read(
         classification={

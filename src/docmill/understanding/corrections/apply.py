@@ -20,6 +20,12 @@ from docmill.understanding.corrections.counterparties import (
     find_misread_value,
     identifiers,
 )
+from docmill.understanding.corrections.endings import (
+    disagreement,
+    goes_on_in_brackets,
+    has_brackets,
+    printed_texts,
+)
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.features import layout_words
 from docmill.understanding.fields.findings import evidence_of
@@ -43,14 +49,15 @@ _MAY_BE_MISREAD = ("name", "address")
 
 def make_correction(document: Document, reviewed: ReviewedValues, read: Extraction) -> Correction:
     """The correction of a reviewed document. read: its extraction before any correction was applied."""
-    before = dict(leaves(read.data))
+    before, printed = dict(leaves(read.data)), printed_texts(document)
     values: dict[str, CorrectedValue] = {}
     for path, value in reviewed.values.items():
         given = None if value is None else str(value)
         page, box = reviewed.places.get(path, (None, None))
         if box is None and given is None and (proof := read.evidence.get(path)):
             page, box = proof.page, proof.box
-        values[path] = CorrectedValue(given, not _is_equal(given, before.get(path)), page, box)
+        goes_on = given is not None and goes_on_in_brackets(given, printed)
+        values[path] = CorrectedValue(given, not _is_equal(given, before.get(path)), page, box, goes_on)
     return Correction(reviewed.name, identifiers(document), layout_words(document), values)
 
 
@@ -80,10 +87,34 @@ def apply_corrections(
         extraction = _with_learned_places(document, schema, extraction, corrections.layout)
     extraction = _with_values_in_place(document, schema, extraction, alike)
     extraction = with_confirmed_values(document, schema, extraction, corrections.documents)
+    extraction = _with_doubtful_endings(document, extraction, corrections.documents)
     confirmed = tuple(path for path, proof in extraction.evidence.items() if proof.reason)
     if confirmed:
         extraction = extraction.with_step(StepTaken(kind="confirmed", fields=confirmed))
     return extraction.with_step(StepTaken(kind="cleared", fields=cleared)) if cleared else extraction
+
+
+def _with_doubtful_endings(
+    document: Document, read: Extraction, corrections: Sequence[Correction]
+) -> Extraction:
+    """Doubt texts of which people kept a part in brackets about as often as they left it out.
+
+    Each is as likely as its kind of ending was, and its evidence says that this cannot be learned.
+    """
+    printed, before = printed_texts(document), dict(leaves(read.data))
+    doubtful: dict[str, Evidence] = {}
+    for path, proof in read.evidence.items():
+        text = before.get(path)
+        if not isinstance(text, str) or not (has_brackets(text) or goes_on_in_brackets(text, printed)):
+            continue
+        given = [other.values[path] for other in corrections if path in other.values]
+        kept = sum(has_brackets(value.value or "") for value in given)
+        cut = sum(value.goes_on for value in given)
+        if found := disagreement(path, kept, cut):
+            share = (kept if has_brackets(text) else cut) / (kept + cut)
+            confidence = min(proof.confidence, share)
+            doubtful[path] = proof.model_copy(update={"confidence": confidence, "reason": found.message})
+    return read.model_copy(update={"evidence": {**read.evidence, **doubtful}}) if doubtful else read
 
 
 def _with_learned_places(

@@ -51,25 +51,40 @@ class Endings:
     def add(self, document: Document, values: Mapping[str, object]) -> None:
         """Count the values of one document. values: those known, by path."""
         meanings = meanings_of(outline(self.schema))
-        printed = "\n".join(segment.text for segment in candidates_of(document).layout.segments)
+        printed = printed_texts(document)
         for path, value in values.items():
             if isinstance(value, str) and path in meanings and meanings[path].form in _TEXTS:
-                if _BRACKET.search(value):
+                if has_brackets(value):
                     self._with[path] += 1
-                elif _goes_on(value, printed):
+                elif goes_on_in_brackets(value, printed):
                     self._without[path] += 1
 
     def disagreements(self) -> list[Disagreement]:
         """The fields in which neither kind of ending is rare."""
-        found: list[Disagreement] = []
-        for path in sorted(self._with.keys() & self._without.keys()):
-            kept, cut = self._with[path], self._without[path]
-            if min(kept, cut) >= max(_FEWEST, _SHARE * (kept + cut)):
-                found.append(Disagreement(path, kept, cut))
-        return found
+        found = (
+            disagreement(path, self._with[path], self._without[path])
+            for path in sorted(self._with.keys() & self._without.keys())
+        )
+        return [each for each in found if each is not None]
 
 
-def _goes_on(value: str, printed: str) -> bool:
+def disagreement(path: str, with_brackets: int, without: int) -> Disagreement | None:
+    """The disagreement of so many values of a field; None if one kind of ending is rare."""
+    is_rare = min(with_brackets, without) < max(_FEWEST, _SHARE * (with_brackets + without))
+    return None if is_rare else Disagreement(path, with_brackets, without)
+
+
+def printed_texts(document: Document) -> str:
+    """The texts of a document, one to a line; those of two columns are two."""
+    return "\n".join(segment.text for segment in candidates_of(document).layout.segments)
+
+
+def has_brackets(value: str) -> bool:
+    """Return whether a value has a part in brackets behind a word."""
+    return _BRACKET.search(value) is not None
+
+
+def goes_on_in_brackets(value: str, printed: str) -> bool:
     """Return whether the printed text continues in brackets after the value."""
     words = value.split()
     if not words:

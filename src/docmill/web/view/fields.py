@@ -77,19 +77,23 @@ NO_SUGGESTIONS: Mapping[str, Sequence[Suggestion]] = {}
 
 @dataclass(frozen=True, slots=True)
 class SuggestionView:
-    """A value to accept for a field that is empty. box: its place on page `page`, None if not known."""
+    """A value to accept for a field that is empty.
+
+    box: its place on page `page`, None if not known. reason: see `Evidence`.
+    """
 
     value: str
     confidence: str
     page: int | None
     box: Box | None
+    reason: str = ""
 
     @classmethod
     def of(cls, suggestion: Suggestion) -> "SuggestionView":
         """The suggestion as shown."""
         proof = suggestion.evidence
         page = proof.page if proof.box else None
-        return cls(shown(suggestion.value), percent_text(proof.confidence), page, proof.box)
+        return cls(shown(suggestion.value), percent_text(proof.confidence), page, proof.box, proof.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +147,12 @@ class Field:
 
     @property
     def reason(self) -> str:
-        """The earlier reviews that decided this value, in words; empty without any or once reviewed."""
-        return self.evidence.reason if self.evidence and not self.is_reviewed else ""
+        """What earlier reviews say of this value, or of the first suggestion; empty once reviewed."""
+        if self.is_reviewed:
+            return ""
+        if self.evidence is None:
+            return next((suggestion.reason for suggestion in self.suggestions), "")
+        return self.evidence.reason
 
     @property
     def confidence_text(self) -> str:
@@ -244,7 +252,7 @@ def build_values_view(
     for failure in without_repeats(failures):
         for path in failure.fields:
             problems.setdefault(path, []).append(failure.message)
-    built_in = REGISTRY.get(document_type or "")
+    built_in = REGISTRY.get(document_type)
     used_schema = schema or built_in
     critical = used_schema.critical if used_schema else ()
 
