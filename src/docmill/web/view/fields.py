@@ -252,7 +252,7 @@ def build_values_view(
     for failure in without_repeats(failures):
         for path in failure.fields:
             problems.setdefault(path, []).append(failure.message)
-    built_in = REGISTRY.get(document_type)
+    built_in = REGISTRY.get(document_type or "")
     used_schema = schema or built_in
     critical = used_schema.critical if used_schema else ()
 
