@@ -16,6 +16,7 @@ from docmill.understanding.constraints.parties import parties, shop
 from docmill.understanding.constraints.payment_method import payment_method
 from docmill.understanding.constraints.payment_terms import payment_terms, settlement
 from docmill.understanding.constraints.totals import balances, currency, tip, totals
+from docmill.understanding.constraints.withheld_tax import with_withheld_tax
 from docmill.understanding.fields.analysis_cache import candidates_of, once
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings, extraction
@@ -101,6 +102,7 @@ def ruled_findings(
     if "subject" in definition.fields:
         findings.update(letter_fields(candidates, findings))
     if definition.settlement:
+        findings = dict(with_withheld_tax(candidates, findings))
         findings.update(settlement(candidates, findings))
     return findings
 

@@ -44,6 +44,7 @@ class Concept(StrEnum):
     GROSS = auto()
     NET = auto()
     TAX = auto()
+    WITHHELD = auto()
     INCLUDING = auto()
     EXCLUDING = auto()
     SUBTOTAL = auto()
