@@ -3,6 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from docmill.model.result import Failure
+from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import schema_of
 
 Judge = Callable[..., list[Failure]]
@@ -85,3 +86,23 @@ def test_a_number_of_that_form_behind_a_label_is_one(judge: Judge, page: str) ->
     code = next(word for word in page.split() if word[:2] in ("62", "60"))
 
     assert not judge("number_form", page, {"number": (code, code)})
+
+
+def test_the_number_of_an_invoice_that_is_one_of_several_is_asked_about(judge: Judge) -> None:
+    values = {"invoice_number": ("2026-1188", "2026-1188")}
+    several = """
+    Invoice      Date         Amount
+    2026-1188    2026-03-02   412.00
+    2026-1240    2026-04-02   120.00
+    """
+    single = """
+    Invoice      Date         Amount
+    2026-1188    2026-03-02   412.00
+    Total                     412.00
+    """
+
+    (failure,) = judge("several_numbers", several, values, schema=REGISTRY["reminder"])
+
+    assert failure.fields == ("invoice_number",)
+    assert "2026-1240" in failure.message
+    assert judge("several_numbers", single, values, schema=REGISTRY["reminder"]) == []

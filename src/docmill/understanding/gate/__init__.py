@@ -16,7 +16,7 @@ from docmill.understanding.gate.fields import (
 )
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.gate.lists import check_lists, check_rows
-from docmill.understanding.gate.numbers import check_numbers
+from docmill.understanding.gate.numbers import check_listed_numbers, check_numbers
 from docmill.understanding.gate.page_edges import check_edges, check_subtotal
 from docmill.understanding.gate.parties import check_parties, check_party_label
 from docmill.understanding.gate.party_names import check_party_names
@@ -46,6 +46,7 @@ _CHECKS = (
     check_date_label,
     check_ambiguous_dates,
     check_numbers,
+    check_listed_numbers,
     check_parties,
     check_party_label,
     check_party_names,

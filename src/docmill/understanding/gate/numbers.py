@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from docmill.model.document import letters_and_digits
 from docmill.model.result import Failure
 from docmill.understanding.gate.inputs import GateInput, ValueLine, meanings_before, own_meanings
@@ -30,6 +32,11 @@ _OTHER_NUMBERS = {
     Concept.BIC: "a bank",
 }
 _IDENTIFIERS = ("seller.vat_id", "buyer.vat_id", "payment.iban", "payment.bic", "iban")
+_OF_INVOICE = "invoice_number"
+_FLUSH = 0.005
+"""Fractions of the page by which the words of a column begin at most apart."""
+_NAMED = 3
+"""Other numbers that a message names."""
 _SHORTEST = 7
 """Letters and digits of a number that is not equal to another by chance."""
 _POSTAL = re.compile(r"\d{3}-\d{4}|\d{4,6}|\d{5}-\d{4}|\d{2}-\d{3}")
@@ -51,6 +58,27 @@ def check_numbers(judged: GateInput) -> Iterator[Failure]:
         if other:
             message = f"{judged.name(path)} {value!r} seems to be {other}."
             yield Failure(check="number_form", message=message, fields=(path,))
+
+
+def check_listed_numbers(judged: GateInput) -> Iterator[Failure]:
+    """A failure of the number of an invoice that is the first of several in a column, as on a reminder."""
+    value, evidence = judged.values.get(_OF_INVOICE), judged.evidence(_OF_INVOICE)
+    page = evidence and next((page for page in judged.document.pages if page.number == evidence.page), None)
+    if not isinstance(value, str) or not evidence or not evidence.box or not page:
+        return
+    words, box, shape = page.words, evidence.box, _shape(evidence.text or "")
+    below = np.flatnonzero((abs(words.boxes[:, 0] - box.x0) < _FLUSH) & (words.boxes[:, 1] > box.y0 + _FLUSH))
+    others = {words.texts[index] for index in below if _shape(words.texts[index]) == shape} - {evidence.text}
+    if others:
+        message = (
+            f"{judged.name(_OF_INVOICE)} {value!r} is one of several: {', '.join(sorted(others)[:_NAMED])}."
+        )
+        yield Failure(check="several_numbers", message=message, fields=(_OF_INVOICE,))
+
+
+def _shape(text: str) -> str:
+    """The text with every digit as 0 and every letter as A."""
+    return re.sub(r"[^\W\d_]", "A", re.sub(r"\d", "0", text))
 
 
 def number_paths(judged: GateInput) -> Sequence[str]:
