@@ -4,7 +4,7 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -129,3 +129,14 @@ LabelsFile = Annotated[
         exists=True,
     ),
 ]
+
+
+def print_still_wrong(counts: Mapping[str, tuple[int, int]]) -> None:
+    """Print the fields that learning does not help, whose values a person is asked about.
+
+    counts: by path, in how many documents that were held out the field was read right, and of how many.
+    """
+    for path, (right, known) in counts.items():
+        stdout.print(
+            f"  {path}: read right in {right} of {known}, so it will mostly be asked about", markup=False
+        )

@@ -255,6 +255,18 @@ def test_a_share_counts_more_the_more_documents_it_is_of() -> None:
     assert many.share(is_known_layout=False) < 0.1
 
 
+def test_a_field_that_its_own_examples_contradict_is_never_believed(typeset: Typeset) -> None:
+    model = SchemaModel("job", held_out={"job_number": HeldOut(8, 0, 4, 4), "name": HeldOut(8, 0, 8, 8)})
+    page = typeset(ticket(1))
+
+    contradicted, borne_out = (
+        model.belief(path, 0.999, 0.999, page, is_choice=False) for path in ("job_number", "name")
+    )
+
+    assert contradicted < 0.7
+    assert borne_out == pytest.approx(0.999)
+
+
 def test_the_only_choice_on_a_page_is_offered_and_read_once_it_was_right_on_others(
     typeset: Typeset, example: MakeExample
 ) -> None:

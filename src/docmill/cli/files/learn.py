@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from docmill.batch.folder import FolderLister, FolderReader
-from docmill.cli.console import FAILED, MARKS, counted, put, shown, stderr, stdout
+from docmill.cli.console import FAILED, MARKS, counted, print_still_wrong, put, shown, stderr, stdout
 from docmill.cli.files.extract import schema_called
 from docmill.cli.files.run import warn_about_links
 from docmill.errors import DocmillError, MisconfiguredError
@@ -16,7 +16,7 @@ from docmill.evaluation.truth import known_fields, read_truths
 from docmill.ports import Ref
 from docmill.reading.convert import LocalConverter
 from docmill.understanding.corrections.endings import Endings
-from docmill.understanding.corrections.evaluate import HeldOutFigures, held_out_figures, learned_model
+from docmill.understanding.corrections.evaluate import held_out_figures, learned_model
 from docmill.understanding.corrections.fit import LEAST_DOCUMENTS, make_example, values_by_path
 from docmill.understanding.user_schemas.schema_model import Example, dumps
 from docmill.wiring import READING, reading_pool
@@ -67,7 +67,8 @@ def learn(options: LearnOptions) -> int:
     stdout.print(f"  with nothing learned: {total.untaught}")
     stdout.print(f"  after learning from documents of other layouts: {total.unseen}")
     stdout.print(f"  after learning from all other documents: {total.corrected}")
-    print_still_wrong(figures)
+    wrong = figures.still_wrong
+    print_still_wrong({path: (field.corrected, field.values) for path, field in wrong.items()})
     for disagreement in endings.disagreements():
         stdout.print(disagreement.message, markup=False)
     # Very few documents cannot show that the model is better: then it must not be worse.
@@ -81,15 +82,6 @@ def learn(options: LearnOptions) -> int:
     put(options.out, dumps(learned_model(schema.name, examples, figures)))
     stdout.print(f"model: {options.out}", markup=False)
     return 0
-
-
-def print_still_wrong(figures: HeldOutFigures) -> None:
-    """Print the fields that learning does not help, whose values a person is asked about."""
-    for path, field in figures.still_wrong.items():
-        stdout.print(
-            f"  {path}: read right in {field.corrected} of {field.values}, so it will mostly be asked about",
-            markup=False,
-        )
 
 
 async def _read_examples(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from docmill.cli.console import FAILED, counted, put, stdout
+from docmill.cli.console import FAILED, counted, print_still_wrong, put, stdout
 from docmill.cli.vault.access import existing_service, load_settings
 from docmill.errors import CorruptError, MisconfiguredError
 from docmill.model.paths import value_at
@@ -18,6 +18,7 @@ from docmill.service.store import reviews
 from docmill.understanding.corrections.counterparties import identifiers
 from docmill.understanding.corrections.endings import Endings
 from docmill.understanding.corrections.evaluate import (
+    HeldOutFigures,
     ReviewedExample,
     compare_models,
     retrain,
@@ -65,6 +66,9 @@ def relearn(options: RelearnOptions) -> int:
     if current.examples:
         stdout.print(f"  by the model in use: {comparison.before}")
     stdout.print(f"  by the new model: {comparison.after}")
+    model = retrain(current, examples)
+    wrong = HeldOutFigures(model.held_out).still_wrong
+    print_still_wrong({path: (field.corrected, field.values) for path, field in wrong.items()})
     for disagreement in endings.disagreements():
         stdout.print(disagreement.message, markup=False)
     if not comparison.is_better:
@@ -74,7 +78,7 @@ def relearn(options: RelearnOptions) -> int:
     if options.dry_run:
         stdout.print("a dry run: nothing was written")
         return 0
-    put(place, dumps(retrain(current, examples)))
+    put(place, dumps(model))
     stdout.print(f"model: {place}", markup=False)
     return 0
 

@@ -27,6 +27,8 @@ SAME_LAYOUT = 0.55
 """Cosine of two first pages' words from which on they are of one layout."""
 _USUAL, _USUAL_COUNT = 0.85, 4
 """The share of the values of users' fields that is usually read right, and the documents it counts as."""
+_UNRELIABLE = 0.7
+"""A share of a field's values read right below which none of them is believed more than it."""
 _CLIP = 0.001
 _PRECISION = 4
 _NEVER = -1e3
@@ -101,7 +103,7 @@ class HeldOut:
     """How many known values of a field were read right on documents that the weights were not fitted to.
 
     untaught: without weights. unseen: by weights fitted to documents of other layouts. corrected: fitted to
-    all other documents.
+    three quarters of the documents, without it.
     """
 
     values: int
@@ -143,10 +145,11 @@ class SchemaModel:
         """The belief in a value of this field, with what was learned of it.
 
         share: its probability among its rivals, with learned weights. alone: the belief in it without them.
-        Weights of a layout that were fitted to few documents are small, so shares are too modest: by 1 / n of
-        their log-odds for n documents (bench/results/trust.md). What was read wrongly on the documents that
-        were held out lowers the odds, by as much as those of their share are lower than usual. One of a few
-        known words, which is hardly misread, is as likely as that share.
+        Weights of a layout that were fitted to few documents are small, so shares are too modest: 1 / n is
+        added to their log-odds for n documents (bench/results/trust.md). What was read wrongly on the
+        documents that were held out lowers the odds, by as much as those of its share are lower than usual;
+        a share that is much lower is a ceiling. One of a few known words, which is hardly misread, is as
+        likely as that share.
         """
         layout = self._layout_of(layout_words(document))
         belief = max(share, alone)
@@ -158,6 +161,8 @@ class SchemaModel:
         right = held_out.share(is_known_layout=layout is not None)
         if is_choice:
             return max(belief, right) if right >= _USUAL else right
+        if right < _UNRELIABLE:
+            return min(belief, right)
         shortfall = log_odds(right, clip=_CLIP) - log_odds(_USUAL, clip=_CLIP)
         return min(belief, shift_probability(belief, shortfall, clip=_CLIP))
 
