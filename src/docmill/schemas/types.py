@@ -108,7 +108,7 @@ class PurchaseOrder(Fields):
 
 
 class DeliveryNote(Fields):
-    """What was shipped."""
+    """The goods that were shipped."""
 
     number: str | None = None
     issue_date: dt.date | None = None

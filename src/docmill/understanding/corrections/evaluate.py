@@ -17,7 +17,7 @@ _COMMON = 0.5
 
 @dataclass(frozen=True, slots=True)
 class HeldOutFigures:
-    """How many known values are read correctly in documents that were held out, by the field's path."""
+    """Counts of known values that are read correctly in documents held out, by the field's path."""
 
     fields: Mapping[str, HeldOut]
 

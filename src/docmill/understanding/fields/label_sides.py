@@ -12,7 +12,7 @@ _MOSTLY = 1.5
 
 
 class LabelSides(NamedTuple):
-    """How often a text without digits stands left of a number, and how often right over one."""
+    """Counts of texts without digits that stand left of a number, and of those right over one."""
 
     left: int
     above: int

@@ -100,7 +100,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """How many known values of a field were read right on documents that the weights were not fitted to.
+    """Counts of known values of a field, and of those read right on documents the weights were not fitted to.
 
     untaught: without weights. unseen: by weights fitted to documents of other layouts. corrected: fitted to
     three quarters of the documents, without it.

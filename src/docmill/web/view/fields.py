@@ -147,7 +147,7 @@ class Field:
 
     @property
     def reason(self) -> str:
-        """What earlier reviews say of this value, or of the first suggestion; empty once reviewed."""
+        """The word of earlier reviews on this value, or on the first suggestion; empty once reviewed."""
         if self.is_reviewed:
             return ""
         if self.evidence is None:
