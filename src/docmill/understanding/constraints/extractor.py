@@ -10,7 +10,13 @@ from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.schemas.filling import filled
 from docmill.understanding.belief.model import believed
 from docmill.understanding.constraints.bookings import account_iban, find_bookings
-from docmill.understanding.constraints.header_fields import account_codes, dates, numbers, time_of_day
+from docmill.understanding.constraints.header_fields import (
+    account_codes,
+    dates,
+    numbers,
+    time_of_day,
+    undecided_numbers,
+)
 from docmill.understanding.constraints.letters import letter_fields
 from docmill.understanding.constraints.parties import parties, shop
 from docmill.understanding.constraints.payment_method import payment_method
@@ -43,7 +49,7 @@ def every_finding(candidates: Candidates, document_type: DocumentType) -> Findin
     """All values that the rules find in a document of this type, by path."""
     findings = find_by_rules(candidates, document_type)
     is_till = DEFINITIONS[document_type].is_till_paper
-    return findings if is_till else believed(findings, candidates, "business")
+    return findings if is_till else believed(findings, candidates, "business") | undecided_numbers(findings)
 
 
 def find_by_rules(candidates: Candidates, document_type: DocumentType) -> Findings:

@@ -8,7 +8,7 @@ from itertools import pairwise, product
 from docmill.schemas.document_types import DocumentType
 from docmill.understanding.constraints.corrected_invoice import corrected_invoice, is_of
 from docmill.understanding.fields.candidates import Candidate, Candidates
-from docmill.understanding.fields.findings import Finding, best, finding_of, probabilities
+from docmill.understanding.fields.findings import Finding, Findings, best, finding_of, probabilities
 from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.page.terms import is_discount_until, is_payable_by
@@ -24,6 +24,8 @@ _ASIDE = 2.0
 WRONG_CHECKSUM = 0.4
 """Probability of a code with a wrong checksum; the gate has a person check it."""
 _LEAST_BY_LABEL = 0.5
+_NEARLY = 0.75
+"""Share of a number's probability above which a rival is labelled nearly as well."""
 _OF_BANKS = frozenset({Concept.BANK, Concept.IBAN, Concept.BIC, Concept.ACCOUNT})
 _BANK_LINES = 5
 """Text heights around an account number in which a bank may be named."""
@@ -77,6 +79,19 @@ def numbers(
         if finding is not None:
             findings[path] = finding
     return findings
+
+
+def undecided_numbers(findings: Findings) -> dict[str, Finding]:
+    """The number and references beside which another one is labelled nearly as well.
+
+    Their probability among rivals says so; a calibrated belief hardly sees it.
+    """
+    return {
+        path: finding
+        for path in ("number", *_REFERENCES)
+        if (finding := findings.get(path)) is not None
+        and any(rival.probability > _NEARLY * finding.probability for rival in finding.rivals)
+    }
 
 
 def _is_near_bank(candidate: Candidate[str], candidates: Candidates) -> bool:

@@ -1,6 +1,6 @@
 """Extraction of built-in types: receipts by the learned model, everything else by rule."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -21,7 +21,7 @@ from docmill.understanding.constraints.extractor import (
     listed_findings,
     ruled_findings,
 )
-from docmill.understanding.constraints.header_fields import numbers
+from docmill.understanding.constraints.header_fields import numbers, undecided_numbers
 from docmill.understanding.constraints.letters import is_day_of_invoice
 from docmill.understanding.constraints.parties import parties
 from docmill.understanding.constraints.totals import currency, totals
@@ -60,8 +60,6 @@ _UNLABELLED = 0.5
 """Confidence in a value without a label that was read by the rules for business documents."""
 _RIVALS = 8
 """The best answers that are compared."""
-_NEARLY = 0.4
-"""Share of belief of a rival that is nearly as likely as the best."""
 _DATE_DIGITS = 6
 """Two each of day, month and year."""
 
@@ -115,22 +113,11 @@ def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
     taken = {finding.spans for finding in labelled.values()}
     others = {path: finding for path, finding in found.items() if finding.spans not in taken}
     # The number of the invoice that is corrected is no rival of the document's own.
-    others |= _clear_numbers(candidates, kind, taken) if labelled else {}
+    if labelled:
+        own = numbers(candidates, kind, taken)
+        others |= believed(own, candidates, "business") | undecided_numbers(own)
     read_as = {path: field.read_as for path, field in definition.fields.items() if field.read_as in others}
     return {**others, **{path: others[source] for path, source in read_as.items()}, **labelled}
-
-
-def _clear_numbers(
-    candidates: Candidates, kind: DocumentType, taken: Collection[tuple[Span, ...]]
-) -> Findings:
-    """Numbers beside those of labelled fields; of two with nearly the same labels none is believed."""
-    found = numbers(candidates, kind, taken)
-    clear = {
-        path: number
-        for path, number in found.items()
-        if all(rival.probability < _NEARLY for rival in number.rivals)
-    }
-    return found | believed(clear, candidates, "business")
 
 
 def find_labelled(candidates: Candidates, kind: DocumentType) -> dict[str, Finding]:
