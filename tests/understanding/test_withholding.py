@@ -53,6 +53,18 @@ def test_a_value_below_its_floor_is_null_and_the_first_suggestion() -> None:
     assert len(suggested) == MOST_SUGGESTIONS
 
 
+def test_an_address_goes_with_the_name_above_it() -> None:
+    party = Party(name="Harbour Ltd", address="Quay 4, 2150 Nordhavn")
+    read = extraction(0.4, data=Invoice(number="R-1", seller=party))
+    read = read.model_copy(update={"evidence": {**read.evidence, "seller.address": proof(0.95)}})
+
+    withheld = withhold(read, SCHEMA)
+
+    assert isinstance(withheld.data, Invoice)
+    assert withheld.data.seller is None or withheld.data.seller.address is None
+    assert [one.value for one in withheld.suggestions["seller.address"]] == ["Quay 4, 2150 Nordhavn"]
+
+
 def test_a_believed_value_stays_and_has_no_suggestions() -> None:
     rivals = (Suggestion(value="Quay", evidence=proof(0.1)),)
 

@@ -18,6 +18,7 @@ FLOOR_OF_OWN = 0.8
 _FLOOR_OF_SHARES = 0.0
 """The same for values in lists whose confidence is no calibrated belief: of tills and of users' schemas."""
 
+_NAME = ".name"
 _OF_ROWS = ("line_amount", "line_quantity", "lines_sum", "lines_missing", "bookings_sum")
 
 
@@ -56,11 +57,15 @@ def still_failed(before: Verdict, after: Verdict, extraction: Extraction) -> Ver
 def withhold(extraction: Extraction, schema: Schema) -> Extraction:
     """The extraction with null for values below their floors; each becomes the first suggestion of its field.
 
-    Fields that have a value keep no suggestions.
+    Fields that have a value keep no suggestions. An address goes with the name above it: whether it is the
+    seller's or the buyer's hangs on the same doubt.
     """
     below = {
         path: proof for path, proof in extraction.evidence.items() if is_below_floor(schema, path, proof)
     }
+    if not DEFINITIONS[known_type(schema.name)].is_till_paper:
+        addresses = {_address_of(path) for path in below if path.endswith(_NAME)}
+        below |= {path: proof for path, proof in extraction.evidence.items() if path in addresses}
     data = extraction.data.model_dump(mode="json") if below else {}
     suggestions = {
         path: others for path, others in extraction.suggestions.items() if path not in extraction.evidence
@@ -72,6 +77,10 @@ def withhold(extraction: Extraction, schema: Schema) -> Extraction:
     return withheld.model_copy(
         update={"suggestions": {path: some[:MOST_SUGGESTIONS] for path, some in suggestions.items()}}
     )
+
+
+def _address_of(name: str) -> str:
+    return f"{name.removesuffix(_NAME)}.address"
 
 
 def withhold_ambiguous(extraction: Extraction, schema: Schema, other_days: Mapping[str, date]) -> Extraction:
