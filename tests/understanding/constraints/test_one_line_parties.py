@@ -64,3 +64,29 @@ Rechnung 4471     Bern, 3. April 2026
     invoice = read(typeset(page))
 
     assert invoice.seller.name == "Velowerk Muster"
+
+
+def test_an_address_on_the_line_of_the_name_needs_no_postcode(typeset: Typeset) -> None:
+    page = "The Old Mill Print Co.\nUnit 2, Riverside, Bath BA2 3DZ\n\nInvoice 5521    3 April 2026\n"
+    invoice = read(typeset(f"{page}\nInvoice to: Avon Choral Society, 9 Abbey Walk, Bath\n"))
+
+    assert (invoice.buyer.name, invoice.buyer.address) == ("Avon Choral Society", "9 Abbey Walk, Bath")
+
+
+@pytest.mark.parametrize("behind", ["NIF P2810600B", "CIF: B81234567", "GSTIN 29AAFFK2201C1ZP"])
+def test_the_label_of_an_identifier_behind_a_name_is_no_part_of_it(typeset: Typeset, behind: str) -> None:
+    page = f"Cliente: Comunidad de Parla {behind}\nPlaza Mayor 1, 28981 Parla\n\nFactura 17    12.03.2026"
+
+    assert read(typeset(page)).buyer.name == "Comunidad de Parla"
+
+
+def test_the_number_of_a_post_box_does_not_end_an_address(typeset: Typeset) -> None:
+    page = """
+Invoice 88213          12 March 2026
+
+Bill to
+Carver Steelworks LLC
+PO Box 4417
+Lynchburg, VA 24502
+"""
+    assert read(typeset(page)).buyer.address == "PO Box 4417, Lynchburg, VA 24502"

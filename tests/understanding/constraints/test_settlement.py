@@ -195,3 +195,12 @@ def test_days_of_a_discount_or_of_anything_else_are_no_due_date(typeset: Typeset
 )
 def test_a_sentence_names_the_day_on_which_it_is_due(typeset: Typeset, sentence: str) -> None:
     assert str(read(typeset, f"\n{sentence}").due_date) == "2024-02-01"
+
+
+def test_a_computed_day_is_no_surer_than_the_one_it_is_computed_from(typeset: Typeset) -> None:
+    document = typeset(
+        INVOICE.replace("Datum:", "      ").replace("{more}", "Zahlbar innerhalb von 14 Tagen")
+    )
+    evidence = extract_by_rules(document, REGISTRY["invoice"]).evidence
+
+    assert evidence["due_date"].confidence <= evidence["issue_date"].confidence

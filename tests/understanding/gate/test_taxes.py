@@ -191,3 +191,18 @@ def test_a_total_without_the_printed_tax_is_doubted(judge: Judge) -> None:
 
     assert failure.fields == ("gross_total",)
     assert not judge("tax_rows", WITHHELD, {**read, "gross_total": (Decimal("1161.60"), "")})
+
+
+@pytest.mark.parametrize(("rate", "gross", "flagged"), [("23", "9960.00", True), ("0", "9960.00", False)])
+def test_taxed_items_do_not_add_up_to_a_total_without_tax(
+    judge: Judge, rate: str, gross: str, *, flagged: bool
+) -> None:
+    cells = [("net_amount", "5000.00"), ("tax_rate", rate)], [("net_amount", "4960.00"), ("tax_rate", rate)]
+    values = {
+        f"lines[{index}].{cell}": (Decimal(value), "")
+        for index, row in enumerate(cells)
+        for cell, value in row
+    }
+    failures = judge("tax_rows", "nothing", {**values, "gross_total": (Decimal(gross), "")})
+
+    assert bool(failures) is flagged

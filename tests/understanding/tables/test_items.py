@@ -505,3 +505,23 @@ Shackle                         40           30       4.25     170.00
     )
 
     assert [line.quantity for line in lines] == [Decimal(20), Decimal(40)]
+
+
+def test_where_only_ordered_and_outstanding_are_printed_the_items_have_no_quantity(
+    typeset: Typeset,
+) -> None:
+    lines = lines_of(
+        typeset("""
+Lieferschein LS-2026-3318
+
+Pos    Bezeichnung                   bestellt     Rückstand
+1      Sechskantschraube M12x60           800           200
+2      Unterlegscheibe 13               1.600             0
+"""),
+        "delivery_note",
+    )
+
+    assert [(line.description, line.quantity) for line in lines] == [
+        ("Sechskantschraube M12x60", None),
+        ("Unterlegscheibe 13", None),
+    ]

@@ -195,3 +195,21 @@ async def test_of_several_days_at_the_top_of_a_paper_of_no_type_none_is_its_own(
 
     assert classify(typeset(LETTER)).document_date == dt.date(2026, 5, 12)
     assert classify(typeset(two)).document_date is None
+
+
+HUNGARIAN = """
+Számla sorszáma: SZ-2026/00318
+Eladó: Napfény Kertészet, 6724 Szeged, Kossuth Lajos sugárút 12.
+Vevő: Tavasz Szálloda, 8360 Keszthely, Fő tér 4.
+Fizetendő végösszeg: 99 060 Ft
+"""
+
+
+@pytest.mark.parametrize(("language", "asks"), [("hu", True), ("de", False), (None, False)])
+def test_a_paper_in_a_language_without_known_words_asks_for_its_type(
+    typeset: Typeset, language: str | None, *, asks: bool
+) -> None:
+    classification = classify(replace(typeset(HUNGARIAN), language=language))
+
+    assert classification.document_type == "other"
+    assert ("Hungarian" in classification.doubt) is asks

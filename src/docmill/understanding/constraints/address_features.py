@@ -13,6 +13,7 @@ from docmill.understanding.page.titles import is_title
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.folding import alternatives, fold, token_texts, tokens
 from docmill.understanding.text.money import find_amounts
+from docmill.understanding.text.number_forms import is_post_box
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 _ADDRESSES = [language.address for language in LANGUAGES]
@@ -183,7 +184,9 @@ def line_features(candidates: Candidates, segment: Segment) -> LineFeatures:
 
 
 def has_postcode(text: str) -> bool:
-    """True if the text contains a postcode."""
+    """True if the text contains a postcode, which the number of a post box is not."""
+    if is_post_box(text):
+        return False
     folded = fold(text)
     return POSTCODE.search(folded) is not None or _FOREIGN_POSTCODE.search(folded) is not None
 

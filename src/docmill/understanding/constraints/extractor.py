@@ -30,6 +30,7 @@ from docmill.understanding.tables.items import NO_ITEMS, Items, items
 from docmill.understanding.tables.till_items import till_items
 from docmill.understanding.text.money import CENT
 
+_COMPUTED_FROM = {"due_date": "issue_date", "amount_due": "gross_total"}
 STEP = StepTaken(kind="read", by="rules", note="no embedded data", without_model="no model needed")
 
 
@@ -49,7 +50,19 @@ def every_finding(candidates: Candidates, document_type: DocumentType) -> Findin
     """All values that the rules find in a document of this type, by path."""
     findings = find_by_rules(candidates, document_type)
     is_till = DEFINITIONS[document_type].is_till_paper
-    return findings if is_till else believed(findings, candidates, "business") | undecided_numbers(findings)
+    if is_till:
+        return findings
+    return _no_surer_than_source(believed(findings, candidates, "business") | undecided_numbers(findings))
+
+
+def _no_surer_than_source(findings: Findings) -> Findings:
+    """The findings, of which no computed one is surer than the value it is computed from."""
+    bounded = dict(findings)
+    for path, source in _COMPUTED_FROM.items():
+        finding, origin = findings.get(path), findings.get(source)
+        if finding is not None and origin is not None and not finding.spans:
+            bounded[path] = replace(finding, probability=min(finding.probability, origin.probability))
+    return bounded
 
 
 def find_by_rules(candidates: Candidates, document_type: DocumentType) -> Findings:

@@ -12,11 +12,13 @@ from docmill.understanding.constraints.address_features import (
     legal_form_end,
 )
 from docmill.understanding.constraints.party_forms import is_attention
+from docmill.understanding.page.labels import LABELS
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.text.folding import alternatives, token_texts
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 _JOINING = frozenset(word for language in LANGUAGES for word in language.joining)
+_OF_IDENTIFIERS = frozenset({Concept.VAT_NUMBER, Concept.TAX_NUMBER, Concept.REGISTRATION_NUMBER})
 _UNFINISHED = ("&", "-", ",", "+", "/")
 _LEGAL_WORDS = frozenset(word for form in LEGAL_FORMS for word in form)
 _FIRM_OR_LEGAL = FIRM_WORDS | _LEGAL_WORDS | _JOINING
@@ -121,8 +123,26 @@ def name_range(text: str) -> tuple[int, int]:
     tail = text[legal:]
     if legal and (any(map(str.isdecimal, tail)) or not any(map(str.isalnum, tail))):
         return start, legal
+    identifier = _identifier_start(text, start)
+    if identifier < len(text):
+        text = text[:identifier].rstrip(" ,;:-\u2013\u00b7|(")
     match = _REGISTRATION_TAIL.search(text)
     return start, match.start() if match and match.start() > start else len(text)
+
+
+def _identifier_start(text: str, start: int) -> int:
+    """The place of the label of an identifier behind the name, as in `Firma SL CIF B81234567`."""
+    return next(
+        (
+            label.start
+            for label in LABELS.find(text)
+            if label.start > start
+            and label.quality == 1
+            and not _OF_IDENTIFIERS.isdisjoint(label.meanings)
+            and any(map(str.isdecimal, text[label.stop :]))
+        ),
+        len(text),
+    )
 
 
 def name_spans(lines: Sequence[Span]) -> tuple[Span, ...]:

@@ -9,6 +9,8 @@ from docmill.understanding.vocabulary import Concept
 
 _COMMA = re.compile(r",\s+")
 _HAS_NUMBER = re.compile(r"\d")
+_STREET_AND_TOWN = re.compile(r"\d{1,4}[A-Za-z]? [^\W\d_][^,]+,\s*[^\W\d_]")
+"""`9 Abbey Walk, Bath`, an address without a postcode."""
 _NOTE = re.compile(r"\s*\([^()]{1,30}\)(?=\s*:)")
 _PHONE_TAIL = re.compile(r"\s*[,;·|]?\s+(?:\+\d|\(\d{2,5}\)\s?)[\d\s()./-]{5,}$")
 _LABELS_BEHIND = frozenset(
@@ -29,7 +31,11 @@ def split_at_address(name: Span) -> tuple[Span, Span] | None:
     if comma is None or comma.start() - name.start < 3:  # noqa: PLR2004 - the shortest name
         return None
     first, rest = text[name.start : comma.start()], text[comma.end() : name.stop]
-    if not has_postcode(rest) or _HAS_NUMBER.search(first) or not any(map(str.isalpha, rest)):
+    if (
+        not (has_postcode(rest) or _STREET_AND_TOWN.match(rest))
+        or _HAS_NUMBER.search(first)
+        or not any(map(str.isalpha, rest))
+    ):
         return None
     return Span(name.segment, name.start, comma.start()), Span(name.segment, comma.end(), name.stop)
 

@@ -20,7 +20,12 @@ from docmill.understanding.gate.numbers import check_listed_numbers, check_numbe
 from docmill.understanding.gate.page_edges import check_edges, check_subtotal
 from docmill.understanding.gate.parties import check_parties, check_party_label
 from docmill.understanding.gate.party_names import check_party_names
-from docmill.understanding.gate.taxes import check_printed_tax, check_tax_rate, check_tax_rows
+from docmill.understanding.gate.taxes import (
+    check_items_taxed,
+    check_printed_tax,
+    check_tax_rate,
+    check_tax_rows,
+)
 from docmill.understanding.gate.titles import check_credit
 from docmill.understanding.gate.totals import (
     check_amount_due,
@@ -37,6 +42,7 @@ _CHECKS = (
     check_tax_rate,
     check_tax_rows,
     check_printed_tax,
+    check_items_taxed,
     check_tax_label,
     check_type_rules,
     check_amount_due,

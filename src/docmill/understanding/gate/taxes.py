@@ -132,6 +132,33 @@ def check_printed_tax(judged: GateInput) -> Iterator[Failure]:
         yield Failure(check="tax_rows", message=message, fields=(path,))
 
 
+def check_items_taxed(judged: GateInput) -> Iterator[Failure]:
+    """A failure of a total that is the sum of the items' net amounts, although each has a rate of tax."""
+    gross = judged.amount("gross_total")
+    if gross is None or judged.amount("tax_total") or judged.document.embedded:
+        return
+    rates = _of_items(judged, "tax_rate")
+    amounts = _of_items(judged, "net_amount")
+    if not amounts or len(rates) < len(amounts) or min(rates) <= 0:
+        return
+    if abs(sum(amounts, Decimal(0)) - gross) <= _ROUNDING:
+        path = judged.path("gross_total")
+        message = (
+            f"{judged.name(path)} {gross} is the sum of the items, which have tax of {max(rates)} %;"
+            " no tax was read."
+        )
+        yield Failure(check="tax_rows", message=message, fields=(path,))
+
+
+def _of_items(judged: GateInput, cell: str) -> list[Decimal]:
+    """The numbers of this cell of the items, such as all `net_amount`."""
+    return [
+        value
+        for path, value in judged.values.items()
+        if path.startswith("lines[") and path.endswith(f".{cell}") and isinstance(value, Decimal)
+    ]
+
+
 def _taxes_of(judged: GateInput, net: Decimal) -> set[Decimal]:
     """Amounts on lines with a tax label and one rate that are equal to that rate of the net total."""
     found: set[Decimal] = set()

@@ -23,6 +23,8 @@ _AGREED, _SUMMED, _UNPROVED, _DISAGREED = 0.97, 0.95, 0.8, 0.4
 _POSITION = re.compile(r"^[A-Z]?\d{1,5}(?:[.\-]\d{1,3}){0,3}[.)]?$")
 _NAMED, _ONLY, _UNNAMED = 3.0, 0.5, -0.5
 """Scores of a column whose heading names the role, more if it can mean nothing else, and of one without."""
+_OF_OPEN_QUANTITIES = 1.0
+"""Score of items of which only what was ordered and what is outstanding is printed."""
 _AGREES, _DISAGREES = 5.0, 0.3
 """Score if quantity times price is the amount in all rows, and the part lost by one in which it is not."""
 _SUMS_UP = 3.0
@@ -158,9 +160,18 @@ class _ItemTable:
             and self._grid.has_column(Column.TAX_AMOUNT)
         ):
             return 0.0  # rates of tax with their sums
+        if self._is_of_open_quantities and not (has_quantity or has_amount):
+            return _OF_OPEN_QUANTITIES
         if not (has_both or (self._grid.text is not None and (has_quantity or has_amount))):
             return 0.0
         return self._roles.score + min(3.0, 0.3 * len(self._grid.rows))
+
+    @property
+    def _is_of_open_quantities(self) -> bool:
+        """True if only what was ordered and what is outstanding is printed; what was delivered is neither."""
+        grid = self._grid
+        has_both = grid.has_column(Column.ORDERED) and grid.has_column(Column.OUTSTANDING)
+        return grid.text is not None and has_both
 
     def items(self) -> Items:
         """Every row as an item."""

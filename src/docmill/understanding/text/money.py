@@ -70,7 +70,8 @@ _COMMON_CODES = (
 _SIGNS_OF_LANGUAGES = [sign for language in LANGUAGES for sign in language.currencies]
 _CURRENCY = f"(?:{alternatives([*SYMBOLS, *_SIGNS_OF_LANGUAGES, *_COMMON_CODES])})"
 _NUMBER = (
-    r"(?:\d{1,3}(?:(?P<group>[.,'\u2019 \u00a0\u202f])\d{3})(?:(?P=group)\d{3})*(?:\s?[.,]\s?\d{1,3}(?!\d))?"
+    r"(?:\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d{1,2}(?!\d))?"  # lakhs and crores: 3,27,285.00
+    r"|\d{1,3}(?:(?P<group>[.,'\u2019 \u00a0\u202f])\d{3})(?:(?P=group)\d{3})*(?:\s?[.,]\s?\d{1,3}(?!\d))?"
     r"|\d+(?:\s?[.,]\s?\d{1,4})?)"
 )
 _AMOUNT = re.compile(

@@ -4,6 +4,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+from babel import Locale
+
 from docmill.model.document import Document
 from docmill.model.result import Classification
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
@@ -17,6 +19,7 @@ from docmill.understanding.receipts.extractor import built_in_findings
 from docmill.understanding.types.model import TypeModel, shipped, type_features
 from docmill.understanding.types.recognition import Recognition, recognise
 from docmill.understanding.types.summary import MAILS, describe_as_type, name_of
+from docmill.understanding.vocabulary import LANGUAGES
 from docmill.understanding.withholding import is_below_floor
 
 SURE = 0.5
@@ -25,6 +28,9 @@ _CLEARLY = 0.4
 """Least lead of the likeliest type over the next. Measured: bench/results/document-types.md."""
 _SURE_OF_FOREIGN = 0.4
 """The most confidence that a document in a foreign script is of none of the types."""
+_LEAST_CHARACTERS = 120
+"""Characters of a text whose language is told; less may be a name and a number."""
+_KNOWN_LANGUAGES = frozenset(language.code for language in LANGUAGES)
 _SCRIPT_CHARACTERS = 5000
 """Characters by which the script is told."""
 _EXPORTS = ("text/csv", "text/tab-separated-values")
@@ -69,6 +75,8 @@ def classify(
     if document.media_type in MAILS and needed and definition.amount not in findings:
         # The mail speaks of such a document and is none.
         document_type, findings, doubt = "other", _NO_FINDINGS, ""
+    if document_type == "other" and not doubt and document.media_type not in MAILS:
+        doubt = _doubt_of_language(document)
     believed = _believed_findings(document_type, findings, layout)
     described = describe_as_type(candidates, document_type, believed, tags_in_use)
     return described.model_copy(
@@ -98,6 +106,16 @@ def _doubt(shares: Mapping[DocumentType, float]) -> str:
         return ""
     names = [name_of(name).lower() if name != "other" else "of no known type" for name in (best, second)]
     return f"The document may be {names[0]} or {names[1]}: please say of which type it is."
+
+
+def _doubt_of_language(document: Document) -> str:
+    """A question to a person if the text is in a language whose words are not known; "" otherwise."""
+    code = document.language
+    is_long = len(document.text[:_LEAST_CHARACTERS]) == _LEAST_CHARACTERS
+    if code is None or code in _KNOWN_LANGUAGES or not is_long:
+        return ""
+    languages: dict[str, str] = dict(Locale.parse("en").languages)
+    return f"The words of {languages.get(code, code)} are not known here: please say of which type the document is."
 
 
 def _type_of_negative(document_type: DocumentType, findings: Findings) -> DocumentType | None:
