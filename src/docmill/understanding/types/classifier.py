@@ -115,7 +115,8 @@ def _doubt_of_language(document: Document) -> str:
     if code is None or code in _KNOWN_LANGUAGES or not is_long:
         return ""
     languages: dict[str, str] = dict(Locale.parse("en").languages)
-    return f"The words of {languages.get(code, code)} are not known here: please say of which type the document is."
+    name = languages.get(code, code)
+    return f"The words of {name} are not known here: please say of which type the document is."
 
 
 def _type_of_negative(document_type: DocumentType, findings: Findings) -> DocumentType | None:
