@@ -106,3 +106,13 @@ def test_the_number_of_an_invoice_that_is_one_of_several_is_asked_about(judge: J
     assert failure.fields == ("invoice_number",)
     assert "2026-1240" in failure.message
     assert judge("several_numbers", single, values, schema=REGISTRY["reminder"]) == []
+
+
+def test_a_label_of_an_own_field_is_none_of_another_number(judge: Judge) -> None:
+    schema = schema_of(
+        {"title": "folio", "type": "object", "properties": {"folio_number": {"type": "string"}}}
+    )
+    values = {"folio_number": ("220871", "220871")}
+
+    assert judge("number_form", "Folio no: 220871", values, schema=schema) == []
+    assert judge("number_form", "Phone: 220871", values, schema=schema) != []

@@ -104,6 +104,12 @@ def test_the_rows_below_the_headings_are_the_items() -> None:
     }
 
 
+def test_a_currency_in_a_heading_is_no_word_of_it() -> None:
+    found = read(table(("Date", "Amount NOK"), ("12.10.2026", "1 690,00")))
+
+    assert found["spots[0].amount"] == Decimal("1690.00")
+
+
 def test_numbers_and_dates_within_sentences_are_no_cells() -> None:
     found = read(
         table(

@@ -151,6 +151,14 @@ def test_a_name_ends_before_a_day(typeset: Typeset) -> None:
     assert data["approved_by"] == "Lena Ferrand"
 
 
+def test_a_name_ends_before_a_telephone_number(typeset: Typeset) -> None:
+    page = "Claim report\n\nRepairer: Severn Bodyworks, tel 01527 880 114\nExcess: 350.00\n"
+
+    data, _ = read(typeset(page), schema(repairer="string", excess="decimal"))
+
+    assert data["repairer"] == "Severn Bodyworks"
+
+
 def test_a_rate_of_interest_is_a_percentage(typeset: Typeset) -> None:
     wanted = schema(interest_rate="decimal:interest rate in percent")
 

@@ -27,7 +27,7 @@ from docmill.understanding.page.labels import LABELS
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.text.folding import tokens
 from docmill.understanding.text.number_forms import may_be_amount
-from docmill.understanding.vocabulary import LANGUAGES
+from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 LABEL = 4.0
 _LEFT2 = 0.5
@@ -326,6 +326,15 @@ def _starts(
     return sorted(starts)
 
 
+def _is_contact(text: str) -> bool:
+    """True if a text begins with the label of a telephone number and a digit: `tel 01527 880 114`."""
+    text = text.lstrip(" ,;:-")
+    label = next(iter(LABELS.find(text)), None)
+    if label is None or label.start or Concept.PHONE not in label.meanings:
+        return False
+    return text[label.stop :].lstrip(" .:+(")[:1].isdecimal()
+
+
 def _names_at(
     candidates: Candidates, segment: Segment, texts: Sequence[str], start: int, stop: int
 ) -> Iterator[Candidate[str]]:
@@ -346,7 +355,7 @@ def _names_at(
         days = candidates.written_dates[segment.index] if following and text.endswith(",") else ()
         if any(day.start == offsets[stop] for day in days):
             following = ""  # a name ends before a day
-        if segment.text[end : end + 1] == "(":
+        if segment.text[end : end + 1] == "(" or (following and _is_contact(segment.text[end:])):
             following = "("
         yield Candidate("name", value, (span,), context, previous=previous, following=following)
         if end < last or stop < len(texts) or stop - start > _LONGEST_CONTINUED:

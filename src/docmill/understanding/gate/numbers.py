@@ -37,6 +37,8 @@ _FLUSH = 0.005
 """Fractions of the page by which the words of a column begin at most apart."""
 _NAMED = 3
 """Other numbers that a message names."""
+_OWN_LABEL = 0.8
+"""Least strength with which a label names a user's own field, so that it is no label of something else."""
 _SHORTEST = 7
 """Letters and digits of a number that is not equal to another by chance."""
 _POSTAL = re.compile(r"\d{3}-\d{4}|\d{4,6}|\d{5}-\d{4}|\d{2}-\d{3}")
@@ -52,7 +54,8 @@ def check_numbers(judged: GateInput) -> Iterator[Failure]:
         if not isinstance(value, str):
             continue
         line = judged.line_of(path)
-        other = _other_meaning(judged, value) or (_meaning_of_place(line) if line else "")
+        is_named = line is not None and _is_named(judged, path, line)
+        other = _other_meaning(judged, value) or (_meaning_of_place(line) if line and not is_named else "")
         if not other and line and _POSTAL.fullmatch(value) and _is_in_address(line):
             other = "a postal code"
         if other:
@@ -103,6 +106,14 @@ def _other_meaning(judged: GateInput, value: str) -> str:
         if len(compact) >= _SHORTEST and letters_and_digits(str(known or "")).endswith(compact):
             return f"the {judged.inner_name(path)}"
     return ""
+
+
+def _is_named(judged: GateInput, path: str, line: ValueLine) -> bool:
+    """Return whether the label before a value has the words of a user's own field: `Folio no` of a hotel."""
+    if judged.own_fields is None:
+        return False
+    meaning = own_meanings(judged.own_fields).get(path)
+    return meaning is not None and meaning.match_strength(line.before) >= _OWN_LABEL
 
 
 def _meaning_of_place(line: ValueLine) -> str:

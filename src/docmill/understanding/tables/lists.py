@@ -12,7 +12,7 @@ from docmill.understanding.tables.headings import Heading
 from docmill.understanding.tables.printed_lines import flowing, spans
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.folding import fold
-from docmill.understanding.text.money import find_amounts
+from docmill.understanding.text.money import find_amounts, without_currencies
 
 _NAMED = 0.4
 """The least strength with which a heading names a member."""
@@ -85,7 +85,8 @@ def _columns_of(
     for column, heading in enumerate(headings):
         if filled is not None and column not in filled:
             continue
-        strengths = {member: meaning.match_strength(heading.text) for member, meaning in members.items()}
+        words = without_currencies(heading.text).strip() or heading.text  # of `Amount NOK`, the first
+        strengths = {member: meaning.match_strength(words) for member, meaning in members.items()}
         for member, strength in strengths.items():
             others = max((strengths[other] for other in members if other != member), default=0.0)
             options.append((-strength, heading.text.casefold() != member, others, member, column))
