@@ -2,13 +2,18 @@
 
 import datetime as dt
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 
+import numpy as np
 import pytest
 
 from docmill.model.document import Document
 from docmill.model.result import TYPE_CHECK
+from docmill.understanding.constraints.extractor import every_finding
+from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.offline import understand
+from docmill.understanding.withholding import FLOOR
 
 Typeset = Callable[..., Document]
 
@@ -112,6 +117,31 @@ def test_a_letter_is_named_with_sender_recipient_day_and_subject(typeset: Typese
     data = extraction.data.model_dump()
     assert (data["sender"]["name"], data["recipient"]["name"]) == ("Harbour Tools Ltd", "Annie Bell")
     assert (data["subject"], data["issue_date"]) == ("Change of our bank details", dt.date(2026, 4, 3))
+
+
+def test_on_a_picture_a_line_that_was_read_larger_is_no_subject(typeset: Typeset) -> None:
+    text = REMINDER.format(title="Payment Reminder").replace("Dear Ms Bell,\n", "")
+    document = typeset(text, source="ocr")
+    page = document.pages[0]
+    boxes = page.words.boxes.copy()
+    boxes[np.array(page.words.texts) == "disregard", 1] -= 0.01  # as if it stood out of its line
+    words = replace(page.words, boxes=boxes)
+
+    _, extraction = understand(replace(document, pages=[replace(page, words=words)]))
+
+    assert extraction.data.model_dump()["subject"] == "Payment Reminder"
+
+
+def test_a_subject_told_by_its_size_alone_is_not_believed(typeset: Typeset) -> None:
+    document = typeset("Fjällvärme AB\nBox 118, 831 22 Östersund\n\nAtt betala senast\n\nBelopp 60,00 kr\n")
+    page = document.pages[0]
+    boxes = page.words.boxes.copy()
+    boxes[[texts in ("Att", "betala", "senast") for texts in page.words.texts], 3] += 0.01
+    large = replace(document, pages=[replace(page, words=replace(page.words, boxes=boxes))])
+
+    subject = every_finding(candidates_of(large), "reminder")["subject"]
+
+    assert (subject.value, subject.probability < FLOOR) == ("Att betala senast", True)
 
 
 def test_the_day_of_the_unpaid_invoice_is_not_that_of_the_reminder(typeset: Typeset) -> None:

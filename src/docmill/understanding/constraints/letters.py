@@ -19,8 +19,10 @@ from docmill.understanding.vocabulary import Concept
 
 _TOP = 0.6
 """The share of the first page that holds the subject."""
-_BY_LABEL, _BY_SALUTATION, _BY_SIZE = 0.9, 0.7, 0.6
+_BY_LABEL, _BY_SALUTATION, _BY_SIZE = 0.9, 0.9, 0.6
 """Confidence in a subject: beside its label, above a salutation, in larger print."""
+_BY_SALUTATION_ON_PICTURES = 0.7
+"""The same on recognised pages, whose lines may be parted otherwise."""
 _BY_TITLE = 0.88
 """The same where it is the title of the document: `Mietvertrag`."""
 _BY_TOWN = 0.85
@@ -53,10 +55,11 @@ def letter_fields(candidates: Candidates, ruled: Findings) -> Iterator[tuple[str
         segment for segment in candidates.layout.segments if segment.page_index == 0 and segment.middle < _TOP
     ]
     names = {str(ruled[path].value) for path in ("seller.name", "buyer.name") if path in ruled}
-    found = _find_subject(top, candidates.layout.sheets[0].text_height)
+    sheet = candidates.layout.sheets[0]
+    found = _find_subject(top, sheet.text_height, is_recognised=sheet.page.source == "ocr")
     if found is not None and (found[0].text not in names or _is_title(found[0].text)):
         span, probability = found
-        yield "subject", Finding(span.text, (span,), probability)
+        yield "subject", Finding(span.text, (span,), probability, form="text")
     day = _day_beside_town(candidates)
     if day is not None:
         yield "issue_date", finding_of(day, _BY_TOWN)
@@ -74,15 +77,20 @@ def _invoice_label(document_type: DocumentType) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{alternatives(map(fold, labels))})(?!\w)")
 
 
-def _find_subject(top: Sequence[Segment], text_height: float) -> tuple[Span, float] | None:
+def _find_subject(
+    top: Sequence[Segment], text_height: float, *, is_recognised: bool
+) -> tuple[Span, float] | None:
     labelled = _beside_label(top)
     if labelled is not None:
         return labelled, _BY_LABEL
     if any(map(_greets, top)):
         above = _above_salutation(top, text_height)
-        return None if above is None else (above, _BY_SALUTATION)
-    large = _in_large_print(top, text_height)
+        if above is None:
+            return None
+        return above, (_BY_SALUTATION_ON_PICTURES if is_recognised else _BY_SALUTATION)
     title = next((segment for segment in top if _is_title(segment.text) and _may_be_one(segment)), None)
+    # Recognised lines of one size differ in height, so that a large one is hardly a subject.
+    large = None if is_recognised else _in_large_print(top, text_height)
     is_larger = large is not None and (title is None or large.segment.height > title.height)
     if large is not None and is_larger and not _is_title(large.text):
         return large, _BY_SIZE
