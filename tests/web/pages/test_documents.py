@@ -82,6 +82,23 @@ async def test_every_state_is_told_in_words_and_offers_what_helps(
     assert "7 documents" in page
 
 
+async def test_a_document_of_unknown_type_says_why(
+    client: httpx.AsyncClient, read: Callable[..., Awaitable[UUID]]
+) -> None:
+    question = "The words of Japanese are not known here: please say of which type the document is."
+    document_id = await read(
+        "unknown.pdf",
+        classification={"document_type": "other", "title": None},
+        verdict={"failures": [{"check": "document_type", "message": question, "fields": []}]},
+        valid_structured_data=False,
+    )
+
+    card, page = (await client.get("/")).text, (await client.get(f"/docs/{document_id}")).text
+
+    assert question in card
+    assert f"<strong>Needs classification</strong> <span>{question}</span>" in page
+
+
 async def test_a_document_that_waits_for_its_next_attempt_says_why(
     client: httpx.AsyncClient, service: Service, add: Add
 ) -> None:

@@ -250,7 +250,7 @@ async def _cards(conn: Conn, rows: Sequence[DocumentRow]) -> list[Card]:
     cards: list[Card] = []
     for row in rows:
         failures: list[str] = []
-        if row.state == "needs_review":
+        if row.state in ("needs_review", "needs_classification"):
             result = result_of(await ingestions.of_document(conn, row.id))
             pairs = await near_duplicates.of_document(conn, row.id)
             failures = [failure.message for failure in failures_of(row, result, pairs)]

@@ -135,7 +135,8 @@ def _reason(row: DocumentRow, failures: Sequence[str]) -> str:
         case "processing":
             return step_name(row.step)
         case "needs_classification":
-            return sentence(row.error_message or "nobody could tell what this document is")
+            question = failures[0] if failures else "nobody could tell what this document is"
+            return sentence(row.error_message or question)
         case "needs_review":
             return sentence(failures[0] if failures else "some values should be checked")
         case "failed":

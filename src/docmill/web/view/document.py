@@ -6,7 +6,7 @@ from typing import Literal
 from urllib.parse import urlencode
 
 from docmill.model.document import Box, Document, Page
-from docmill.model.result import Failure
+from docmill.model.result import TYPE_CHECK, Failure
 from docmill.schemas.field_names import field_name
 from docmill.service.review.review import failures_in
 from docmill.service.review.reviews import DocumentReviews
@@ -99,6 +99,11 @@ class DocumentView:
     result: IngestionRow | None
     reviewed: DocumentReviews | None
     history: Sequence[IngestionRow]
+
+    @property
+    def type_question(self) -> str:
+        """The failed check by which a person is asked for the type; "" without one."""
+        return next((failure.message for failure in self.failures if failure.check == TYPE_CHECK), "")
 
     @property
     def failed_checks(self) -> list[tuple[Failure, Field | None]]:
