@@ -90,3 +90,67 @@ PO Box 4417
 Lynchburg, VA 24502
 """
     assert read(typeset(page)).buyer.address == "PO Box 4417, Lynchburg, VA 24502"
+
+
+SELF_BILLED = """
+Self-billing invoice
+
+{buyer}: Meadow Dairy Co-operative Ltd, Creamery Lane, Frome BA11 4QD
+{seller}: R. & J. Tuckwell, Combe Farm, Shepton Mallet BA4 4NN
+
+Invoice no: SB-26-1107      30 September 2026
+"""
+
+
+@pytest.mark.parametrize(
+    ("buyer", "seller"),
+    [
+        ("Issued by (customer)", "On behalf of (supplier)"),
+        ("Customer (issuer)", "Supplier"),
+        ("Customer", "Seller"),
+    ],
+)
+def test_a_note_says_which_party_wrote_a_self_billed_invoice(
+    typeset: Typeset, buyer: str, seller: str
+) -> None:
+    invoice = read(typeset(SELF_BILLED.format(buyer=buyer, seller=seller)))
+
+    assert (invoice.seller.name, invoice.buyer.name) == ("R. & J. Tuckwell", "Meadow Dairy Co-operative Ltd")
+
+
+@pytest.mark.parametrize("department", ["Inkoop", "Accounts Payable", "Buchhaltung", "Service achats"])
+def test_a_department_before_the_address_is_no_party(typeset: Typeset, department: str) -> None:
+    page = f"""
+Waterschap Oude Rijn
+{department}, Dijkgraafplein 1, 2401 AL Alphen
+
+Inkooporder 4500-7781              12 mei 2026
+
+Leverancier: Pompentechniek Vlist B.V., Industrieweg 6, 2850 AB Vlist
+"""
+    data = extract_by_rules(typeset(page), REGISTRY["purchase_order"]).data.model_dump()
+
+    assert data["buyer"]["name"] == "Waterschap Oude Rijn"
+
+
+FREIGHT = """
+Nordkap Spedition AB                            FAKTURA
+Frihamnen 4, 417 55 Göteborg                    Fakturanr 88120
+
+Fakturamottagare                {sender}                       {receiver}
+Glasbruket i Småland AB         Glasbruket i Småland AB        Kristall & Co ApS
+Hyttgatan 2                     Industrigatan 9                Bredgade 11
+360 51 Hovmantorp               360 51 Hovmantorp              1260 København K
+"""
+
+
+@pytest.mark.parametrize(
+    ("sender", "receiver"), [("Avsändare", "Mottagare"), ("Sender", "Consignee"), ("Absender", "Empfänger")]
+)
+def test_who_sends_and_receives_the_goods_of_a_carrier_is_neither_party(
+    typeset: Typeset, sender: str, receiver: str
+) -> None:
+    page = FREIGHT.replace("{sender}", sender.ljust(8)).replace("{receiver}", receiver)
+    invoice = read(typeset(page))
+
+    assert (invoice.seller.name, invoice.buyer.name) == ("Nordkap Spedition AB", "Glasbruket i Småland AB")

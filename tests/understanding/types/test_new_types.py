@@ -119,6 +119,34 @@ def test_a_letter_is_named_with_sender_recipient_day_and_subject(typeset: Typese
     assert (data["subject"], data["issue_date"]) == ("Change of our bank details", dt.date(2026, 4, 3))
 
 
+def test_a_heading_below_the_salutation_is_the_subject(typeset: Typeset) -> None:
+    page = """
+Hollis & Reeve Solicitors LLP
+40 Castle Street, Exeter EX4 3PT
+
+Mr T. Abernathy
+2 Orchard Rise
+Crediton EX17 2AB
+
+8 June 2026
+
+Dear Mr Abernathy,
+
+Your purchase of 2 Orchard Rise
+
+We write further to our letter of 1 June 2026. Completion
+took place on 5 June 2026.
+
+Yours sincerely,
+Helen Reeve
+"""
+    findings = every_finding(candidates_of(typeset(page)), "letter")
+
+    assert findings["subject"].value == "Your purchase of 2 Orchard Rise"
+    without = page.replace("Your purchase of 2 Orchard Rise\n\n", "")
+    assert "subject" not in every_finding(candidates_of(typeset(without)), "letter")
+
+
 def test_on_a_picture_a_line_that_was_read_larger_is_no_subject(typeset: Typeset) -> None:
     text = REMINDER.format(title="Payment Reminder").replace("Dear Ms Bell,\n", "")
     document = typeset(text, source="ocr")

@@ -15,8 +15,9 @@ from docmill.understanding.constraints.address_features import (
     is_country,
     line_features,
 )
+from docmill.understanding.constraints.consignments import with_consignment
 from docmill.understanding.constraints.name_lines import choose_name_lines, is_name_told
-from docmill.understanding.constraints.one_line_parties import label_end, split_at_address
+from docmill.understanding.constraints.one_line_parties import label_in_note, split_at_address, with_note
 from docmill.understanding.constraints.party_forms import (
     find_aside_label,
     is_attention,
@@ -154,11 +155,12 @@ class _BlockFinder:
         self._aside = {
             segment.index: label for segment in sheet.segments if (label := find_aside_label(segment.text))
         }
-        self._party_labels = {
+        labels = {
             segment.index: label
             for segment in sheet.segments
             if segment.index not in self._aside and (label := self._find_party_label(segment))
         }
+        self._party_labels = with_consignment(labels, {each.index: each.text for each in sheet.segments})
         self._labelled = [segment for segment in sheet.segments if segment.index in self._party_labels]
         self._texts = [letters_and_digits(segment.text) for segment in sheet.segments]
         self._headings = [
@@ -171,6 +173,9 @@ class _BlockFinder:
     def _find_party_label(self, segment: Segment) -> Label[Concept] | None:
         """Find the label of a party at the start of a segment, unless a sentence goes on behind it."""
         labels = self._candidates.labels(segment)
+        noted = label_in_note(segment.text)
+        if noted is not None and set(PARTY_CONCEPTS).intersection(noted.meanings):
+            return noted
         if not labels or labels[0].start > 1 or not set(PARTY_CONCEPTS).intersection(labels[0].meanings):
             return None
         if is_attention(segment.text) and self._stands_below_name(segment):
@@ -181,7 +186,7 @@ class _BlockFinder:
                 break
             if set(PARTY_CONCEPTS).intersection(other.meanings):
                 label = label._replace(stop=other.stop)  # as in `Buyer / Recipient`
-        label = label._replace(stop=label_end(segment.text, label.stop))
+        label = with_note(segment.text, label)
         rest = segment.text[label.stop :]
         set_off = not any(map(str.isalnum, rest)) or rest.lstrip(" )").startswith(":")
         set_off = set_off or Concept.ADVERTISER in label.meanings

@@ -1,6 +1,6 @@
 """Fields that letters print at usual places: the subject, and the date beside the town.
 
-A subject stands beside its label, above the salutation, or in large print at the top.
+A subject stands beside its label, above the salutation or below it, or in large print at the top.
 """
 
 import re
@@ -20,7 +20,7 @@ from docmill.understanding.vocabulary import Concept
 _TOP = 0.6
 """The share of the first page that holds the subject."""
 _BY_LABEL, _BY_SALUTATION, _BY_SIZE = 0.9, 0.9, 0.6
-"""Confidence in a subject: beside its label, above a salutation, in larger print."""
+"""Confidence in a subject: beside its label, at a salutation, in larger print."""
 _BY_SALUTATION_ON_PICTURES = 0.7
 """The same on recognised pages, whose lines may be parted otherwise."""
 _BY_TITLE = 0.88
@@ -34,6 +34,9 @@ _LARGE = 1.1
 _FLUSH = 0.03
 _NEAR = 6
 """Text heights between a subject and the salutation below it."""
+_HEADING_AND_TEXT = 2
+_APART = 1.6
+"""A heading is at least so many text heights above the text: more than the lines of a paragraph."""
 _CLOSE = 2.0
 """Lines of one block are no farther apart than this many text heights."""
 _LONGEST = 16
@@ -84,7 +87,7 @@ def _find_subject(
     if labelled is not None:
         return labelled, _BY_LABEL
     if any(map(_greets, top)):
-        above = _above_salutation(top, text_height)
+        above = _above_salutation(top, text_height) or _below_salutation(top, text_height)
         if above is None:
             return None
         return above, (_BY_SALUTATION_ON_PICTURES if is_recognised else _BY_SALUTATION)
@@ -144,6 +147,26 @@ def _above_salutation(top: Sequence[Segment], text_height: float) -> Span | None
     # A line close below another one is the last of an address.
     gaps = [nearest.middle - other.middle for other in above if other is not nearest]
     return None if any(gap < _CLOSE * text_height for gap in gaps) else Span(nearest, 0, len(nearest.text))
+
+
+def _below_salutation(top: Sequence[Segment], text_height: float) -> Span | None:
+    """The heading between a salutation and the text, as in British letters: a line without a full stop."""
+    salutation = next(filter(_greets, top), None)
+    if salutation is None:
+        return None
+    below = sorted(
+        (other for other in top if other.middle > salutation.middle), key=lambda other: other.middle
+    )
+    if len(below) < _HEADING_AND_TEXT:
+        return None
+    heading, text = below[:2]
+    ends = heading.text.rstrip()[-1:]
+    is_apart = text.middle - heading.middle >= _APART * text_height
+    is_near = heading.middle - salutation.middle < _NEAR * text_height
+    goes_on = heading.text[:1].islower() or text.text[:1].islower()
+    if ends in ".,;:!?" or goes_on or not is_near or not is_apart:
+        return None
+    return Span(heading, 0, len(heading.text)) if _may_be_one(heading) else None
 
 
 def _in_large_print(top: Sequence[Segment], text_height: float) -> Span | None:

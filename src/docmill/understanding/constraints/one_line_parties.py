@@ -4,6 +4,7 @@ import re
 
 from docmill.understanding.constraints.address_features import has_postcode
 from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.page.labels import LABELS, WRITERS, Label
 from docmill.understanding.page.layout import Span
 from docmill.understanding.vocabulary import Concept
 
@@ -12,16 +13,34 @@ _HAS_NUMBER = re.compile(r"\d")
 _STREET_AND_TOWN = re.compile(r"\d{1,4}[A-Za-z]? [^\W\d_][^,]+,\s*[^\W\d_]")
 """`9 Abbey Walk, Bath`, an address without a postcode."""
 _NOTE = re.compile(r"\s*\([^()]{1,30}\)(?=\s*:)")
+_WORDS_BEFORE_NOTE = re.compile(r"[^\W\d_]+(?: [^\W\d_]+){0,3}(?=\s*\()")
 _PHONE_TAIL = re.compile(r"\s*[,;·|]?\s+(?:\+\d|\(\d{2,5}\)\s?)[\d\s()./-]{5,}$")
 _LABELS_BEHIND = frozenset(
     {Concept.VAT_NUMBER, Concept.TAX_NUMBER, Concept.PHONE, Concept.REGISTRATION_NUMBER, Concept.IBAN}
 )
 
 
-def label_end(text: str, stop: int) -> int:
-    """The end of a label, including a note in brackets after it: `Customer (issuer):`."""
-    note = _NOTE.match(text, stop)
-    return note.end() if note else stop
+def with_note(text: str, label: Label[Concept]) -> Label[Concept]:
+    """A label with the note in brackets after it: `Customer (issuer):`.
+
+    Of `Issued by (customer):` the note says which party it is.
+    """
+    note = _NOTE.match(text, label.stop)
+    if note is None:
+        return label
+    meant = next(iter(LABELS.find(note[0])), label)
+    is_writer = any(writer.start == label.start for writer in WRITERS.find(text))
+    return label._replace(stop=note.end(), meanings=meant.meanings if is_writer else label.meanings)
+
+
+def label_in_note(text: str) -> Label[Concept] | None:
+    """The label that a note in brackets adds to other words: `On behalf of (supplier):`."""
+    words = _WORDS_BEFORE_NOTE.match(text)
+    note = _NOTE.match(text, words.end()) if words else None
+    labels = LABELS.find(note[0]) if note else []
+    if note is None or len(labels) != 1:
+        return None
+    return labels[0]._replace(start=0, stop=note.end())
 
 
 def split_at_address(name: Span) -> tuple[Span, Span] | None:

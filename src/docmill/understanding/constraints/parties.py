@@ -16,7 +16,7 @@ from docmill.understanding.constraints.address_features import (
 )
 from docmill.understanding.constraints.header_fields import WRONG_CHECKSUM
 from docmill.understanding.constraints.name_lines import name_range
-from docmill.understanding.constraints.party_forms import starts_with_salutation
+from docmill.understanding.constraints.party_forms import is_department, starts_with_salutation
 from docmill.understanding.constraints.party_values import (
     NO_PARTY,
     find_loose_addresses,
@@ -132,7 +132,7 @@ def _upper_first(writer: Block | None, addressed: Block | None) -> tuple[Block |
 
 def _may_be_party(block: Block) -> bool:
     """True if a block's first line may be a name; that behind a label always is one."""
-    if is_title(block.full_name):
+    if is_title(block.full_name) or is_department(block.full_name):
         return False
     letters, digits = (sum(map(kind, block.full_name)) for kind in (str.isalpha, str.isdecimal))
     if letters <= 1:

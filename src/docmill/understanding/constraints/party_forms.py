@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.page.labels import LABELS, NAMES, PARTIES, SALUTATIONS, Label, Phrases
+from docmill.understanding.page.labels import (
+    DEPARTMENTS,
+    LABELS,
+    NAMES,
+    PARTIES,
+    SALUTATIONS,
+    Label,
+    Phrases,
+)
 from docmill.understanding.page.layout import Segment, Sheet, Span
 from docmill.understanding.text.folding import token_texts
 from docmill.understanding.vocabulary import NUMBER_WORDS, Concept
@@ -64,6 +72,11 @@ def is_name_label(text: str) -> bool:
 def is_attention(text: str) -> bool:
     """True if a line names the person at a firm whom a letter is for, as in `c/o Jane Doe`."""
     return any(label.start <= 1 and "attention" in label.meanings for label in PARTIES.find(text)[:1])
+
+
+def is_department(text: str) -> bool:
+    """True if a text is a part of a firm and no name, such as `Accounts Payable`."""
+    return _is_only(DEPARTMENTS, text)
 
 
 def find_aside_label(text: str) -> Label[str] | None:

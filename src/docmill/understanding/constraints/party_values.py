@@ -22,6 +22,8 @@ _SHARED = (Concept.SELLER, Concept.BUYER, Concept.ADVERTISER)
 _BY_LOOKS = 0.7
 """Share of the names on two lines, or below a brand, that are right where only their looks tell it."""
 _SAME_NAME = 88
+_LONG_KEY = 12
+"""Letters and digits of a name from which on another that begins with it is the same: `Acme GmbH, Bonn`."""
 _HEAD = 0.3
 """An address without a name in the upper part, down to here, may be the one of the name beside it."""
 _BESIDE = 0.06
@@ -41,7 +43,9 @@ def is_same_party(block: Block, other: Block) -> bool:
     """True if two blocks are of one party: their names match, or the name of one is a line of the other."""
     if block.name.segment.index in other.segments or other.name.segment.index in block.segments:
         return True
-    return fuzz.ratio(name_key(block), name_key(other)) >= _SAME_NAME
+    one, two = name_key(block), name_key(other)
+    is_longer = min(len(one), len(two)) >= _LONG_KEY and (one.startswith(two) or two.startswith(one))
+    return is_longer or fuzz.ratio(one, two) >= _SAME_NAME
 
 
 def with_shared_labels(blocks: Sequence[Block]) -> list[Block]:

@@ -269,6 +269,19 @@ PARTIES: Phrases[str] = _phrases_of_languages(
 )
 """Labels of parties that are neither seller nor buyer, and words before a person; see `PartyWords`."""
 
+WRITERS: Phrases[str] = _phrases_of_languages(lambda language: {language.code: language.parties.writers})
+"""Labels of whoever wrote a paper, with the language."""
+
+CONSIGNMENTS: Phrases[str] = _phrases_of_languages(
+    lambda language: {"sender": language.parties.senders, "receiver": language.parties.receivers}
+)
+"""Labels of who sends and who receives goods or a letter."""
+
+DEPARTMENTS: Phrases[str] = _phrases_of_languages(
+    lambda language: {language.code: language.parties.departments}
+)
+"""Parts of a firm that stand before its address, with the language."""
+
 PAYMENT_LABELS: Phrases[str] = _phrases_of_languages(
     lambda language: {
         "terms": language.payment.terms,
