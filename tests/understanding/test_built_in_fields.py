@@ -115,11 +115,12 @@ def test_a_number_may_be_that_of_any_paper_which_its_description_names(
     assert extraction.evidence["contract_no"].confidence >= FLOOR_OF_OWN
 
 
+@pytest.mark.parametrize("other", ["Contract No. 88123", "Your order no. 88123"])
 def test_of_two_numbers_that_a_description_names_neither_is_believed(
-    typeset: Callable[..., Document],
+    typeset: Callable[..., Document], other: str
 ) -> None:
     page = PAGE.replace("Invoice R-104", "Invoice No. R-104").replace(
-        "Date: 05.03.2024", "Date: 05.03.2024\n\n                                        Contract No. 88123"
+        "Date: 05.03.2024", f"Date: 05.03.2024\n\n                                        {other}"
     )
     extraction = extract(typeset(page), NUMBER_OF_SEVERAL)
 

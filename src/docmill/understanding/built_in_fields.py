@@ -25,6 +25,8 @@ from docmill.understanding.vocabulary import Concept
 NUMBER = "number"
 """The path of a document's own number, in every type that has one."""
 AMOUNT_DUE = "amount_due"
+_OTHER_NUMBERS = ("order_number", "contract_number", "delivery_note_number")
+"""Numbers of other papers, which a description may name beside the document's own."""
 _OF_NAME = 0.5
 """Least weight of a label of a number's name: its description may name the numbers of several papers."""
 LEAST_SCORE = 2.0
@@ -77,6 +79,13 @@ def find_built_in(
             if _describes(meaning, labels) and not (values.get(path) and _names(meaning, labels)):
                 number = replace(found[NUMBER], probability=found[NUMBER].probability * _OF_SEVERAL)
                 values.setdefault(path, []).append(number)
+                values[path] += [
+                    replace(found[other], probability=found[other].probability * _OF_SEVERAL)
+                    for other in _OTHER_NUMBERS
+                    if other in found
+                    and other not in paths.values()
+                    and _describes(meaning, built_in_meaning(other).labels)
+                ]
     if AMOUNT_DUE in found and AMOUNT_DUE not in paths.values():
         for path, meaning in meanings.items():
             if meaning.form == "money" and Concept.DUE in meaning.labels:

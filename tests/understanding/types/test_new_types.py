@@ -13,6 +13,7 @@ from docmill.model.result import TYPE_CHECK
 from docmill.understanding.constraints.extractor import every_finding
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.offline import understand
+from docmill.understanding.types.classifier import classify
 from docmill.understanding.withholding import FLOOR
 
 Typeset = Callable[..., Document]
@@ -117,6 +118,26 @@ def test_a_letter_is_named_with_sender_recipient_day_and_subject(typeset: Typese
     data = extraction.data.model_dump()
     assert (data["sender"]["name"], data["recipient"]["name"]) == ("Harbour Tools Ltd", "Annie Bell")
     assert (data["subject"], data["issue_date"]) == ("Change of our bank details", dt.date(2026, 4, 3))
+
+
+def test_the_number_of_an_estimate_on_an_order_makes_it_no_quote(typeset: Typeset) -> None:
+    page = """
+                 Harbour Media Agency Ltd
+       as agent for and on behalf of Northline Ferries plc
+TO:                                     Insertion order no. IO-2291
+The Island Gazette                      Date 14 Nov 2026
+5 Quay Street                           Client: Northline Ferries plc
+Stornoway HS1 2XX                       Campaign: Winter timetable
+                                        Estimate no. E-818
+Date                  Insertion                          Qty      Rate         Gross
+21 Nov 2026           Half page colour, p.3              1        640.00       640.00
+28 Nov 2026           Half page colour, p.3              1        640.00       640.00
+                                                                Gross     1,280.00
+                                              Less agency commission 15%    192.00
+                                                             Net payable  1,088.00
+                                                               VAT @ 20%    217.60
+"""
+    assert classify(typeset(page)).document_type == "purchase_order"
 
 
 def test_a_heading_below_the_salutation_is_the_subject(typeset: Typeset) -> None:

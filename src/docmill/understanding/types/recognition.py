@@ -169,13 +169,20 @@ def _by_title(
     is_contradicted = document_type != "other" and (
         not definition.amount or (title.phrase.is_doubtful and _has_title(page, document_type))
     )
-    if evidence is None or is_contested or is_contradicted:
+    is_label = title.phrase.is_doubtful and document_type != "other" and _is_number_label(page, title)
+    if evidence is None or is_contested or is_contradicted or is_label:
         return None
     if not title.phrase.is_doubtful or _is_settled(definition, page, title):
         return Recognition(name, min(_MOST, _LEAST + _EACH * evidence))
     doubt = f"{title.phrase.text.capitalize()!r} may be the title of a {definition.label.lower()}"
     asked = Recognition("other", 0.0, f"{doubt}: please say of which type the document is.")
     return asked if document_type == "other" else None
+
+
+def _is_number_label(page: _Page, title: _Title) -> bool:
+    """Return True if a number stands behind the words in running print: `Estimate no. E-818` on an order."""
+    is_large = title.segment.height >= _LARGE * page.layout.sheets[0].text_height
+    return not is_large and any(map(str.isdecimal, title.segment.text))
 
 
 def _evidence(definition: TypeDefinition, page: _Page) -> int | None:
