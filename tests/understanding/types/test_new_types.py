@@ -13,7 +13,7 @@ from docmill.model.result import TYPE_CHECK
 from docmill.understanding.constraints.extractor import every_finding
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.offline import understand
-from docmill.understanding.types.classifier import classify
+from docmill.understanding.types.recognition import recognise
 from docmill.understanding.withholding import FLOOR
 
 Typeset = Callable[..., Document]
@@ -137,7 +137,10 @@ Date                  Insertion                          Qty      Rate         G
                                                              Net payable  1,088.00
                                                                VAT @ 20%    217.60
 """
-    assert classify(typeset(page)).document_type == "purchase_order"
+    layout = candidates_of(typeset(page)).layout
+
+    assert recognise(layout, "purchase_order", 0.8).document_type == "purchase_order"
+    assert recognise(layout, "other", 0.8).document_type == "quote"
 
 
 def test_a_heading_below_the_salutation_is_the_subject(typeset: Typeset) -> None:
