@@ -57,15 +57,15 @@ def still_failed(before: Verdict, after: Verdict, extraction: Extraction) -> Ver
 def withhold(extraction: Extraction, schema: Schema) -> Extraction:
     """The extraction with null for values below their floors; each becomes the first suggestion of its field.
 
-    Fields that have a value keep no suggestions. An address goes with the name above it: whether it is the
-    seller's or the buyer's hangs on the same doubt.
+    Fields that have a value keep no suggestions. Address and VAT identifier go with the name above them:
+    whether they are the seller's or the buyer's hangs on the same doubt.
     """
     below = {
         path: proof for path, proof in extraction.evidence.items() if is_below_floor(schema, path, proof)
     }
     if not DEFINITIONS[known_type(schema.name)].is_till_paper:
-        addresses = {_address_of(path) for path in below if path.endswith(_NAME)}
-        below |= {path: proof for path, proof in extraction.evidence.items() if path in addresses}
+        others = {path for name in below if name.endswith(_NAME) for path in _others_of(name)}
+        below |= {path: proof for path, proof in extraction.evidence.items() if path in others}
     data = extraction.data.model_dump(mode="json") if below else {}
     suggestions = {
         path: others for path, others in extraction.suggestions.items() if path not in extraction.evidence
@@ -79,8 +79,10 @@ def withhold(extraction: Extraction, schema: Schema) -> Extraction:
     )
 
 
-def _address_of(name: str) -> str:
-    return f"{name.removesuffix(_NAME)}.address"
+def _others_of(name: str) -> tuple[str, ...]:
+    """The paths of what else is known of the party with this name."""
+    party = name.removesuffix(_NAME)
+    return f"{party}.address", f"{party}.vat_id"
 
 
 def withhold_ambiguous(extraction: Extraction, schema: Schema, other_days: Mapping[str, date]) -> Extraction:

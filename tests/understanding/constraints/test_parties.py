@@ -7,6 +7,7 @@ from docmill.model.document import Document
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
 from docmill.understanding.constraints.extractor import extract_by_rules
+from docmill.understanding.withholding import withhold
 
 Typeset = Callable[..., Document]
 
@@ -175,3 +176,37 @@ def test_vat_numbers_of_a_language_whose_papers_lack_the_prefix_are_taken_with_i
 
     assert invoice.seller.vat_id == "PL5261040828"
     assert invoice.buyer.vat_id == "PL6760001770"
+
+
+def test_where_nothing_tells_the_parties_apart_neither_is_believed(typeset: Typeset) -> None:
+    page = """
+Zilvermeeuw Bouw B.V.                      De Graaf Staal B.V.
+Havenweg 9                                 Kade 14
+4251 NC Werkendam                          5701 RK Helmond
+
+Nr. 2026-118                               12-05-2026
+"""
+    extraction = withhold(extract_by_rules(typeset(page), REGISTRY["invoice"]), REGISTRY["invoice"])
+    data = extraction.data.model_dump()
+
+    assert (data["seller"], data["buyer"]) == ({"name": None, "address": None, "vat_id": None},) * 2
+    offered = {suggestion.value for suggestion in extraction.suggestions["seller.name"]}
+    assert offered == {"Zilvermeeuw Bouw B.V.", "De Graaf Staal B.V."}
+
+
+@pytest.mark.parametrize(
+    "lines", ["Wohnbau Lippe eG\nHerrn Jürgen Althoff", "Herrn Jürgen Althoff\nWohnbau Lippe eG"]
+)
+def test_the_person_in_the_address_of_a_firm_is_no_party(typeset: Typeset, lines: str) -> None:
+    page = f"""
+Zimmerei Oberländer GmbH · Am Sägewerk 12 · 87509 Immenstadt
+
+{lines}
+Königsstraße 3
+32756 Detmold
+
+Rechnung Nr. 26-0418                       9. Oktober 2026
+"""
+    data = extract_by_rules(typeset(page), REGISTRY["invoice"]).data.model_dump()
+
+    assert data["buyer"]["name"] == "Wohnbau Lippe eG"

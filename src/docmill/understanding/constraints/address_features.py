@@ -218,16 +218,20 @@ def legal_form_end(text: str) -> int:
         for form in _FORMS_BY_WORD.get(texts[start], ()):
             stop = start + len(form)
             is_short = len("".join(form)) <= _LONGEST_CAPITAL_FORM
-            first = words[start].start
+            first, end = words[start].start, words[min(stop, len(words)) - 1].stop
             is_final = form not in _FINAL_FORMS or stop == len(texts)
             if (
                 is_final
                 and texts[start:stop] == form
-                and not (is_short and not (text[first : first + 1].isupper() or _DOTTED.match(text, first)))
+                and not (is_short and not (_has_capital(text[first:end]) or _DOTTED.match(text, first)))
             ):
-                end = words[stop - 1].stop
                 return end + text[end:].startswith(".")
     return 0
+
+
+def _has_capital(text: str) -> bool:
+    """True for `AG` and `eG`, not for a word such as `ab`."""
+    return any(map(str.isupper, text))
 
 
 def is_name(text: str) -> bool:

@@ -15,7 +15,7 @@ from docmill.understanding.constraints.header_fields import (
     dates,
     numbers,
     time_of_day,
-    undecided_numbers,
+    undecided,
 )
 from docmill.understanding.constraints.letters import letter_fields
 from docmill.understanding.constraints.parties import parties, shop
@@ -52,7 +52,7 @@ def every_finding(candidates: Candidates, document_type: DocumentType) -> Findin
     is_till = DEFINITIONS[document_type].is_till_paper
     if is_till:
         return findings
-    return _no_surer_than_source(believed(findings, candidates, "business") | undecided_numbers(findings))
+    return _no_surer_than_source(believed(findings, candidates, "business") | undecided(findings))
 
 
 def _no_surer_than_source(findings: Findings) -> Findings:

@@ -26,6 +26,9 @@ WRONG_CHECKSUM = 0.4
 _LEAST_BY_LABEL = 0.5
 _NEARLY = 0.75
 """Share of a number's probability above which a rival is labelled nearly as well."""
+_NEARLY_THE_PARTY = 0.2
+"""The same of a party: of those with such a rival about half were right on papers of unknown layouts."""
+_PARTIES = ("seller.name", "buyer.name", "seller.address", "buyer.address")
 _OF_BANKS = frozenset({Concept.BANK, Concept.IBAN, Concept.BIC, Concept.ACCOUNT})
 _BANK_LINES = 5
 """Text heights around an account number in which a bank may be named."""
@@ -81,16 +84,20 @@ def numbers(
     return findings
 
 
-def undecided_numbers(findings: Findings) -> dict[str, Finding]:
-    """The number and references beside which another one is labelled nearly as well.
+def undecided(findings: Findings) -> dict[str, Finding]:
+    """Numbers, names and addresses beside which another one is nearly as likely.
 
     Their probability among rivals says so; a calibrated belief hardly sees it.
     """
+    limits = {
+        **dict.fromkeys(("number", *_REFERENCES), _NEARLY),
+        **dict.fromkeys(_PARTIES, _NEARLY_THE_PARTY),
+    }
     return {
         path: finding
-        for path in ("number", *_REFERENCES)
+        for path, limit in limits.items()
         if (finding := findings.get(path)) is not None
-        and any(rival.probability > _NEARLY * finding.probability for rival in finding.rivals)
+        and any(rival.probability > limit * finding.probability for rival in finding.rivals)
     }
 
 

@@ -11,7 +11,7 @@ from docmill.understanding.constraints.address_features import (
     LineFeatures,
     legal_form_end,
 )
-from docmill.understanding.constraints.party_forms import is_attention
+from docmill.understanding.constraints.party_forms import is_attention, starts_with_salutation
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.text.folding import alternatives, token_texts
@@ -55,7 +55,8 @@ def choose_name_lines(name: Span, below: Sequence[LineFeatures], texts: Sequence
     text = line.segment.text
     second = Span(line.segment, 0, len(text))
     words = token_texts(text)
-    if words and _LEGAL_WORDS.issuperset(words) and (words in LEGAL_FORMS or len(words) <= _LONGEST_FORM):
+    is_form = _LEGAL_WORDS.issuperset(words) and (words in LEGAL_FORMS or len(words) <= _LONGEST_FORM)
+    if words and is_form:
         return (name, second)  # the rest of a legal form
     if legal_form_end(name.text):
         return ()
@@ -63,7 +64,8 @@ def choose_name_lines(name: Span, below: Sequence[LineFeatures], texts: Sequence
         return (name, second)
     if line.address_score > 0 or line.has_contact or not line.legal_form_end:
         return ()
-    return (name, second) if _is_wrapped(name, line.segment, texts) else (second,)
+    is_person = starts_with_salutation(name.text)
+    return (name, second) if not is_person and _is_wrapped(name, line.segment, texts) else (second,)
 
 
 def is_name_told(

@@ -1,6 +1,8 @@
 """The parties of a document: seller and buyer of invoices and orders, the shop of a receipt."""
 
+import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -16,7 +18,11 @@ from docmill.understanding.constraints.address_features import (
 )
 from docmill.understanding.constraints.header_fields import WRONG_CHECKSUM
 from docmill.understanding.constraints.name_lines import name_range
-from docmill.understanding.constraints.party_forms import is_department, starts_with_salutation
+from docmill.understanding.constraints.party_forms import (
+    is_attention,
+    is_department,
+    starts_with_salutation,
+)
 from docmill.understanding.constraints.party_values import (
     NO_PARTY,
     find_loose_addresses,
@@ -90,7 +96,8 @@ def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Fi
     Blocks without a label are considered only if their first line may be a name.
     """
     blocks = find_blocks(candidates)
-    named = with_shared_labels([block for block in blocks if _may_be_party(block)])
+    named = [block for block in blocks if _may_be_party(block)]
+    named = with_shared_labels([block for block in named if not _is_person_of(block, named)])
     loose = find_loose_addresses(blocks, named)
     scorer = _PartyScorer(candidates, document_type, named)
     sellers = [(block, scorer.score(block, "seller")) for block in named]
@@ -99,26 +106,45 @@ def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Fi
         [(None, NO_PARTY), *sorted(scored, key=lambda pair: -pair[1])[:_MOST_BLOCKS]]
         for scored in (sellers, buyers)
     )
-    best: tuple[float, Block | None, Block | None] = (0.0, None, None)
-    for seller, seller_score in sellers_tried:
-        for buyer, buyer_score in buyers_tried:
+    pairs = [(0.0, None, None), *_pairs(sellers_tried, buyers_tried, scorer)]
+    _, seller, buyer = max(pairs, key=lambda pair: pair[0])
+    if "sender.name" in DEFINITIONS[document_type].fields:
+        seller, buyer = _upper_first(seller, buyer)
+    shares = _shares(pairs)
+    result: dict[str, Finding] = {}
+    for role, chosen, scored in (("seller", seller, sellers), ("buyer", buyer, buyers)):
+        if chosen is not None:
+            result.update(find_party(role, chosen, scored, shares[role], candidates, loose))
+    writer_role = "buyer" if scorer.buyer_writes else "seller"
+    return result | dict(_vat_ids(candidates, seller, buyer, writer=writer_role))
+
+
+_Scores = Sequence[tuple[Block | None, float]]
+_Pair = tuple[float, Block | None, Block | None]
+
+
+def _pairs(sellers: _Scores, buyers: _Scores, scorer: "_PartyScorer") -> Iterator[_Pair]:
+    """Each seller with each buyer that is another party, and the score of both."""
+    for seller, seller_score in sellers:
+        for buyer, buyer_score in buyers:
             if seller is not None and buyer is not None and is_same_party(seller, buyer):
                 continue
             # Every paper names its writer, so that the addressed party alone is unlikely.
             writer, addressed = (buyer, seller) if scorer.buyer_writes else (seller, buyer)
             alone = writer is None and addressed is not None and addressed.label is None
-            score = seller_score + buyer_score - _LONELY * alone
-            if score > best[0]:
-                best = (score, seller, buyer)
-    _, seller, buyer = best
-    if "sender.name" in DEFINITIONS[document_type].fields:
-        seller, buyer = _upper_first(seller, buyer)
-    result: dict[str, Finding] = {}
-    for role, chosen, scored in (("seller", seller, sellers), ("buyer", buyer, buyers)):
-        if chosen is not None:
-            result.update(find_party(role, chosen, scored, candidates, loose))
-    writer_role = "buyer" if scorer.buyer_writes else "seller"
-    return result | dict(_vat_ids(candidates, seller, buyer, writer=writer_role))
+            yield seller_score + buyer_score - _LONELY * alone, seller, buyer
+
+
+def _shares(pairs: Sequence[_Pair]) -> dict[str, dict[str, float]]:
+    """The probability of each name in each role, by role and `name_key`: a softmax over the pairs."""
+    shares: dict[str, dict[str, float]] = {"seller": defaultdict(float), "buyer": defaultdict(float)}
+    top = max(score for score, *_ in pairs)
+    weights = [math.exp(score - top) for score, *_ in pairs]
+    for weight, (_, seller, buyer) in zip(weights, pairs, strict=True):
+        for role, block in (("seller", seller), ("buyer", buyer)):
+            if block is not None:
+                shares[role][name_key(block)] += weight / sum(weights)
+    return shares
 
 
 def _upper_first(writer: Block | None, addressed: Block | None) -> tuple[Block | None, Block | None]:
@@ -141,6 +167,26 @@ def _may_be_party(block: Block) -> bool:
         return block.has_legal_form or letters >= digits
     is_loose = block.is_street and digits > 0
     return letters > digits and not is_loose and is_name(block.full_name)
+
+
+def _is_person_of(block: Block, others: Sequence[Block]) -> bool:
+    """True if a block begins with the person in the address of a firm, above or below its name."""
+    if block.has_legal_form or block.label is not None:
+        return False
+    is_person = _is_person(block)
+    address = {span.segment.index for span in block.address}
+    of_firm = (
+        other
+        for other in others
+        if (other.has_legal_form or (is_person and not _is_person(other)))
+        and not address.isdisjoint(span.segment.index for span in other.address)
+        and not other.is_street
+    )
+    return any(is_person or other.top < block.top for other in of_firm)
+
+
+def _is_person(block: Block) -> bool:
+    return starts_with_salutation(block.name.text) or is_attention(block.name.text)
 
 
 class _PartyScorer:

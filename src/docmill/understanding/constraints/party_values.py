@@ -1,6 +1,6 @@
 """The values of a chosen party: its name, its address and what else its block holds, with rivals."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rapidfuzz import fuzz
@@ -12,7 +12,7 @@ from docmill.understanding.constraints.name_lines import name_spans
 from docmill.understanding.constraints.one_line_parties import without_tail
 from docmill.understanding.constraints.party_forms import is_attention, starts_with_salutation
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.findings import MOST_RIVALS, Finding, cleaned, probabilities
+from docmill.understanding.fields.findings import MOST_RIVALS, Finding, cleaned
 from docmill.understanding.page.layout import Span
 from docmill.understanding.vocabulary import Concept
 
@@ -83,23 +83,25 @@ def find_party(
     role: str,
     chosen: Block,
     scored: Sequence[tuple[Block, float]],
+    shares: Mapping[str, float],
     candidates: Candidates,
     loose: Sequence[Block] = (),
 ) -> Iterator[tuple[str, Finding]]:
     """The values of the block chosen for a role, by path.
 
-    scored: all blocks with their scores for this role. loose: addresses that may be beside its name.
+    scored: all blocks with their scores for this role. shares: the probability of each name in it. loose:
+    addresses that may be beside its name.
     """
     best: dict[str, tuple[float, Block]] = {}
     for block, score in scored:
         key = name_key(block)
         if key not in best or score > best[key][0]:
             best[key] = (score, block)
-    score = best.pop(name_key(chosen))[0]
-    others = sorted(best.values(), key=lambda pair: -pair[0])
-    share, *rest = probabilities([score, *(pair[0] for pair in others)], null=NO_PARTY)
+    best.pop(name_key(chosen))
+    others = sorted(best, key=lambda key: (-shares.get(key, 0.0), -best[key][0]))
+    share = shares.get(name_key(chosen), 0.0)
     name_share = share * (1.0 if chosen.is_name_sure else _BY_LOOKS)
-    rivals = [(block, part) for (_, block), part in zip(others, rest, strict=True)][:MOST_RIVALS]
+    rivals = [(best[key][1], shares.get(key, 0.0)) for key in others][:MOST_RIVALS]
     yield (
         f"{role}.name",
         _name(

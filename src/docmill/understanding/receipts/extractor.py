@@ -21,7 +21,7 @@ from docmill.understanding.constraints.extractor import (
     listed_findings,
     ruled_findings,
 )
-from docmill.understanding.constraints.header_fields import numbers, undecided_numbers
+from docmill.understanding.constraints.header_fields import numbers, undecided
 from docmill.understanding.constraints.letters import is_day_of_invoice
 from docmill.understanding.constraints.parties import parties
 from docmill.understanding.constraints.totals import currency, totals
@@ -115,7 +115,7 @@ def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
     # The number of the invoice that is corrected is no rival of the document's own.
     if labelled:
         own = numbers(candidates, kind, taken)
-        others |= believed(own, candidates, "business") | undecided_numbers(own)
+        others |= believed(own, candidates, "business") | undecided(own)
     read_as = {path: field.read_as for path, field in definition.fields.items() if field.read_as in others}
     return {**others, **{path: others[source] for path, source in read_as.items()}, **labelled}
 
