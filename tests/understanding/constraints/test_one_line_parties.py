@@ -154,3 +154,21 @@ def test_who_sends_and_receives_the_goods_of_a_carrier_is_neither_party(
     invoice = read(typeset(page))
 
     assert (invoice.seller.name, invoice.buyer.name) == ("Nordkap Spedition AB", "Glasbruket i Småland AB")
+
+
+def test_a_credit_by_the_buyer_is_written_by_the_buyer(typeset: Typeset) -> None:
+    page = """
+Molkerei Allgäuland GmbH · Milchstr. 1 · 87527 Sonthofen
+
+Hofgemeinschaft Berger GbR
+Oberdorf 7
+87541 Bad Hindelang
+
+Milchgeldabrechnung (Gutschrift gem. § 14 Abs. 2 UStG)     MG-0226-4471     05.03.2026
+"""
+    invoice = read(typeset(page))
+
+    assert (invoice.seller.name, invoice.buyer.name) == (
+        "Hofgemeinschaft Berger GbR",
+        "Molkerei Allgäuland GmbH",
+    )

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from docmill.model.document import Document
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
@@ -45,3 +47,52 @@ def test_of_two_numbers_with_the_same_label_a_person_chooses(typeset: Callable[.
     assert extraction.data.number is None
     offered = [suggestion.value for suggestion in extraction.suggestions["number"]]
     assert set(offered[:2]) == {"R-2026-17", "R-2026-11"}
+
+
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        ("Remit to: PO Box 6120, Flagstaff, AZ 86011", None),
+        ("113 Sturt Street, Adelaide SA 5000", None),
+        ("PO No. 86011", "86011"),
+    ],
+)
+def test_the_numbers_of_an_address_are_no_order_numbers(
+    typeset: Callable[..., Document], line: str, number: str | None
+) -> None:
+    page = f"Red Mesa Waste Inc.\n{line}\n\nInvoice No. R-2026-17      03/23/2026\n\nTotal   USD 12.00\n"
+    data = extract_by_rules(typeset(page), REGISTRY["invoice"]).data.model_dump()
+
+    assert data["order_number"] == number
+
+
+def test_the_rest_of_an_amount_is_no_number(typeset: Callable[..., Document]) -> None:
+    page = "Invoice No. R-2026-17    03/23/2026\n\nContract fee\n$40,000\n\nTotal   USD 40,000.00\n"
+
+    assert extract_by_rules(typeset(page), REGISTRY["invoice"]).data.model_dump()["contract_number"] is None
+
+
+@pytest.mark.parametrize(
+    ("before", "iban"),
+    [
+        ("Bitte überweisen Sie auf unser Konto", "DE89370400440532013000"),
+        ("Das Guthaben überweisen wir auf Ihr Konto", None),
+        ("We will transfer the credit to your account", None),
+    ],
+)
+def test_the_account_of_the_reader_is_none_to_pay_to(
+    typeset: Callable[..., Document], before: str, iban: str | None
+) -> None:
+    page = f"Rechnung Nr. 17     23.04.2026\n\n{before} DE89 3704 0044 0532 0130 00\n\nSumme EUR 12,00\n"
+
+    assert extract_by_rules(typeset(page), REGISTRY["invoice"]).data.model_dump()["payment"]["iban"] == iban
+
+
+@pytest.mark.parametrize(("label", "gross"), [("Summa exkl. moms", None), ("Summa inkl. moms", "48720.00")])
+def test_a_total_without_tax_is_no_gross_total(
+    typeset: Callable[..., Document], label: str, gross: str | None
+) -> None:
+    page = f"Inköpsorder 4471    2026-05-12\n\nPump    2    24 360,00    48 720,00\n\n{label}    48 720,00\n"
+    found = extract_by_rules(typeset(page), REGISTRY["purchase_order"]).data.model_dump()["gross_total"]
+
+    assert (None if found is None else str(found)) == gross

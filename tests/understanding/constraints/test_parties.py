@@ -190,7 +190,7 @@ Nr. 2026-118                               12-05-2026
     data = extraction.data.model_dump()
 
     assert (data["seller"], data["buyer"]) == ({"name": None, "address": None, "vat_id": None},) * 2
-    offered = {suggestion.value for suggestion in extraction.suggestions["seller.name"]}
+    offered = {str(suggestion.value) for suggestion in extraction.suggestions["seller.name"]}
     assert offered == {"Zilvermeeuw Bouw B.V.", "De Graaf Staal B.V."}
 
 

@@ -493,6 +493,29 @@ WSH-8      Washer form A                   4000           4000          0
     assert all(line.unit_price is None and line.net_amount is None for line in lines)
 
 
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Description           Ordered    Prev. delivered    This delivery    To follow",
+        "Bezeichnung           Bestellt   Bereits geliefert  Diese Lieferung  Rückstand",
+        "Désignation           Commandé   Livré antérieurement  Cette livraison  Reste",
+    ],
+)
+def test_what_was_delivered_before_is_not_the_quantity(typeset: Typeset, heading: str) -> None:
+    lines = lines_of(
+        typeset(f"""
+Delivery note DN 88213
+
+{heading}
+Sawn softwood                50                 20               30            0
+OSB3 sheet                   40                  0               25           15
+"""),
+        "delivery_note",
+    )
+
+    assert [line.quantity for line in lines] == [Decimal(30), Decimal(25)]
+
+
 def test_prices_and_amounts_tell_which_quantity_is_meant(typeset: Typeset) -> None:
     lines = lines_of(
         typeset("""

@@ -120,6 +120,33 @@ def test_a_letter_is_named_with_sender_recipient_day_and_subject(typeset: Typese
     assert (data["subject"], data["issue_date"]) == ("Change of our bank details", dt.date(2026, 4, 3))
 
 
+def test_a_payslip_without_a_title_is_asked_about(typeset: Typeset) -> None:
+    page = """
+Quayside Bakery Ltd
+Employee: Rosa Lindqvist          Employee number: 118
+
+PAYE tax                 212.40
+National Insurance       143.10
+Total gross pay        2,310.00
+Total deductions         355.50
+Net pay                1,954.50
+"""
+    recognition = recognise(candidates_of(typeset(page)).layout, "other", 0.95)
+
+    assert recognition.document_type == "other"
+    assert "payslip" in recognition.doubt
+
+
+def test_a_quote_that_an_invoice_names_makes_it_no_quote(typeset: Typeset) -> None:
+    page = """
+Holzbau Rütli AG                                RECHNUNG 2026-0388
+
+Datum: 12.02.2026
+Offerte: 2025-1190 vom 12.11.2025
+"""
+    assert recognise(candidates_of(typeset(page)).layout, "invoice", 0.9).document_type == "invoice"
+
+
 def test_the_number_of_an_estimate_on_an_order_makes_it_no_quote(typeset: Typeset) -> None:
     page = """
                  Harbour Media Agency Ltd

@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from itertools import pairwise, product
 
 from docmill.schemas.document_types import DocumentType
+from docmill.understanding.constraints.address_features import line_features
 from docmill.understanding.constraints.corrected_invoice import corrected_invoice, is_of
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, Findings, best, finding_of, probabilities
@@ -14,7 +15,7 @@ from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.page.terms import is_discount_until, is_payable_by
 from docmill.understanding.text.dates import MISREAD_TIME, clock_time
 from docmill.understanding.text.folding import alternatives, fold
-from docmill.understanding.text.number_forms import is_after_post_box, is_dialled, is_measure
+from docmill.understanding.text.number_forms import is_dialled, is_measure, names_post_box
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 _REFERENCES = ("order_number", "contract_number", "customer_number", "delivery_note_number")
@@ -29,7 +30,11 @@ _NEARLY = 0.75
 _NEARLY_THE_PARTY = 0.2
 """The same of a party: of those with such a rival about half were right on papers of unknown layouts."""
 _PARTIES = ("seller.name", "buyer.name", "seller.address", "buyer.address")
+_LETTERS_OF_CODE = 6
+"""Letters of a line that may be a code alone, which looks like a postcode and a town."""
 _OF_BANKS = frozenset({Concept.BANK, Concept.IBAN, Concept.BIC, Concept.ACCOUNT})
+_YOUR_ACCOUNTS = alternatives(fold(word) for each in LANGUAGES for word in each.parties.your_accounts)
+_YOUR_ACCOUNT = re.compile(rf"(?<![^\W\d_])(?:{_YOUR_ACCOUNTS})")
 _BANK_LINES = 5
 """Text heights around an account number in which a bank may be named."""
 _START, _END = built_in_meaning("period_start"), built_in_meaning("period_end")
@@ -65,7 +70,11 @@ def numbers(
         before = candidate.segment.text[: candidate.start]
         if candidate.spans in taken or candidate.value in of_invoice or is_measure(candidate.value):
             continue
-        if is_after_post_box(before) or is_dialled(before):
+        if (
+            names_post_box(candidate.segment.text)
+            or is_dialled(before)
+            or _is_of_address(candidate, candidates)
+        ):
             continue
         clues = candidate.clues
         is_account = clues.get(Concept.ACCOUNT) and clues.get(Concept.CUSTOMER_NUMBER)
@@ -82,6 +91,13 @@ def numbers(
         if finding is not None:
             findings[path] = finding
     return findings
+
+
+def _is_of_address(candidate: Candidate[str], candidates: Candidates) -> bool:
+    """True for the number of a house or town: on a line of an address without a label of its own."""
+    line = line_features(candidates, candidate.segment)
+    has_label = any(label.start < candidate.start for label in candidates.labels(candidate.segment))
+    return (line.is_street or line.ends_address) and not has_label and line.letter_count > _LETTERS_OF_CODE
 
 
 def undecided(findings: Findings) -> dict[str, Finding]:
@@ -133,7 +149,8 @@ def _number_score(clues: Mapping[Concept, float], candidate: Candidate[str], mea
 
 def account_codes(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
     """Find the IBAN and BIC to pay to: the first on the page, since a checksum leaves little doubt."""
-    for path, codes in (("payment.iban", candidates.ibans), ("payment.bic", candidates.bics)):
+    ibans = [code for code in candidates.ibans if not _is_of_reader(code)]
+    for path, codes in (("payment.iban", ibans), ("payment.bic", candidates.bics)):
         usable = [
             (code, 3.0 + code.clues.get(Concept.IBAN, 0) + code.clues.get(Concept.BIC, 0) - 0.01 * index)
             for index, code in enumerate(codes)
@@ -144,6 +161,11 @@ def account_codes(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
             yield path, finding
         elif path == "payment.iban" and candidates.doubtful_ibans:
             yield path, finding_of(candidates.doubtful_ibans[0], WRONG_CHECKSUM)
+
+
+def _is_of_reader(iban: Candidate[str]) -> bool:
+    """True for the account of whom the paper is for: `We pay to your account DE53 ...`."""
+    return _YOUR_ACCOUNT.search(fold(iban.segment.text[: iban.start])) is not None
 
 
 def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:

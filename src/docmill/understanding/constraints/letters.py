@@ -29,6 +29,8 @@ _BY_TOWN = 0.85
 """Confidence in the only date that stands alone or behind a town."""
 _BEFORE_DATE = re.compile(r"\W*|[^\W\d_][^\d:]{1,30},\s*(?:[^\W\d_]{1,4}\.?\s*){0,2}")
 """Nothing, or a town; perhaps a word such as `den` or `le`."""
+_REFERENCE = re.compile(r"(?=\S*\d)\S+")
+"""One word with a digit is a reference and no subject, whatever stands before it: `Ref.: SEC/114-26`."""
 _LARGE = 1.1
 """Larger print is so many times as high as the page's usual text."""
 _FLUSH = 0.03
@@ -123,10 +125,12 @@ def _beside_label(top: Sequence[Segment]) -> Span | None:
         if match is None:
             continue
         if match.end() < len(segment.text):
-            return Span(segment, match.end(), len(segment.text))
-        beside = next((other for other in top[index + 1 :] if other.line == segment.line), None)
-        if beside is not None:
-            return Span(beside, 0, len(beside.text))
+            span = Span(segment, match.end(), len(segment.text))
+        else:
+            beside = next((other for other in top[index + 1 :] if other.line == segment.line), None)
+            span = None if beside is None else Span(beside, 0, len(beside.text))
+        if span is not None and not _REFERENCE.fullmatch(span.text.strip()):
+            return span
     return None
 
 

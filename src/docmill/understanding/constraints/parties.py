@@ -43,6 +43,7 @@ Role = Literal["seller", "buyer"]
 _DOMAIN = re.compile(r"(?:@|www\.|https?://)([\w\-]+(?:\.[\w\-]+)*)\.[a-z]{2,12}\b")
 _PROVIDERS = frozenset("gmail googlemail hotmail outlook yahoo gmx web icloud aol live t-online".split())  # noqa: SIM905 - a list of names
 _CONFIRMATION = re.compile(alternatives(stem for language in LANGUAGES for stem in language.confirmation))
+_SELF_BILLED = re.compile(alternatives(fold(stem) for language in LANGUAGES for stem in language.self_billed))
 _LABEL_SCORES: dict[Role, dict[Concept | None, float]] = {
     "seller": {
         Concept.SELLER: 4.0, Concept.BUYER: -4.0, Concept.ADVERTISER: -6.0, Concept.SHIP_TO: -4.0,
@@ -199,7 +200,8 @@ class _PartyScorer:
         self._height = sheets[0].text_height if sheets else 0.01
         # A plain order is written by the buyer; everything else on the writer's own paper is the seller's.
         confirmed = any(_CONFIRMATION.search(text) for _, text in segments)
-        self.buyer_writes = DEFINITIONS[document_type].written_by == "buyer" and not confirmed
+        is_order = DEFINITIONS[document_type].written_by == "buyer" and not confirmed
+        self.buyer_writes = is_order or any(_SELF_BILLED.search(text) for _, text in segments)
         addressed = [block for block in named if block.label in _ADDRESSED[self.buyer_writes]]
         self._domains = {
             part.replace("-", "")

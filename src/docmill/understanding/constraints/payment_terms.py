@@ -141,6 +141,8 @@ def _labelled(candidates: Candidates) -> Iterator[_Clause]:
             for begin, stop in _sentences(text):
                 if speaks_of_other_terms(text[begin:stop]):  # arrears, for instance: the clause ends before
                     break
+                if end and _is_terms(text[start:end]) and not _is_terms(text[begin:stop]):
+                    break  # whatever else stands behind it
                 start, end = start if end else begin, stop
             if _is_terms(text[start:end]):
                 yield _cut(paragraph, start, end)

@@ -227,6 +227,8 @@ class _AmountRanking:
         by_value: dict[Decimal, Scored] = {}
         unlabelled: list[Scored] = []
         for index, amount in enumerate(self._amounts):
+            if field == "gross_total" and _is_without_tax(amount):
+                continue
             by_label = meaning.score(amount.clues)
             by_place = _LAST_AMOUNT * index / max(1, len(self._amounts))
             if amount.plain:
@@ -242,10 +244,18 @@ class _AmountRanking:
                     by_value[amount.value] = (amount, score)
             if not amount.plain and not amount.clues.get(Concept.CHANGE):
                 unlabelled.append((amount, _UNLABELLED + 0.1 * by_place))
+        net = {amount.value for amount in self._amounts if _is_without_tax(amount)}
+        unlabelled = [(amount, score) for amount, score in unlabelled if amount.value not in net]
         if not by_value and field == "gross_total" and unlabelled:
             # Where no label was read, the largest amount may still be the total.
             return [max(unlabelled, key=lambda scored: scored[0].value)]
         return sorted(by_value.values(), key=lambda scored: -scored[1])[:_BEST]
+
+
+def _is_without_tax(amount: Amount) -> bool:
+    """True beside a label such as `Total excluding VAT`, and no other that includes it."""
+    clues = amount.clues
+    return clues.get(Concept.EXCLUDING, 0) > _SURE and not clues.get(Concept.INCLUDING)
 
 
 class TillSums:

@@ -293,7 +293,7 @@ class Candidates:
                 *(
                     amount
                     for amount in self._written_amounts[segment.index]
-                    if (amount.has_cents or amount.percent)
+                    if (amount.has_cents or amount.percent or (amount.currency and "," in amount.digits))
                     and not self._is_term(Span(segment, amount.start, amount.stop))
                 ),
             ]

@@ -42,6 +42,7 @@ _OF_NUMBERS = FIGURES | {
     Column.POSITION,
     Column.DATE,
     Column.VALUE_DATE,
+    Column.PREVIOUSLY_DELIVERED,
     Column.OUTSTANDING,
     Column.ARTICLE,
 }

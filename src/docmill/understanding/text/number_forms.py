@@ -14,6 +14,7 @@ _UNITS = alternatives(_WORDS["units"])
 _BOXES = alternatives(word for words in _WORDS["post_boxes"].values() for word in words)
 _MEASURE = re.compile(rf"(?:\d+\s?x\s?)?\d{{1,4}}(?:[.,]\d+)?\s?(?:{_UNITS})|x\s?\d{{1,3}}|\d{{1,3}}\s?x")
 _POST_BOX = re.compile(rf"(?<![^\W_])(?:{_BOXES})\W*$")
+_NUMBERED_POST_BOX = re.compile(rf"(?<![^\W_])(?:{_BOXES})\W*\d")
 _ONLY_POST_BOX = re.compile(rf"\W*(?:{_BOXES})\W*\d[\d ]*\W*")
 _AMOUNT = re.compile(r"[$€£]?\s?(?:\d{1,3}(?:,\d{3})+|\d{1,6})\.\d\d")
 _TWO_DECIMALS = re.compile(r"[\d.,]*\d[.,]\d\d")
@@ -29,6 +30,11 @@ def is_measure(text: str) -> bool:
 def is_after_post_box(before: str) -> bool:
     """True if the text before a number ends with words for a post box."""
     return _POST_BOX.search(fold(before)) is not None
+
+
+def names_post_box(text: str) -> bool:
+    """True for a line with a post box and its number: `PO Box 6120, Flagstaff, AZ 86011`."""
+    return _NUMBERED_POST_BOX.search(fold(text)) is not None
 
 
 def is_post_box(text: str) -> bool:

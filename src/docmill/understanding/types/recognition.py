@@ -43,6 +43,8 @@ _LEAST, _EACH, _MOST = 0.93, 0.015, 0.98
 """Confidence in a type that stands alone: least, more for each label and phrase, and most."""
 _UNTITLED = 0.9
 """Confidence in a type without a title."""
+_MOST_LABELS_OF_OTHERS = 4
+"""Labels of a type's fields from which on a document is perhaps of it, though it has no title."""
 _TITLE, _SURE_TITLE = 1.6, 3.5
 """Least weight of a title of a trained type, and of one that only documents of this type have."""
 _RUN_TOGETHER = re.compile(
@@ -148,6 +150,8 @@ def recognise(layout: Layout, document_type: DocumentType, confidence: float) ->
     best = max(certain, key=lambda item: item[0].rank)[1] if certain else None
     doubtful = found[0][1] if found else Recognition(document_type, confidence)
     recognition = best or _trained_type(page, document_type) or _untitled(page, document_type) or doubtful
+    if recognition.document_type == "other" and not recognition.doubt:
+        recognition = recognition._replace(doubt=_doubt_by_labels(page))
     return recognition if recognition.confidence else recognition._replace(confidence=confidence)
 
 
@@ -169,14 +173,32 @@ def _by_title(
     is_contradicted = document_type != "other" and (
         not definition.amount or (title.phrase.is_doubtful and _has_title(page, document_type))
     )
-    is_label = title.phrase.is_doubtful and document_type != "other" and _is_number_label(page, title)
-    if evidence is None or is_contested or is_contradicted or is_label:
+    is_rival = title.phrase.is_doubtful or _has_title(page, document_type)
+    is_label = document_type != "other" and is_rival and _is_number_label(page, title)
+    if is_contested or is_contradicted or is_label:
         return None
-    if not title.phrase.is_doubtful or _is_settled(definition, page, title):
+    is_settled = not title.phrase.is_doubtful or _is_settled(definition, page, title)
+    if evidence is not None and is_settled:
         return Recognition(name, min(_MOST, _LEAST + _EACH * evidence))
+    if evidence is None and title.phrase.is_doubtful:
+        return None
     doubt = f"{title.phrase.text.capitalize()!r} may be the title of a {definition.label.lower()}"
     asked = Recognition("other", 0.0, f"{doubt}: please say of which type the document is.")
     return asked if document_type == "other" else None
+
+
+def _doubt_by_labels(page: _Page) -> str:
+    """The question whether a document without a title is of a type whose labels it has; "" if it has few."""
+    for name, definition in DEFINITIONS.items():
+        if definition.is_trained or definition.extends or name == "other":
+            continue
+        found = sum(
+            any(_starts_with(words, label) for words in page.lines for label in labels)
+            for _, labels in _label_phrases(definition)
+        )
+        if found >= _MOST_LABELS_OF_OTHERS:
+            return f"The document may be a {definition.label.lower()}: please say of which type it is."
+    return ""
 
 
 def _is_number_label(page: _Page, title: _Title) -> bool:

@@ -99,6 +99,7 @@ class Column(StrEnum):
     # Words for quantities ordered and delivered have the meaning of a quantity, too.
     ORDERED = auto()
     DELIVERED = auto()
+    PREVIOUSLY_DELIVERED = auto()
     OUTSTANDING = auto()
     UNIT = auto()
     UNIT_PRICE = auto()

@@ -65,15 +65,16 @@ class PartyWords(_Table):
 
     payees: whom to pay, often the seller by another address. others: agencies, carriers and the like.
     attention: before the person that a letter is for, on a line below the firm's name. writers: labels of
-    whoever wrote the paper, be it seller or buyer. departments: parts of a firm, no name. senders,
-    receivers: of goods or letters, mostly seller and buyer. legal: legal forms
-    that count at the end of a name only, since they are common words, too. banks: words of banks' names;
-    `-bank` is the end of a longer word.
+    whoever wrote the paper, be it seller or buyer. departments: parts of a firm, no name. your_accounts:
+    words for an account of the reader. senders, receivers: of goods or letters, mostly seller and buyer.
+    legal: legal forms that count at the end of a name only, since they are common words, too. banks: words
+    of banks' names; `-bank` is the end of a longer word.
     """
 
     payees: Words
     others: Words
     attention: Words
+    your_accounts: Words
     senders: Words
     receivers: Words
     writers: Words
@@ -201,8 +202,9 @@ class Language(_Table):
     else. names: what stands before a party's name in a form. salutations: lines before a name that are
     not of it. greetings: words before a shop's name that are not of it. owners: words behind which a
     shop's name follows on its line. confirmation: stems that say that an order was confirmed by the
-    seller. joining: words at the end of a line whose name goes on below. carried: what a row is called
-    that brings a sum from one page to the next. legal: legal forms. firms: words of firms' names.
+    seller. self_billed: stems that say that the buyer wrote an invoice. joining: words at the end of a
+    line whose name goes on below. carried: what a row is called that brings a sum from one page to the
+    next. legal: legal forms. firms: words of firms' names.
     units: units of measure behind a number. measured: words before a unit in a heading. dollars: the
     code of the dollar that a word on the page says is meant. currencies: the code of a currency by the
     sign it is printed as, beside those known everywhere. methods: names of means of payment by their
@@ -229,6 +231,7 @@ class Language(_Table):
     greetings: Words
     owners: Words
     confirmation: Words
+    self_billed: Words
     joining: Words
     carried: Words
     legal: Words
