@@ -6,7 +6,8 @@ import pytest
 from docmill.model.document import Document
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
-from docmill.understanding.constraints.extractor import extract_by_rules
+from docmill.understanding.constraints.extractor import every_finding, extract_by_rules
+from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.withholding import withhold
 
 Typeset = Callable[..., Document]
@@ -210,3 +211,11 @@ Rechnung Nr. 26-0418                       9. Oktober 2026
     data = extract_by_rules(typeset(page), REGISTRY["invoice"]).data.model_dump()
 
     assert data["buyer"]["name"] == "Wohnbau Lippe eG"
+
+
+@pytest.mark.parametrize("line", ["Seattle, WA 98109-5210, US", "QTY", "GBP", "BIC/SWIFT ID"])
+def test_a_town_a_label_or_a_currency_is_no_party(typeset: Typeset, line: str) -> None:
+    page = f"{line}\n\nInvoice No. R-2026-17      03/23/2026\n\nTotal   USD 12.00\n"
+    findings = every_finding(candidates_of(typeset(page)), "invoice")
+
+    assert "seller.name" not in findings

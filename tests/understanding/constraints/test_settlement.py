@@ -204,3 +204,10 @@ def test_a_computed_day_is_no_surer_than_the_one_it_is_computed_from(typeset: Ty
     evidence = extract_by_rules(document, REGISTRY["invoice"]).evidence
 
     assert evidence["due_date"].confidence <= evidence["issue_date"].confidence
+
+
+@pytest.mark.parametrize(
+    "more", ["Previous balance   500,00 EUR\nAmount due        619,00 EUR", "Paid              100,00 EUR"]
+)
+def test_no_amount_due_is_computed_beside_an_old_balance_or_as_the_tax(typeset: Typeset, more: str) -> None:
+    assert read(typeset, more).amount_due is None

@@ -12,6 +12,9 @@ _COMMA = re.compile(r",\s+")
 _HAS_NUMBER = re.compile(r"\d")
 _STREET_AND_TOWN = re.compile(r"\d{1,4}[A-Za-z]? [^\W\d_][^,]+,\s*[^\W\d_]")
 """`9 Abbey Walk, Bath`, an address without a postcode."""
+_TOWN_OF_STATE = re.compile(
+    r"[^\W\d_][^\d,]{1,30},\s*[A-Z]{2}\.?,?\s+\d{5}(?:-\d{4})?(?:,\s*[^\W\d_][\w .]{1,30})?"
+)
 _NOTE = re.compile(r"\s*\([^()]{1,30}\)(?=\s*:)")
 _WORDS_BEFORE_NOTE = re.compile(r"[^\W\d_]+(?: [^\W\d_]+){0,3}(?=\s*\()")
 _PHONE_TAIL = re.compile(r"\s*[,;·|]?\s+(?:\+\d|\(\d{2,5}\)\s?)[\d\s()./-]{5,}$")
@@ -43,9 +46,16 @@ def label_in_note(text: str) -> Label[Concept] | None:
     return labels[0]._replace(start=0, stop=note.end())
 
 
+def is_town_of_state(text: str) -> bool:
+    """True for a line that is a town of the United States and no name: `Seattle, WA 98109-5210, US`."""
+    return _TOWN_OF_STATE.fullmatch(text.strip(" .,")) is not None
+
+
 def split_at_address(name: Span) -> tuple[Span, Span] | None:
     """The name and the address on one line; None if the line does not have both."""
     text = name.segment.text
+    if is_town_of_state(name.text):
+        return None
     comma = _COMMA.search(text, name.start, name.stop)
     if comma is None or comma.start() - name.start < 3:  # noqa: PLR2004 - the shortest name
         return None

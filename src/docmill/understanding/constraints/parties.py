@@ -14,10 +14,12 @@ from docmill.understanding.constraints.address_features import (
     LineFeatures,
     has_common_words,
     is_name,
+    legal_form_end,
     line_features,
 )
 from docmill.understanding.constraints.header_fields import WRONG_CHECKSUM
 from docmill.understanding.constraints.name_lines import name_range
+from docmill.understanding.constraints.one_line_parties import is_town_of_state
 from docmill.understanding.constraints.party_forms import (
     is_attention,
     is_department,
@@ -33,9 +35,11 @@ from docmill.understanding.constraints.party_values import (
 )
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, cleaned, finding_of, probabilities
+from docmill.understanding.page.labels import COLUMNS, LABELS, covered_share
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.page.titles import is_title
 from docmill.understanding.text.folding import alternatives, fold
+from docmill.understanding.text.money import find_currencies
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 Role = Literal["seller", "buyer"]
@@ -89,6 +93,8 @@ _HEAD_LINES = 20
 _NAME_LINES = 14
 _LONGEST_ADDRESS = 8
 _SHORT_NAME = 9
+_CODE = 5
+"""A text shorter than this that has the code of a currency is nothing else."""
 
 
 def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
@@ -159,10 +165,10 @@ def _upper_first(writer: Block | None, addressed: Block | None) -> tuple[Block |
 
 def _may_be_party(block: Block) -> bool:
     """True if a block's first line may be a name; that behind a label always is one."""
-    if is_title(block.full_name) or is_department(block.full_name):
+    if is_title(block.full_name) or is_department(block.full_name) or _is_of_form(block.full_name):
         return False
     letters, digits = (sum(map(kind, block.full_name)) for kind in (str.isalpha, str.isdecimal))
-    if letters <= 1:
+    if letters <= 1 or is_town_of_state(block.name.segment.text):
         return False
     if block.label is not None or block.aside:
         return block.has_legal_form or letters >= digits
@@ -188,6 +194,14 @@ def _is_person_of(block: Block, others: Sequence[Block]) -> bool:
 
 def _is_person(block: Block) -> bool:
     return starts_with_salutation(block.name.text) or is_attention(block.name.text)
+
+
+def _is_of_form(text: str) -> bool:
+    """True if a text is nothing but labels, headings of columns or a currency: `QTY`, `BIC/SWIFT ID`."""
+    is_printed = max(covered_share(text, LABELS.find(text)), covered_share(text, COLUMNS.find(text))) == 1
+    return (is_printed and not legal_form_end(text)) or bool(
+        find_currencies(text.strip()) and len(text) < _CODE
+    )
 
 
 class _PartyScorer:

@@ -91,6 +91,10 @@ def settlement(candidates: Candidates, findings: Findings) -> Iterator[tuple[str
         }
         due = gross.value - sum(paid)
         may_be_due = not paid or (len(paid) == 1 and sum(paid) < gross.value)
+        tax = findings.get("tax_total")
+        # What is called a payment may be the net total; and more is due where an old balance is added.
+        is_tax = bool(paid) and tax is not None and tax.value == due
+        may_be_due = may_be_due and not is_tax and not _is_more_due(candidates, gross.value)
         if may_be_due and not any(says_settled(segment.text) for segment in candidates.layout.segments):
             yield "amount_due", Finding(due, (), gross.probability * _COMPUTED)
     issued = findings.get("issue_date")
@@ -98,6 +102,14 @@ def settlement(candidates: Candidates, findings: Findings) -> Iterator[tuple[str
         last_day = max(_days_of_payment(candidates, issued.value), default=None)
         if last_day is not None:
             yield "due_date", Finding(last_day, (), issued.probability * _COMPUTED)
+
+
+def _is_more_due(candidates: Candidates, gross: Decimal) -> bool:
+    """True if an amount due is printed that is more than the total, such as one with a previous balance."""
+    return any(
+        amount.clues.get(Concept.DUE, 0) > _CLEARLY_PAID and not amount.plain and amount.value > gross
+        for amount in candidates.amounts
+    )
 
 
 def _days_of_payment(candidates: Candidates, issued: date) -> Iterator[date]:
