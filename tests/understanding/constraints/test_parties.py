@@ -213,7 +213,9 @@ Rechnung Nr. 26-0418                       9. Oktober 2026
     assert data["buyer"]["name"] == "Wohnbau Lippe eG"
 
 
-@pytest.mark.parametrize("line", ["Seattle, WA 98109-5210, US", "QTY", "GBP", "BIC/SWIFT ID"])
+@pytest.mark.parametrize(
+    "line", ["Seattle, WA 98109-5210, US", "QTY", "GBP", "BIC/SWIFT ID", "DatiAnagrafici>"]
+)
 def test_a_town_a_label_or_a_currency_is_no_party(typeset: Typeset, line: str) -> None:
     page = f"{line}\n\nInvoice No. R-2026-17      03/23/2026\n\nTotal   USD 12.00\n"
     findings = every_finding(candidates_of(typeset(page)), "invoice")

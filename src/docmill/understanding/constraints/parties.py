@@ -199,6 +199,8 @@ def _is_person(block: Block) -> bool:
 def _is_of_form(text: str) -> bool:
     """True if a text is nothing but labels, headings of columns or a currency: `QTY`, `BIC/SWIFT ID`."""
     is_printed = max(covered_share(text, LABELS.find(text)), covered_share(text, COLUMNS.find(text))) == 1
+    if any(mark in text for mark in "<>{}"):
+        return True  # a tag of XML that is shown as text
     return (is_printed and not legal_form_end(text)) or bool(
         find_currencies(text.strip()) and len(text) < _CODE
     )

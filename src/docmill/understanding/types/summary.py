@@ -152,7 +152,10 @@ def _title(document_type: DocumentType, findings: Findings) -> str | None:
 
 def _counterparty(document_type: DocumentType, findings: Findings) -> str | None:
     """The name that documents of the type are filed under; None if what was found is no name."""
-    party = findings.get(DEFINITIONS[document_type].counterparty)
+    definition = DEFINITIONS[document_type]
+    if definition.line_items == "bookings":
+        return None  # the names on a bank statement are mostly those of its bookings
+    party = findings.get(definition.counterparty)
     if party is None or party.probability < _SURE_OF_NAME or not is_name(str(party.value)):
         return None
     return str(party.value)
