@@ -53,6 +53,15 @@ def test_a_difference_that_is_printed_as_an_item_is_a_lost_row(typeset: Typeset)
     assert checks(typeset("Discount   25 %   300.00   75.00"), invoice) == []
 
 
+def test_a_difference_beside_an_item_or_below_a_subtotal_is_a_lost_row(typeset: Typeset) -> None:
+    invoice = Invoice(lines=(line("12", "108.00", "1296.00"),), net_total=Decimal("1188.00"))
+    items = "Seats   12   108.00   1296.00\n"
+
+    assert checks(typeset(items), invoice) == ["lines_sum"]
+    assert checks(typeset(f"{items}Discount   -108.00\nTotal   1188.00"), invoice) == []
+    assert checks(typeset(f"{items}Credit   -108.00\nSubtotal   1188.00"), invoice) == ["lines_sum"]
+
+
 def test_a_row_whose_amount_was_lost_breaks_the_sum(typeset: Typeset) -> None:
     lost = Line(quantity=Decimal(3), unit_price=Decimal("25.00"))
     invoice = Invoice(lines=(line("2", "5.00", "10.00"), lost), net_total=Decimal("85.00"))

@@ -1,6 +1,7 @@
 """Credit notes of ten countries: the signs of their amounts, and the invoice that they correct."""
 
 from collections.abc import Callable
+from datetime import date
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -416,3 +417,23 @@ def test_lines_are_turned_by_their_own_sum() -> None:
     }
 
     assert signs(findings) == ["80.00", "100.00", "-20.00"]
+
+
+def test_a_document_number_is_the_credit_notes_own(typeset: Typeset) -> None:
+    text = """\
+CREDIT NOTE
+
+Document No.    SCN-004418
+Invoice No.     SIN-118842
+Invoice Date    11/02/2026
+Document Date   05/03/2026
+
+Total Credit    GBP 224.40
+"""
+    classification, extraction = understand(typeset(text))
+    data = extraction.data.model_dump()
+
+    assert classification.document_type == "credit_note"
+
+    assert (data["number"], data["preceding_invoice_number"]) == ("SCN-004418", "SIN-118842")
+    assert data["issue_date"] == date(2026, 3, 5)

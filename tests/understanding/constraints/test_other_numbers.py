@@ -1,6 +1,7 @@
 """Numbers that are not those of documents."""
 
 from collections.abc import Callable
+from datetime import date
 
 import pytest
 
@@ -96,3 +97,27 @@ def test_a_total_without_tax_is_no_gross_total(
     found = extract_by_rules(typeset(page), REGISTRY["purchase_order"]).data.model_dump()["gross_total"]
 
     assert (None if found is None else str(found)) == gross
+
+
+IN_ROWS = """
+Hartwell Boone Inc                                  INVOICE
+2200 Larimer Street, Denver, CO 80205               Number R-2291
+
+Per our agreement dated 03/15/2026                  Date: 08/01/2026
+
+Order               Previously billed         This order
+Paper A4                   100.00               120.00
+                           TOTAL               $120.00
+Outstanding invoice No. 2240 (07/01/2026) $12,500
+On order of: Christine Abel of the practice in the town, Anger 10, 99084 Erfurt
+"""
+
+
+def test_numbers_and_days_in_rows_and_sentences_are_those_of_other_papers(
+    typeset: Callable[..., Document],
+) -> None:
+    data = extract_by_rules(typeset(IN_ROWS), REGISTRY["invoice"]).data
+
+    assert isinstance(data, Invoice)
+    assert (data.number, data.order_number) == ("R-2291", None)
+    assert data.issue_date == date(2026, 8, 1)

@@ -173,3 +173,16 @@ def test_terms_pass_the_gate_on_recognised_pages_too(typeset: Typeset) -> None:
 
     assert extraction.evidence["payment.terms"].text == "30 Tage netto"
     assert not any("payment.terms" in failure.fields for failure in verdict.failures)
+
+
+@pytest.mark.parametrize(
+    ("line", "clause"),
+    [
+        ("Payment terms: 60 days. Please confirm this order within 3 days.", "60 days."),
+        ("Payment terms: 30 days net. 10 days 2 % discount.", "30 days net. 10 days 2 % discount."),
+    ],
+)
+def test_a_sentence_behind_the_terms_belongs_to_them_only_if_it_is_about_payment(
+    typeset: Typeset, line: str, clause: str
+) -> None:
+    assert terms(typeset(f"Number R-1   Date 03/05/2026\n\n{line}")) == clause

@@ -434,3 +434,18 @@ def test_a_sign_that_is_printed_is_not_turned() -> None:
     amounts = [Decimal("50.00"), Decimal("-20.00")]
 
     assert signs_by_balances(amounts, [True, True], Decimal("70.00")) is None
+
+
+def test_a_date_under_an_unknown_heading_comes_before_the_value_date(typeset: Typeset) -> None:
+    text = """\
+Extracto de cuenta
+Periodo 01/12/2026 - 31/12/2026
+Saldo anterior                                                 100,00
+Operación     Valor         Concepto                Importe      Saldo
+23/12/2026    22/12/2026    Recibo luz               -10,00      90,00
+29/12/2026    28/12/2026    Abono                     50,00     140,00
+Saldo final                                                    140,00
+"""
+    statement = cast("BankStatement", extracted(typeset(text)).data)
+
+    assert [str(booking.date) for booking in statement.transactions] == ["2026-12-23", "2026-12-29"]

@@ -123,3 +123,14 @@ def test_what_is_to_be_paid_by_a_users_field_is_the_rest(judge: Judge, amount: s
     failures = judge("payments", page, {"sum": (Decimal(amount), amount)}, schema=schema)
 
     assert bool(failures) is flagged
+
+
+def test_an_older_balance_in_the_total_is_asked_about(judge: Judge) -> None:
+    text = (
+        "Balance forward                                     64.60\nCurrent charges   231.18\nTotal   295.78"
+    )
+
+    (failure,) = judge("old_balance", text, {"gross_total": (Decimal("295.78"), "295.78")})
+
+    assert failure.fields == ("gross_total",)
+    assert judge("old_balance", text, {"gross_total": (Decimal("231.18"), "231.18")}) == []

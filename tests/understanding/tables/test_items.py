@@ -548,3 +548,15 @@ Pos    Bezeichnung                   bestellt     Rückstand
         ("Sechskantschraube M12x60", None),
         ("Unterlegscheibe 13", None),
     ]
+
+
+def test_a_heading_of_two_words_with_a_slash_is_one_column(typeset: Typeset) -> None:
+    text = """
+Line   Part / Description               Qty     Unit price      Amount
+1      QO-1550 Laser diode, 1550 nm      12       1,145.00   13,740.00
+2      Mounting kit                      12          88.25    1,059.00
+3      Freight, prepaid and add           1         240.00      240.00
+"""
+    names = [line.description for line in lines_of(typeset(text))]
+
+    assert names == ["QO-1550 Laser diode, 1550 nm", "Mounting kit", "Freight, prepaid and add"]

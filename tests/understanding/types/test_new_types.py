@@ -120,6 +120,18 @@ def test_a_letter_is_named_with_sender_recipient_day_and_subject(typeset: Typese
     assert (data["subject"], data["issue_date"]) == ("Change of our bank details", dt.date(2026, 4, 3))
 
 
+def test_a_reference_is_no_subject(typeset: Typeset) -> None:
+    page = REMINDER.format(title="Ref.: SEC/114-26\nSubject: Change of our bank details")
+    page = page.replace("the following invoice is still outstanding.", "our bank has changed.")
+    page = page.replace("If you have already paid, please disregard this letter.", "")
+    page = page.replace("Invoice number: INV-881\nAmount due: 96.00 GBP\n", "")
+
+    _, extraction = understand(typeset(page))
+
+    assert extraction.document_type == "letter"
+    assert extraction.data.model_dump()["subject"] == "Change of our bank details"
+
+
 def test_a_payslip_without_a_title_is_asked_about(typeset: Typeset) -> None:
     page = """
 Quayside Bakery Ltd

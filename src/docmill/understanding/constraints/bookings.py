@@ -325,13 +325,16 @@ class _BookingReader:
         return Booking(grid, row, day, amount, balance, places, is_signed=is_signed)
 
     def _day(self, grid: Grid, row: Row) -> Finding | None:
-        cells = [
-            row.cells[index]
-            for column in _DATED
-            for index, heading in enumerate(grid.headings)
-            if column in heading.meanings and row.cells[index] and index != grid.text
+        """The date of a row. A date under another heading, as `F. oper.`, comes before the value date."""
+        columns = [
+            (heading.meanings, cell)
+            for index, (heading, cell) in enumerate(zip(grid.headings, row.cells, strict=True))
+            if cell and index != grid.text
         ]
-        return next(filter(None, map(self._day_of, cells)), None)
+        dated = [cell for meanings, cell in columns if Column.DATE in meanings]
+        of_values = [cell for meanings, cell in columns if Column.VALUE_DATE in meanings]
+        others = [cell for meanings, cell in columns if meanings.isdisjoint(_DATED)] if of_values else []
+        return next(filter(None, map(self._day_of, (*dated, *others, *of_values))), None)
 
     def _day_of(self, cell: Sequence[Word]) -> Finding | None:
         """The date that a cell consists of."""

@@ -65,6 +65,7 @@ def _beside_own(candidates: Candidates, kind: DocumentType) -> list[Span]:
     for segment in candidates.layout.segments:
         for label in candidates.labels(segment):
             name = fold(segment.text[label.start : label.stop])
+            is_own |= label.quality == 1 and {Concept.DOCUMENT_NUMBER}.issuperset(label.meanings)
             if Concept.INVOICE_NUMBER not in label.meanings or name in _INVOICES:
                 continue
             if _own_name(kind).search(name):

@@ -32,6 +32,11 @@ _NEARLY_THE_PARTY = 0.2
 _PARTIES = ("seller.name", "buyer.name", "seller.address", "buyer.address")
 _LETTERS_OF_CODE = 6
 """Letters of a line that may be a code alone, which looks like a postcode and a town."""
+_DATES = frozenset({Concept.DATE, Concept.PERIOD_START})
+_CURRENCY_SIGNS = "$€£ "
+_AMOUNTS_OF_ROW = 2
+_NEAR_LABEL = 30
+"""Characters between a label and the number of a house or town that belongs to it."""
 _OF_BANKS = frozenset({Concept.BANK, Concept.IBAN, Concept.BIC, Concept.ACCOUNT})
 _YOUR_ACCOUNTS = alternatives(fold(word) for each in LANGUAGES for word in each.parties.your_accounts)
 _YOUR_ACCOUNT = re.compile(rf"(?<![^\W\d_])(?:{_YOUR_ACCOUNTS})")
@@ -43,6 +48,8 @@ _RANGE_BONUS = 1.6
 _LONGEST_PERIOD = timedelta(days=800)
 _PERIOD_PENALTY = -1.5
 """Added to the score of an issue date that is an end of a period."""
+_IN_SENTENCE, _WORDS_OF_SENTENCE = -2.0, 3
+"""Added to the score of an issue date behind so many words of a sentence: `per our agreement dated 3 May`."""
 _CLEAR_TIME = re.compile(r"[:hH]\s?\d\d|[AaPp]\.?[Mm]")
 _TO = rf"(?:[-\u2013\u2014~]|{alternatives(word for language in LANGUAGES for word in language.dates.until)})"
 _TO_TIME = re.compile(rf"\s*{_TO}\s*\d")
@@ -74,6 +81,7 @@ def numbers(
             names_post_box(candidate.segment.text)
             or is_dialled(before)
             or _is_of_address(candidate, candidates)
+            or _has_amount_beside(candidate, candidates)
         ):
             continue
         clues = candidate.clues
@@ -96,8 +104,34 @@ def numbers(
 def _is_of_address(candidate: Candidate[str], candidates: Candidates) -> bool:
     """True for the number of a house or town: on a line of an address without a label of its own."""
     line = line_features(candidates, candidate.segment)
-    has_label = any(label.start < candidate.start for label in candidates.labels(candidate.segment))
+    has_label = any(
+        label.start < candidate.start <= label.stop + _NEAR_LABEL
+        for label in candidates.labels(candidate.segment)
+    )
     return (line.is_street or line.ends_address) and not has_label and line.letter_count > _LETTERS_OF_CODE
+
+
+def _has_amount_beside(candidate: Candidate[str], candidates: Candidates) -> bool:
+    """True for a number in a row of sums or items: `Outstanding invoice no. 2240   $12,500`.
+
+    An amount follows it without a label between them, or two amounts stand right of it.
+    """
+    segment = candidate.segment
+    right = {other.index: other for other in candidates.layout.sheet(segment).right_of(segment)}
+    nearest = next(iter(right), None)
+    of_row = 0
+    for amount in candidates.amounts:
+        if amount.plain or (amount.segment.index != segment.index and amount.segment.index not in right):
+            continue
+        of_row += amount.segment.index in right
+        is_behind = amount.segment.index == segment.index and candidate.stop <= amount.start
+        is_labelled = any(label.start >= candidate.stop for label in candidates.labels(segment))
+        is_beside = amount.segment.index == nearest and not amount.segment.text[: amount.start].strip(
+            _CURRENCY_SIGNS
+        )
+        if (is_behind and not is_labelled) or is_beside:
+            return True
+    return of_row >= _AMOUNTS_OF_ROW
 
 
 def undecided(findings: Findings) -> dict[str, Finding]:
@@ -180,6 +214,7 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
         by_label = meaning.score(candidate.clues)
         score = max(by_label, meaning.unlabelled + min(by_label, 0))
         score += _PERIOD_PENALTY * bool(candidate.role)
+        score += _IN_SENTENCE * _is_in_sentence(candidates, candidate)
         score += 0.8 * (MISREAD_TIME.search(segment.text[candidate.stop :]) is not None)
         score -= 0.06 * min(index, 15) + 0.4 * segment.middle + 0.5 * min(2, segment.page_index)
         scored.append((candidate, score))
@@ -205,6 +240,20 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
         if finding is not None:
             findings[field] = finding
     return findings
+
+
+def _is_in_sentence(candidates: Candidates, candidate: Candidate[date]) -> bool:
+    """True if a sentence tells the date of another paper: `It replaces our quote 12-A of 3 May`.
+
+    A line that begins with a label tells its own: `Invoice no. 4471 of 3 May`.
+    """
+    text = candidate.segment.text[: candidate.start]
+    labels = [label for label in candidates.labels(candidate.segment) if label.start < candidate.start]
+    if not labels or labels[-1].quality < 1 or not _DATES.issuperset(labels[-1].meanings):
+        return False
+    before = text[: labels[-1].start]
+    is_labelled = ":" in text or not any(map(str.isalnum, text[: labels[0].start]))
+    return not is_labelled and len(before.split()) >= _WORDS_OF_SENTENCE
 
 
 def _sentence_around(candidates: Candidates, candidate: Candidate[date]) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from docmill.understanding.page.labels import LABELS
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.folding import alternatives, fold
+from docmill.understanding.text.number_forms import is_reference
 from docmill.understanding.vocabulary import Concept
 
 _TOP = 0.6
@@ -29,8 +30,6 @@ _BY_TOWN = 0.85
 """Confidence in the only date that stands alone or behind a town."""
 _BEFORE_DATE = re.compile(r"\W*|[^\W\d_][^\d:]{1,30},\s*(?:[^\W\d_]{1,4}\.?\s*){0,2}")
 """Nothing, or a town; perhaps a word such as `den` or `le`."""
-_REFERENCE = re.compile(r"(?=\S*\d)\S+")
-"""One word with a digit is a reference and no subject, whatever stands before it: `Ref.: SEC/114-26`."""
 _LARGE = 1.1
 """Larger print is so many times as high as the page's usual text."""
 _FLUSH = 0.03
@@ -129,7 +128,7 @@ def _beside_label(top: Sequence[Segment]) -> Span | None:
         else:
             beside = next((other for other in top[index + 1 :] if other.line == segment.line), None)
             span = None if beside is None else Span(beside, 0, len(beside.text))
-        if span is not None and not _REFERENCE.fullmatch(span.text.strip()):
+        if span is not None and not is_reference(span.text):
             return span
     return None
 

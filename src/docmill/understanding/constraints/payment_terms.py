@@ -153,7 +153,7 @@ def _labelled(candidates: Candidates) -> Iterator[_Clause]:
             for begin, stop in _sentences(text):
                 if speaks_of_other_terms(text[begin:stop]):  # arrears, for instance: the clause ends before
                     break
-                if end and _is_terms(text[start:end]) and not _is_terms(text[begin:stop]):
+                if end and _is_terms(text[start:end]) and not _are_more_terms(text[begin:stop]):
                     break  # whatever else stands behind it
                 start, end = start if end else begin, stop
             if _is_terms(text[start:end]):
@@ -219,6 +219,11 @@ def _is_terms(text: str) -> bool:
     if _is_cut_off(text) or speaks_of_other_terms(text):
         return False
     return bool(next(find_terms(text), None)) or bool(_clauses(text)) or names_last_day(text)
+
+
+def _are_more_terms(text: str) -> bool:
+    """True for a sentence behind terms that adds to them: `Confirm within 3 days.` has days and does not."""
+    return _is_terms(text) and (_may_be_terms(text) or begins_with_payment(text) or names_last_day(text))
 
 
 def _is_cut_off(text: str) -> bool:

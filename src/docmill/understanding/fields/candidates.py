@@ -143,7 +143,15 @@ class Candidate(Generic[Value]):
         return key
 
 
+_CURRENCY_SIGNS = frozenset("$€£¥₹")
+
 AnyCandidate: TypeAlias = Candidate[date] | Candidate[Decimal] | Candidate[str]
+
+
+def _is_money(amount: WrittenAmount, text: str) -> bool:
+    """True for an amount without cents that no code looks like: `EUR 40,000`, `$0`."""
+    has_sign = not _CURRENCY_SIGNS.isdisjoint(text[max(0, amount.start - 1) : amount.stop + 1])
+    return has_sign or (amount.currency is not None and "," in amount.digits)
 
 
 class Candidates:
@@ -293,7 +301,7 @@ class Candidates:
                 *(
                     amount
                     for amount in self._written_amounts[segment.index]
-                    if (amount.has_cents or amount.percent or (amount.currency and "," in amount.digits))
+                    if (amount.has_cents or amount.percent or _is_money(amount, segment.text))
                     and not self._is_term(Span(segment, amount.start, amount.stop))
                 ),
             ]

@@ -29,6 +29,7 @@ from docmill.understanding.gate.taxes import (
 from docmill.understanding.gate.titles import check_credit
 from docmill.understanding.gate.totals import (
     check_amount_due,
+    check_old_balance,
     check_tax_label,
     check_totals,
     check_type_rules,
@@ -46,6 +47,7 @@ _CHECKS = (
     check_tax_label,
     check_type_rules,
     check_amount_due,
+    check_old_balance,
     check_lists,
     check_rows,
     check_dates,

@@ -8,7 +8,7 @@ from typing import Any
 from docmill.model.document import Document
 from docmill.model.result import Failure
 from docmill.schemas.field_names import field_name
-from docmill.understanding.gate.inputs import LONGEST_SEARCHED, GateInput, Values
+from docmill.understanding.gate.inputs import LONGEST_SEARCHED, GateInput, Values, numbers_in
 from docmill.understanding.gate.totals import tolerance_of
 from docmill.understanding.page.labels import COLUMNS, LABELS
 from docmill.understanding.tables.find import has_own_tables
@@ -84,8 +84,16 @@ def _check_lines(judged: GateInput) -> Iterator[Failure]:
     differences = {abs(abs(total) - abs(lines_total)) for total in totals.values()}
     text = document.text[:LONGEST_SEARCHED]
     is_row_lost = any(_is_printed_as_item(text, difference, amounts) for difference in differences)
-    # Another difference that is printed is an allowance, a charge or a tax.
-    if not is_cell_lost and not is_row_lost and not differences.isdisjoint(judged.printed_numbers):
+    is_excused = not (is_cell_lost or is_row_lost or _is_subtotal(text, frozenset(totals.values())))
+    # A printed difference is an allowance, a charge or a tax. A quantity or price may equal it by chance.
+    of_items = {abs(row[name]) for row in rows for name in ("quantity", "unit_price") if row[name]}
+    is_proved = _is_printed_apart(text, abs(lines_total), amounts)
+    printed = (
+        difference in judged.printed_numbers
+        and (is_proved or difference not in of_items or _is_printed_apart(text, difference, amounts))
+        for difference in differences
+    )
+    if is_excused and any(printed):
         return
     name, total = next(iter(totals.items()))
     message = f"The lines add up to {lines_total}, not to the {field_name(name).lower()} {total}."
@@ -112,6 +120,23 @@ def _is_printed_as_item(text: str, difference: Decimal, amounts: Sequence[Decima
             if any(abs(one * other - difference) <= CENT for one, other in combinations(before, 2)):
                 return True
     return False
+
+
+def _is_subtotal(text: str, totals: frozenset[Decimal]) -> bool:
+    """True if a line calls one of the totals a subtotal, which the items alone add up to."""
+    for line in text.splitlines():
+        labels = [label for label in LABELS.find(line) if label.quality == 1]
+        is_subtotal = any(Concept.SUBTOTAL in label.meanings for label in labels)
+        if is_subtotal and not totals.isdisjoint(numbers_in(line)):
+            return True
+    return False
+
+
+def _is_printed_apart(text: str, number: Decimal, amounts: Sequence[Decimal]) -> bool:
+    """True if a line prints the number that has the amount of no item."""
+    known = {abs(amount) for amount in amounts}
+    lines = map(numbers_in, text.splitlines())
+    return any(number in numbers and known.isdisjoint(numbers) for numbers in lines)
 
 
 def check_rows(judged: GateInput) -> Iterator[Failure]:

@@ -93,6 +93,18 @@ def check_amount_due(judged: GateInput) -> Iterator[Failure]:
         yield Failure(check="payments", message=message, fields=("amount_due", "gross_total"))
 
 
+def check_old_balance(judged: GateInput) -> Iterator[Failure]:
+    """A failure of a total that an older balance is part of: both are printed, and the rest is, too."""
+    gross = judged.amount("gross_total")
+    if gross is None or judged.definition.line_items == "bookings":
+        return
+    for balance in _labelled_amounts(judged, Concept.OPENING_BALANCE):
+        if 0 < balance < abs(gross) and abs(gross) - balance in judged.printed_numbers:
+            message = f"The total {gross} may hold an older balance of {balance}, which is printed as well."
+            yield Failure(check="old_balance", message=message, fields=(judged.path("gross_total"),))
+            return
+
+
 def _check_own_due(judged: GateInput, fields: type[BaseModel]) -> Iterator[Failure]:
     """Failures of a user's field for the amount to pay.
 
@@ -112,16 +124,21 @@ def _check_own_due(judged: GateInput, fields: type[BaseModel]) -> Iterator[Failu
 
 def _partly_paid(judged: GateInput, gross: Decimal) -> Decimal | None:
     """The first printed payment that is less than the total, if the rest is printed, too; else None."""
-    for line in judged.document.text[:LONGEST_SEARCHED].splitlines():
+    for paid in _labelled_amounts(judged, Concept.PAID):
+        if 0 < paid < abs(gross) and abs(gross) - paid in judged.printed_numbers:
+            return paid
+    return None
+
+
+def _labelled_amounts(judged: GateInput, concept: Concept) -> Iterator[Decimal]:
+    """The amounts with cents behind labels of this meaning, each with a decimal point and a comma."""
+    for printed in judged.document.text[:LONGEST_SEARCHED].splitlines():
+        line = " ".join(printed.split())  # columns are kept apart by spaces
         for label in LABELS.find(line):
             following = find_amounts(line[label.stop : label.stop + _LONGEST_LABEL], misread=False)[:1]
-            if Concept.PAID not in label.meanings or not following or not following[0].has_cents:
-                continue
-            for mark in (".", ","):
-                paid = abs(number(following[0].digits, mark))
-                if 0 < paid < abs(gross) and abs(gross) - paid in judged.printed_numbers:
-                    return paid
-    return None
+            if concept in label.meanings and following and following[0].has_cents:
+                for mark in (".", ","):
+                    yield abs(number(following[0].digits, mark))
 
 
 def _is_paid(judged: GateInput, paid: Decimal) -> bool:

@@ -215,10 +215,19 @@ def _pieces(line: PrintedLine) -> list[list[Word]]:
     for segment, words in line.by_segment:
         is_list = "," in segment.text  # of what one column consists of
         labels = () if is_list else _column_labels(segment.text)[1:]
-        starts = [label.start for label in labels if not _is_of_currency(segment.text, label)]
+        starts = [
+            label.start
+            for label in labels
+            if not _is_of_currency(segment.text, label) and not _is_joined(segment.text, label)
+        ]
         cuts = [0, *(index for index, word in enumerate(words) if word.start in starts), len(words)]
         pieces += [list(words[start:stop]) for start, stop in pairwise(cuts) if start < stop]
     return pieces
+
+
+def _is_joined(text: str, label: Label[Column]) -> bool:
+    """True for the second word of one heading, such as `Part / Description`."""
+    return text[: label.start].rstrip().endswith("/")
 
 
 def _is_of_currency(text: str, label: Label[Column]) -> bool:

@@ -18,6 +18,7 @@ _NUMBERED_POST_BOX = re.compile(rf"(?<![^\W_])(?:{_BOXES})\W*\d")
 _ONLY_POST_BOX = re.compile(rf"\W*(?:{_BOXES})\W*\d[\d ]*\W*")
 _AMOUNT = re.compile(r"[$€£]?\s?(?:\d{1,3}(?:,\d{3})+|\d{1,6})\.\d\d")
 _TWO_DECIMALS = re.compile(r"[\d.,]*\d[.,]\d\d")
+_REFERENCE = re.compile(r"(?=\S*\d)\S+")
 _DIALLED = re.compile(r"(?<!\w)(?:\+|00)\s?[1-9]\d{0,2}[\s\d()/.\-]*$")
 """The beginning of a phone number with the code of its country."""
 
@@ -25,6 +26,11 @@ _DIALLED = re.compile(r"(?<!\w)(?:\+|00)\s?[1-9]\d{0,2}[\s\d()/.\-]*$")
 def is_measure(text: str) -> bool:
     """True for a measure or quantity of goods: `500ML`, `6x1.5L`, `2X`."""
     return _MEASURE.fullmatch(fold(text)) is not None
+
+
+def is_reference(text: str) -> bool:
+    """True for one word with a digit, which is a reference wherever a text is expected: `SEC/114-26`."""
+    return _REFERENCE.fullmatch(text.strip()) is not None
 
 
 def is_after_post_box(before: str) -> bool:

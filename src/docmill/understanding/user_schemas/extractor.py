@@ -49,7 +49,7 @@ from docmill.understanding.fields.scoring import (
 )
 from docmill.understanding.tables.lists import list_findings
 from docmill.understanding.text.cuts import is_cut_otherwise
-from docmill.understanding.text.number_forms import may_be_amount
+from docmill.understanding.text.number_forms import is_reference, may_be_amount
 from docmill.understanding.user_schemas.label_texts import LabelTexts
 from docmill.understanding.user_schemas.schema_model import SchemaModel
 
@@ -310,7 +310,7 @@ def labelled_findings(candidates: Candidates, document_type: DocumentType) -> di
 
     A field with labels takes only values beside one of them that do not start with another label. A code must
     follow its label in the same segment, or end its own segment: elsewhere it may be a postcode. It is no
-    amount, and no slash follows it.
+    amount, and no slash follows it. A text is more than a reference.
     """
     meanings = _meanings_of_type(document_type)
     if not meanings:
@@ -332,6 +332,7 @@ def labelled_findings(candidates: Candidates, document_type: DocumentType) -> di
             is_other = field.meaning.form == "code" and (
                 may_be_amount(str(candidate.value)) or candidate.segment.text.startswith("/", candidate.stop)
             )
+            is_other |= field.meaning.form == "text" and is_reference(str(candidate.value))
             if field.labels[index] > 0 and not begins_with_label and is_free_or_near and not is_other:
                 kept.append(index)
         fields[path] = field.only(kept)
