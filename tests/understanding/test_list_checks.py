@@ -62,6 +62,14 @@ def test_a_difference_beside_an_item_or_below_a_subtotal_is_a_lost_row(typeset: 
     assert checks(typeset(f"{items}Credit   -108.00\nSubtotal   1188.00"), invoice) == ["lines_sum"]
 
 
+def test_lines_that_make_the_total_with_tax_are_not_net(typeset: Typeset) -> None:
+    lines = (line("2", "59.50", "119.00"),)
+    totals = {"tax_total": Decimal("19.00"), "gross_total": Decimal("119.00")}
+
+    assert checks(typeset("nothing"), Invoice(lines=lines, **totals)) == ["lines_with_tax"]  # type: ignore[arg-type]
+    assert checks(typeset("nothing"), Invoice(lines=lines, gross_total=Decimal("119.00"))) == []
+
+
 def test_a_row_whose_amount_was_lost_breaks_the_sum(typeset: Typeset) -> None:
     lost = Line(quantity=Decimal(3), unit_price=Decimal("25.00"))
     invoice = Invoice(lines=(line("2", "5.00", "10.00"), lost), net_total=Decimal("85.00"))

@@ -9,6 +9,8 @@ from docmill.model.document import Document
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
 from docmill.understanding.constraints.extractor import extract_by_rules
+from docmill.understanding.constraints.header_fields import undecided
+from docmill.understanding.fields.findings import Finding
 from docmill.understanding.withholding import withhold
 
 PAGE = """
@@ -121,3 +123,17 @@ def test_numbers_and_days_in_rows_and_sentences_are_those_of_other_papers(
     assert isinstance(data, Invoice)
     assert (data.number, data.order_number) == ("R-2291", None)
     assert data.issue_date == date(2026, 8, 1)
+
+
+def test_a_number_that_is_unlikely_or_has_an_equal_rival_is_undecided() -> None:
+    def finding(share: float, *rivals: float) -> Finding:
+        others = tuple(Finding(f"R{index}", (), rival) for index, rival in enumerate(rivals))
+        return Finding("3", (), share, rivals=others)
+
+    found = {
+        "number": finding(0.2, 0.02),
+        "order_number": finding(0.6, 0.5),
+        "contract_number": finding(0.6, 0.1),
+    }
+
+    assert set(undecided(found)) == {"number", "order_number"}

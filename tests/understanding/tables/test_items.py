@@ -560,3 +560,19 @@ Line   Part / Description               Qty     Unit price      Amount
     names = [line.description for line in lines_of(typeset(text))]
 
     assert names == ["QO-1550 Laser diode, 1550 nm", "Mounting kit", "Freight, prepaid and add"]
+
+
+def test_a_column_that_adds_up_to_the_tax_has_no_rates(typeset: Typeset) -> None:
+    text = """
+Cantidad   Concepto                    Precio      IVA     Importe
+2          Servicios de consultoría     30,00     5,00       60,00
+3          Precio del documento         10,00     2,00       30,00
+10         Tarifa de impresión           1,00     1,00       10,00
+                                        Subtotal           100,00
+                                        IVA                  8,00
+                                        Total              108,00
+"""
+    lines = lines_of(typeset(text))
+
+    assert [line.net_amount for line in lines] == [Decimal("60.00"), Decimal("30.00"), Decimal("10.00")]
+    assert [line.tax_rate for line in lines] == [None, None, None]

@@ -122,3 +122,21 @@ Tulpenbollen gemengd                                           88,50
     assert [line.description for line in lines] == ["Boeket wekelijks", "Tulpenbollen gemengd"]
     assert [line.quantity for line in lines] == [4, 6]
     assert [line.unit_price for line in lines] == [Decimal("38.50"), Decimal("14.75")]
+
+
+def test_a_tax_or_a_payment_is_no_item(typeset: Typeset) -> None:
+    tavern = """
+          CLACHAN TAVERN
+2 Meantime Pale          10.20
+20% VAT Net               8.50
+20% VAT                   1.70
+Total                    10.20
+"""
+    hotel = """
+          CONTOSO HOTEL
+American Express        104.92
+Total                   104.92
+"""
+
+    assert [line.description for line in lines_of(typeset(tavern))] == ["Meantime Pale"]
+    assert lines_of(typeset(hotel)) == ()

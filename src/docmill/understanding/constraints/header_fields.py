@@ -20,6 +20,7 @@ from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 _REFERENCES = ("order_number", "contract_number", "customer_number", "delivery_note_number")
 """Numbers of other documents and of the customer."""
+_OF_PAPERS = frozenset({"number", *_REFERENCES})
 _SHORT = 3
 _ASIDE = 2.0
 WRONG_CHECKSUM = 0.4
@@ -27,6 +28,8 @@ WRONG_CHECKSUM = 0.4
 _LEAST_BY_LABEL = 0.5
 _NEARLY = 0.75
 """Share of a number's probability above which a rival is labelled nearly as well."""
+_UNLIKELY_NUMBER = 0.25
+"""Probability of a number below which it is most likely none, as one in a sentence behind `your invoice`."""
 _NEARLY_THE_PARTY = 0.2
 """The same of a party: of those with such a rival about half were right on papers of unknown layouts."""
 _PARTIES = ("seller.name", "buyer.name", "seller.address", "buyer.address")
@@ -135,19 +138,22 @@ def _has_amount_beside(candidate: Candidate[str], candidates: Candidates) -> boo
 
 
 def undecided(findings: Findings) -> dict[str, Finding]:
-    """Numbers, names and addresses beside which another one is nearly as likely.
+    """Numbers, names and addresses beside which another one is nearly as likely, and unlikely numbers.
 
     Their probability among rivals says so; a calibrated belief hardly sees it.
     """
     limits = {
-        **dict.fromkeys(("number", *_REFERENCES), _NEARLY),
+        **dict.fromkeys(_OF_PAPERS, _NEARLY),
         **dict.fromkeys(_PARTIES, _NEARLY_THE_PARTY),
     }
     return {
         path: finding
         for path, limit in limits.items()
         if (finding := findings.get(path)) is not None
-        and any(rival.probability > limit * finding.probability for rival in finding.rivals)
+        and (
+            (path in _OF_PAPERS and finding.probability < _UNLIKELY_NUMBER)
+            or any(rival.probability > limit * finding.probability for rival in finding.rivals)
+        )
     }
 
 

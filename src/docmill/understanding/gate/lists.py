@@ -79,6 +79,7 @@ def _check_lines(judged: GateInput) -> Iterator[Failure]:
         return
     lines_total = sum(amounts, Decimal(0))
     if any(abs(lines_total - total) <= tolerance_of(judged) for total in totals.values()):
+        yield from _check_with_tax(judged, lines_total, len(rows))
         return
     is_cell_lost = any(row["net_amount"] is None and row["quantity"] and row["unit_price"] for row in rows)
     differences = {abs(abs(total) - abs(lines_total)) for total in totals.values()}
@@ -103,6 +104,20 @@ def _check_lines(judged: GateInput) -> Iterator[Failure]:
         message=f"{message}{lost}",
         fields=(name, *(f"lines[{index}].net_amount" for index in range(len(rows)))),
     )
+
+
+def _check_with_tax(judged: GateInput, lines_total: Decimal, count: int) -> Iterator[Failure]:
+    """A failure of items whose amounts include the tax, though they are to be net; on receipts they may."""
+    net, tax, gross = (judged.values.get(name) for name in ("net_total", "tax_total", "gross_total"))
+    if judged.definition.is_till_paper or not isinstance(gross, Decimal) or not tax:
+        return
+    is_net = isinstance(net, Decimal) and abs(lines_total - net) <= tolerance_of(judged)
+    if not is_net and abs(lines_total - gross) <= tolerance_of(judged):
+        yield Failure(
+            check="lines_with_tax",
+            message=f"The lines add up to the total with tax, {gross}: their amounts are not net.",
+            fields=tuple(f"lines[{index}].net_amount" for index in range(count)),
+        )
 
 
 def _is_printed_as_item(text: str, difference: Decimal, amounts: Sequence[Decimal]) -> bool:

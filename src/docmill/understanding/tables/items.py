@@ -127,7 +127,7 @@ class _ItemTable:
         self._roles = _choose_roles(grid, self._figures, self._printed)
         amount = self._roles.amount
         taken = (self._roles.quantity, self._roles.unit_price, amount, self._roles.discount, self._roles.base)
-        rates = list(_rate_columns(grid, self._figures, taken))
+        rates = list(_rate_columns(grid, self._figures, taken, self._printed))
         self._rate = rates[0] if rates else None
         self._second_rate = _second_half(grid, self._figures, rates)
         cells = [cell.value for cell in self._figures[amount] if cell] if amount is not None else []
@@ -444,8 +444,13 @@ def _second_half(grid: Grid, columns: Sequence[_Numbers], rates: Sequence[int]) 
     return rates[1] if is_another and first == second and None not in first else None
 
 
-def _rate_columns(grid: Grid, columns: Sequence[_Numbers], taken: Sequence[int | None]) -> Iterator[int]:
-    """The columns of rates of tax: by their headings, or of per cent without a known heading."""
+def _rate_columns(
+    grid: Grid, columns: Sequence[_Numbers], taken: Sequence[int | None], printed: frozenset[Decimal]
+) -> Iterator[int]:
+    """The columns of rates of tax: by their headings, or of per cent without a known heading.
+
+    printed: amounts elsewhere on the page; a column that adds up to one of them has amounts of tax.
+    """
     for index, cells in enumerate(columns):
         meanings = grid.headings[index].meanings
         numbers = [cell for cell in cells if cell is not None]
@@ -455,7 +460,8 @@ def _rate_columns(grid: Grid, columns: Sequence[_Numbers], taken: Sequence[int |
         may_be_rates = all(0 <= cell.value <= _HIGHEST_RATE and not cell.money for cell in numbers)
         # Amounts of tax are neither whole nor halves, as rates are.
         is_tax_amount = Column.TAX_AMOUNT in meanings and any(cell.value % _HALF for cell in numbers)
-        if not may_be_rates or (is_tax_amount and not is_percent):
+        adds_up = len(numbers) > 1 and sum((cell.value for cell in numbers), Decimal(0)) in printed
+        if not may_be_rates or ((is_tax_amount or adds_up) and not is_percent):
             continue
         if Column.TAX_RATE in meanings or (is_percent and not meanings):
             yield index

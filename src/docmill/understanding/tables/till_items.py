@@ -9,8 +9,9 @@ from itertools import pairwise, permutations
 
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, cleaned
+from docmill.understanding.page.labels import METHODS, covered_share
 from docmill.understanding.page.layout import Span
-from docmill.understanding.tables.columns import is_sum
+from docmill.understanding.tables.columns import is_sum, is_tax
 from docmill.understanding.tables.headings import heading_row, is_heading
 from docmill.understanding.tables.items import NO_ITEMS, Items
 from docmill.understanding.tables.printed_lines import PrintedLine, printed_lines
@@ -49,6 +50,8 @@ _LEAST_LETTERS = 3
 _MOST_TEXTS = 3
 """Lines of text of one item."""
 _HIGHEST_QUANTITY = 10_000
+_ONLY = 0.9
+"""Share of a text's letters that the words for a means of payment take where it says nothing else."""
 _MADE = 0.93
 """The confidence in items whose amounts make the sum."""
 _AGREED = 0.96
@@ -60,7 +63,8 @@ Amount = Candidate[Decimal]
 class _TillLine:
     """A printed line with its numbers. amount: the last one, if it is money at the end of the line.
 
-    is_sum: it is labelled as one. is_labelled: it begins with a label, or is a heading.
+    is_sum: it is labelled as one. is_labelled: it begins with a label, or is a heading. is_apart: it is a tax
+    or a payment and nothing else.
     """
 
     line: PrintedLine
@@ -68,6 +72,7 @@ class _TillLine:
     amount: Amount | None
     is_sum: bool
     is_labelled: bool
+    is_apart: bool = False
 
     @cached_property
     def texts(self) -> list[Span]:
@@ -99,7 +104,12 @@ class _TillLine:
     @property
     def is_priced(self) -> bool:
         """True if the line is an item; a discount of nothing is none."""
-        if self.amount is None or self.is_sum or (len(self.numbers) == _PAIR and self.is_count):
+        if (
+            self.amount is None
+            or self.is_sum
+            or self.is_apart
+            or (len(self.numbers) == _PAIR and self.is_count)
+        ):
             return False
         return self.amount.value != 0 or not self.is_labelled
 
@@ -161,8 +171,17 @@ def _till_lines(candidates: Candidates) -> list[_TillLine]:
             is_labelled = at < headed or any(of_segment and of_segment[0].start == 0 for of_segment in labels)
             is_total = is_sum(line) or not _SUMS.isdisjoint(meanings)
             is_total |= is_labelled and not _NEVER.isdisjoint(meanings)
-            till_lines.append(_TillLine(line, numbers, price, is_total, is_labelled))
+            is_apart = is_tax(line) or any(_is_payment(segment.text) for segment in line.segments)
+            till_lines.append(
+                _TillLine(line, numbers, price, is_total, is_labelled or is_apart, is_apart=is_apart)
+            )
     return till_lines
+
+
+def _is_payment(text: str) -> bool:
+    """True if a text is a means of payment and nothing else: `American Express`."""
+    methods = METHODS.find(text)
+    return bool(methods) and covered_share(text, methods) >= _ONLY
 
 
 def _bounds(lines: Sequence[_TillLine]) -> tuple[int, int] | None:
