@@ -32,7 +32,8 @@ from docmill.ports import Findings, Journal, Original, PageJournal, PartFile, Re
 from docmill.resilience.spending import Meter, Spending
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Party, Receipt
-from docmill.testing.steps import FakeUnderstander, MemoryReader
+from docmill.testing.steps import FakeExtractor, FakeUnderstander, MemoryReader
+from docmill.understanding.gate import RuleGate
 from docmill.understanding.router import GateRouter
 from docmill.understanding.second_readers import ModelReader
 
@@ -561,6 +562,30 @@ async def test_an_unsupported_type_is_completed_under_its_file_name(
     assert (result.classification.title, result.media_type) == ("a.pdf", "video/mp4")
     assert result.refusal == "cannot read films"
     assert exporter.results["a.pdf"].extraction is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "reason"),
+    [("", None, "no word was read"), ("Please wait...", "kept as XFA", "kept as XFA")],
+)
+async def test_pages_on_which_nothing_was_read_are_kept_under_their_file_name(
+    io: MakeIO,
+    make_document: Callable[..., Document],
+    text: str,
+    problem: str | None,
+    reason: str,
+) -> None:
+    document = make_document(text)
+    document = replace(document, pages=[replace(page, problem=problem) for page in document.pages])
+    steps = Steps(Converting(document), FakeUnderstander(), FakeExtractor(), GateRouter(RuleGate()))
+
+    result = await process(REF, steps, io())
+    chosen = await process(REF, steps, io(document_type="invoice"))
+
+    assert result.classification.title == "a.pdf"
+    assert (result.refusal or "").startswith(reason)
+    assert result.extraction is None
+    assert chosen.refusal is None
 
 
 async def test_an_error_says_which_step_it_came_from(

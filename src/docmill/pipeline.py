@@ -66,6 +66,7 @@ _UNKNOWN_TYPE = "application/octet-stream"
 _UNRECOGNISED = "The type could not be recognised ({reason}): please say of which type the document is."
 _NEWER_RELEASE_S = 60.0
 """Longest wait of a document for a worker of the release that has read it."""
+_NO_WORD = "no word was read on its pages; if they have text, scan them again, larger and with more contrast"
 _LISTED = 10
 """Most parts that the summary of their container names."""
 
@@ -251,6 +252,18 @@ async def _understand(attempt: _Attempt) -> Result:
     if understood.classification != Classification():
         await attempt.clock.record(Findings(classification=understood.classification))
     extraction, verdict = await _extract(document, understood, attempt)
+    # A person who chose a type wants its fields, and a model may have seen what no reader could read.
+    is_unknown = understood.classification.document_type == "other" and not extraction.evidence
+    unread = _why_unread(document) if is_unknown and attempt.io.document_type is None else ""
+    if unread:
+        return Result(
+            content_hash=original.content_hash,
+            media_type=document.media_type,
+            classification=Classification(title=ref.name),
+            document=document,
+            refusal=unread,
+            spent=attempt.spending.total,
+        )
     classification, read = understood.classification, understood.extraction
     # The understander named the document by the values it read; corrections and second readers give others.
     if read is None or (extraction.data, extraction.evidence) != (read.data, read.evidence):
@@ -270,6 +283,19 @@ async def _understand(attempt: _Attempt) -> Result:
         verdict=verdict,
         spent=attempt.spending.total,
     )
+
+
+def _why_unread(document: Document) -> str:
+    """The reason why nothing is known of a document's content: no page has a word; "" if one has.
+
+    A page with a problem counts as unread. Pages that could not be looked at are for a person.
+    """
+    pages = document.pages
+    if not pages or document.parts or document.embedded or any(page.source == "none" for page in pages):
+        return ""
+    if any(page.words.texts and page.problem is None for page in pages):
+        return ""
+    return next((page.problem for page in pages if page.problem), _NO_WORD)
 
 
 async def _transcribe(attempt: _Attempt) -> Document:

@@ -222,7 +222,8 @@ class Verdict(Record):
 class Result:
     """Everything one run of the pipeline found out about a document.
 
-    refusal: set for a type that no reader takes; document, extraction and verdict are then null.
+    refusal: set for a type that no reader takes, document is then null, and for pages without a word;
+    extraction and verdict are null with both.
     timings_s: step to seconds. attempt: the run's number for this document, from 1. spent: what all its
     attempts have cost; None if nobody counted.
     """

@@ -145,11 +145,13 @@ def test_a_field_on_a_page_that_is_turned_is_turned_with_it(form: Callable[..., 
     assert 100 <= y0 < y1 <= 300
 
 
-def test_a_form_kept_as_xfa_says_so(form: Callable[..., Path]) -> None:
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_form_kept_as_xfa_says_so(form: Callable[..., Path], *, is_told: bool) -> None:
     path = form(XFA=Array([]))
     with pikepdf.open(path, allow_overwriting_input=True) as document:
         del document.pages[0]["/Annots"]
-        document.Root.NeedsRendering = True
+        if is_told:
+            document.Root.NeedsRendering = True
         document.Root.AcroForm.XFA = pikepdf.Stream(document, b"<xdp/>")
         document.save(path)
 

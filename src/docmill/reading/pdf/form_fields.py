@@ -52,8 +52,13 @@ DYNAMIC = "the form keeps its content as XFA, which is not read; print it as a P
 
 
 def is_dynamic(document: PdfDocument, page: PdfPage) -> bool:
-    """True if the page is only a placeholder for a form that is kept as XFA."""
-    return bool(document.get_formtype() == raw.FORMTYPE_XFA_FULL and not raw.FPDFPage_GetAnnotCount(page))
+    """True if the page is only a placeholder for a form that is kept as XFA.
+
+    Some programs do not say that it is one: a form of a single page that has no field on it.
+    """
+    kind = document.get_formtype()
+    is_told = kind == raw.FORMTYPE_XFA_FULL or (kind == raw.FORMTYPE_XFA_FOREGROUND and len(document) == 1)
+    return bool(is_told and not raw.FPDFPage_GetAnnotCount(page))
 
 
 def value_runs(fields: Sequence[FormField]) -> TextRuns:
