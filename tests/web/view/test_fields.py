@@ -133,7 +133,7 @@ def test_a_value_that_people_confirmed_before_says_on_which_document() -> None:
     assert [field.reason for field in said.fields if field.reason] == []
 
 
-def test_the_code_of_a_means_of_payment_is_explained() -> None:
+def test_a_means_of_payment_is_chosen_by_its_words() -> None:
     named, unknown = (
         next(
             field
@@ -143,5 +143,8 @@ def test_the_code_of_a_means_of_payment_is_explained() -> None:
         for code in ("59", "ZZZ")
     )
 
-    assert (named.name, named.value) == ("Payment method (SEPA direct debit)", "59")
-    assert (unknown.name, unknown.value) == ("Payment method", "ZZZ")
+    assert (named.name, named.value) == ("Payment method", "59")
+    assert ("59", "SEPA direct debit") in named.options
+    assert ("ZZZ", "ZZZ") in unknown.options
+    assert ("", "Not known") in unknown.options
+    assert (named.words_for("48"), unknown.words_for("ZZZ")) == ("Bank card", "ZZZ")

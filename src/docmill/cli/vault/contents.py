@@ -20,6 +20,7 @@ from docmill.files import chunks, is_junk
 from docmill.model.paths import leaves, value_at
 from docmill.model.result import percent_text
 from docmill.reading.convert import PooledUnlocker
+from docmill.schemas.payment_methods import value_in_words
 from docmill.schemas.registry import in_schema_order
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
@@ -227,7 +228,13 @@ def _values_table(
             if review.action == "correct":  # a confirmed value stands where it was read
                 proof = review.evidence or {}
         page = str(proof.get("page") or "")
-        table.add_row(path, Text(str(value)), Text(proof.get("text") or "", style="dim"), page, sure)
+        table.add_row(
+            path,
+            Text(value_in_words(path, str(value))),
+            Text(proof.get("text") or "", style="dim"),
+            page,
+            sure,
+        )
     for path, suggestions in (result.suggestions or {}).items():
         if suggestions and path not in current_reviews and value_at(data, path) is None:
             table.add_row(path, Text(f"perhaps {_listed(suggestions)}", style="dim"))

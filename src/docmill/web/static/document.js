@@ -41,7 +41,7 @@ function select(path, scrollTo) {
   if (scrollTo === "box" && box) box.scrollIntoView({ block: "nearest", inline: "nearest" });
   if (scrollTo === "field" && place) {
     place.scrollIntoView({ block: "nearest" });
-    (place.matches("a") ? place : place.querySelector("input, textarea"))?.focus({ preventScroll: true });
+    (place.matches("a") ? place : place.querySelector("[name=value]"))?.focus({ preventScroll: true });
   }
 }
 

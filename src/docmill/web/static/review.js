@@ -30,7 +30,7 @@ async function send(form, button) {
   const response = await fetch(address, { method: "POST", body });
   showAnswer(await response.text(), ["#document"]);
   const typed = form.querySelector("[name=value]");
-  if (typed) typed.value = typed.defaultValue; // as it was kept, or with the refusal as it was typed
+  if (typed?.defaultValue !== undefined) typed.value = typed.defaultValue; // as it was kept, or with the refusal as it was typed
   if (!response.ok) {
     document.querySelector("#panel [role=alert]")?.scrollIntoView({ block: "nearest" });
     document.querySelector("#panel .field [aria-invalid][autofocus]")?.focus();

@@ -12,13 +12,14 @@ from pydantic import BaseModel
 from docmill.model.document import Box
 from docmill.model.paths import leaves
 from docmill.model.result import Evidence, Failure, MatchKind, Schema, Suggestion, percent_text
+from docmill.schemas import payment_methods
 from docmill.schemas.field_names import FIELD_NAMES, ITEM, TABLES, field_name
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 from docmill.service.review.review import shown
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.store.reviews import TYPE, WHOLE, Action, ReviewRow
-from docmill.web.view.words import NUMERIC_COLUMNS, PAYMENT_METHODS, type_name
+from docmill.web.view.words import NUMERIC_COLUMNS, type_name
 
 SURE = 0.9
 """Least confidence of a value that is shown as sure."""
@@ -119,6 +120,18 @@ class Field:
     def element_id(self) -> str:
         """The path as the id of an element."""
         return element_id(self.path)
+
+    @property
+    def options(self) -> list[tuple[str, str]]:
+        """The values to choose from, with their words; empty for a field in which people write."""
+        if self.path != payment_methods.PATH:
+            return []
+        options = {"": "Not known", self.value: self.value or "Not known"} | payment_methods.PAYMENT_METHODS
+        return list(options.items())
+
+    def words_for(self, value: str) -> str:
+        """A value of this field as people are shown it."""
+        return payment_methods.value_in_words(self.path, value)
 
     @property
     def is_long(self) -> bool:
@@ -315,8 +328,7 @@ def _build_field(
         certainty = "sure" if confidence >= SURE else "unsure"
     has_no_confidence = not value or (evidence is not None and evidence.match in _WITHOUT_CONFIDENCE)
     percent = None if has_no_confidence else percent_text(confidence)
-    meaning = PAYMENT_METHODS.get(value) if path == "payment.method" else None
-    name = field_name(path, own_fields) + (f" ({meaning})" if meaning else "")
+    name = field_name(path, own_fields)
     return Field(path, name, value, certainty, percent, evidence, failed, review, chips.get(path, ()))
 
 

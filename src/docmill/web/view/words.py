@@ -73,22 +73,6 @@ PAUSED = {
     "process": "Processing",
 }
 
-PAYMENT_METHODS = {
-    "10": "cash",
-    "20": "cheque",
-    "30": "bank transfer",
-    "31": "bank transfer",
-    "42": "bank transfer",
-    "48": "bank card",
-    "49": "direct debit",
-    "54": "credit card",
-    "55": "debit card",
-    "58": "SEPA transfer",
-    "59": "SEPA direct debit",
-    "68": "online payment service",
-}
-"""The codes of UNTDID 4461 that documents often have."""
-
 LISTED_PARTS = 15
 """Parts that a document's page lists at once; a longer list is folded."""
 
