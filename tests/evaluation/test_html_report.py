@@ -97,4 +97,4 @@ def test_a_share_of_few_documents_is_not_printed() -> None:
 
     rows = {row[0]: row[1] for row in trust_rows(score_trust([document], {}))}
 
-    assert rows["ready"] == rows["ready with any wrong field"] == "too few"
+    assert rows["ready"] == rows["ready with any wrong field"] == "few"

@@ -10,7 +10,8 @@ from docmill.evaluation.judge import Judge
 from docmill.evaluation.metrics import JudgedDocument
 from docmill.evaluation.report import judge_document
 from docmill.evaluation.trust_figures import score_trust, without_computed
-from docmill.evaluation.trust_picture import draw_trust
+from docmill.evaluation.trust_picture import draw_charts, draw_trust
+from docmill.evaluation.trust_table import GROUP_HEADS, group_rows
 from docmill.evaluation.truth import Truth
 from docmill.schemas.outline import Kind
 
@@ -134,6 +135,18 @@ def test_the_picture_has_a_chart_for_every_group_that_is_large_enough() -> None:
     assert any(text.startswith("all documents, 20") for text in texts)
     assert any(text.startswith("receipt, 12") for text in texts)
     assert "receipt" not in draw_trust(trust)
+
+
+def test_on_a_page_each_chart_is_a_picture_of_its_own_and_the_table_fits_a_terminal() -> None:
+    trust = score_trust(DOCUMENTS * 4, KINDS)
+
+    charts = [ET.fromstring(chart) for chart in draw_charts(trust)]  # noqa: S314 - our own
+    assert [chart.get("aria-label") for chart in charts][:2] == ["all documents", "invoice"]
+    longest = [
+        max(map(len, column))
+        for column in zip(GROUP_HEADS, *(row[1:] for row in group_rows(trust["types"])), strict=True)
+    ]
+    assert len("bank_statement") + sum(longest) + 2 * len(longest) < 80
 
 
 def test_a_curve_of_one_point_and_the_folder_itself_are_drawn_with_a_name() -> None:

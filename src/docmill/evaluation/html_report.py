@@ -6,8 +6,9 @@ from html import escape
 from typing import Any
 
 from docmill.evaluation.metrics import JudgedDocument
-from docmill.evaluation.trust_picture import draw_trust
+from docmill.evaluation.trust_picture import LINES, draw_charts
 from docmill.evaluation.trust_table import (
+    FEW,
     GROUP_HEADS,
     TRUST_HEADS,
     group_rows,
@@ -38,8 +39,12 @@ h3 { font-size: 15px; margin: 0; }
 img { background: #fff; border-radius: 4px; height: auto; max-width: 100%; }
 .wide { overflow-x: auto; }
 figure { margin: 16px 0; max-width: 420px; } figcaption { color: var(--quiet); }
-svg { background: light-dark(#ffffff, #171e26); border: 1px solid var(--line); border-radius: 8px;
+figure svg { background: light-dark(#ffffff, #171e26); border: 1px solid var(--line); border-radius: 8px;
   width: 100%; }
+.charts { display: flex; flex-wrap: wrap; gap: 12px; } .charts svg { border-radius: 8px; height: auto;
+  max-width: 100%; }
+.legend { background: #fff; border-radius: 8px; display: inline-flex; flex-wrap: wrap; gap: 0 16px;
+  padding: 4px 12px; }
 figure polyline { fill: none; stroke: var(--true); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 """
 
@@ -114,7 +119,11 @@ def _trust(trust: Mapping[str, Any] | None) -> str:
     tables += [
         _table((kind, *GROUP_HEADS), list(group_rows(groups))) for kind, groups in several_groups(trust)
     ]
-    return f'{"".join(tables)}<div class="wide">{draw_trust(trust)}</div>'
+    legend = "".join(f'<span style="color:{colour}">&#8212; {name}</span> ' for _, name, colour in LINES)
+    return (
+        f'{"".join(tables)}<p class="quiet">{FEW}.</p><div class="charts">{"".join(draw_charts(trust))}</div>'
+        f'<p class="legend">{legend}</p>'
+    )
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

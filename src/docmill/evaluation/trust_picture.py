@@ -7,10 +7,11 @@ from typing import Any
 _WIDTH, _HEIGHT = 300, 210
 _LEFT, _TOP, _CHART_WIDTH, _CHART_HEIGHT = 46, 34, 236, 128
 _COLUMNS = 3
-_LINES = (
+LINES = (
     ("values_curve", "wrong among the values taken", "#1f6feb"),
     ("documents_curve", "documents taken with a wrong one", "#b3541e"),
 )
+"""Key, meaning and colour of the two curves of each chart."""
 THIS_FOLDER = "this folder"
 """The source of documents that lie in no other folder."""
 _FEWEST = 5
@@ -19,13 +20,7 @@ _FEWEST = 5
 
 def draw_trust(trust: Mapping[str, Any]) -> str:
     """Draw the curves of a report's trust figures: of all documents, of each type and of each source."""
-    groups: dict[str, Mapping[str, Any]] = {"all documents": trust["all"]}
-    for kind in ("types", "sources"):
-        several: Mapping[str, Any] = trust[kind]
-        if len(several) > 1:
-            named = {THIS_FOLDER if name == "." else name: figures for name, figures in several.items()}
-            groups |= {name.replace("_", " "): figures for name, figures in named.items()}
-    shown = [(name, figures) for name, figures in groups.items() if figures["documents"] >= _FEWEST]
+    shown = _groups(trust)
     columns = min(_COLUMNS, max(1, len(shown)))
     rows = -(-len(shown) // columns)
     charts = "".join(
@@ -36,21 +31,41 @@ def draw_trust(trust: Mapping[str, Any]) -> str:
     width, height = _WIDTH * columns, _HEIGHT * rows + 40
     legend = "".join(
         f'<text x="{_LEFT}" y="{height - 24 + 16 * index}" fill="{colour}">&#8212; {name}</text>'
-        for index, (_, name, colour) in enumerate(_LINES)
+        for index, (_, name, colour) in enumerate(LINES)
     )
+    return f"{_svg(charts + legend, width, height, 'Risk against coverage')}\n"
+
+
+def draw_charts(trust: Mapping[str, Any]) -> list[str]:
+    """Draw the same curves as pictures of their own, which a page sets side by side or in one column."""
+    return [_svg(_chart(name, figures), _WIDTH, _HEIGHT, name) for name, figures in _groups(trust)]
+
+
+def _groups(trust: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """All documents, and each type and source of which there are several, with enough of them."""
+    groups: dict[str, Mapping[str, Any]] = {"all documents": trust["all"]}
+    for kind in ("types", "sources"):
+        several: Mapping[str, Any] = trust[kind]
+        if len(several) > 1:
+            named = {THIS_FOLDER if name == "." else name: figures for name, figures in several.items()}
+            groups |= {name.replace("_", " "): figures for name, figures in named.items()}
+    return [(name, figures) for name, figures in groups.items() if figures["documents"] >= _FEWEST]
+
+
+def _svg(content: str, width: int, height: int, description: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
-        f' height="{height}" role="img" aria-label="Risk against coverage" font-family="sans-serif"'
-        f' font-size="11"><rect width="{width}" height="{height}" fill="#fff"/>{charts}{legend}</svg>\n'
+        f' height="{height}" role="img" aria-label="{escape(description)}" font-family="sans-serif"'
+        f' font-size="11"><rect width="{width}" height="{height}" fill="#fff"/>{content}</svg>'
     )
 
 
 def _chart(name: str, figures: Mapping[str, Any]) -> str:
-    points = [point for key, _, _ in _LINES for point in figures[key]]
+    points = [point for key, _, _ in LINES for point in figures[key]]
     highest = max([0.01, *(point["risk"] for point in points)])
     bottom, right = _TOP + _CHART_HEIGHT, _LEFT + _CHART_WIDTH
     title = f"{escape(name)}, {figures['documents']}"
-    lines = "".join(_line(figures[key], highest, colour) for key, _, colour in _LINES)
+    lines = "".join(_line(figures[key], highest, colour) for key, _, colour in LINES)
     return (
         f'<text x="{_LEFT}" y="20" font-size="13" fill="#17212b">{title}</text>'
         f'<path d="M{_LEFT} {_TOP}V{bottom}H{right}" fill="none" stroke="#5d6a78"/>'

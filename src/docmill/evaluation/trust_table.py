@@ -16,9 +16,12 @@ _TRUST = {
 }
 """Meaning and heading of each figure, by its name."""
 TRUST_HEADS = ("trust", "share", "95 %", "count", "of")
-GROUP_HEADS = ("documents", *(short for _, short in _TRUST.values()), "ECE")
+GROUP_HEADS = ("docs", *(short for _, short in _TRUST.values()), "ECE")
 _FEWEST = 5
 """Documents or values of which a share says anything."""
+
+FEW = f"few: fewer than {_FEWEST}, of which a share says nothing"
+"""What the word in place of a share means, for a line below the tables."""
 
 Groups = Mapping[str, Mapping[str, Any]]
 """The figures of each type or source, by its name."""
@@ -54,4 +57,4 @@ def _share(key: str, figure: Mapping[str, Any]) -> str:
     share = figure["share"]
     if share is None:
         return ""
-    return "too few" if figure["of"] < _FEWEST else f"{(1 if key == _ERRORS else 100) * share:.1f}"
+    return "few" if figure["of"] < _FEWEST else f"{(1 if key == _ERRORS else 100) * share:.1f}"

@@ -24,6 +24,7 @@ from docmill.evaluation.report import Report, build_report, compare_reports, jud
 from docmill.evaluation.trust_figures import score_trust, without_computed
 from docmill.evaluation.trust_picture import draw_trust
 from docmill.evaluation.trust_table import (
+    FEW,
     GROUP_HEADS,
     TRUST_HEADS,
     group_rows,
@@ -265,6 +266,7 @@ def print_trust(trust: Mapping[str, Any]) -> None:
         for name, *figures in group_rows(groups):
             table.add_row(escape(shown(name)), *figures)
         stdout.print(table)
+    stdout.print(FEW, style="dim")
 
 
 def print_comparison(comparison: Mapping[str, Any]) -> None:
