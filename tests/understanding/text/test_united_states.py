@@ -18,7 +18,15 @@ def test_other_codes_are_none(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["(386) 555-8625", "Phone: 214-555-1299", "+1 212 555 7799", "P: 212 555.7799"]
+    "text",
+    [
+        "(386) 555-8625",
+        "Phone: 214-555-1299",
+        "+1 212 555 7799",
+        "P: 212 555.7799",
+        "Tel 212 555 7799",
+        "212 555 7799",
+    ],
 )
 def test_a_number_of_the_north_american_plan_tells_the_country(text: str) -> None:
     assert has_us_phone(f"Corner Diner\n{text}\nTotal 12.50")
@@ -33,6 +41,7 @@ def test_a_number_of_the_north_american_plan_tells_the_country(text: str) -> Non
         "030 555 86 25",
         "604-555-8625 GST 5 %",
         "reference 9214-555-12990",
+        "NHS No: 943 476 5919",
     ],
 )
 def test_a_number_beside_words_of_another_country_does_not(text: str) -> None:

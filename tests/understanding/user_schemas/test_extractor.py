@@ -297,3 +297,66 @@ def test_the_decimal_mark_is_the_documents_own(typeset: Typeset, text: str, want
     data, _ = read(typeset(f"Total amount:  {text}"), schema(total_amount="decimal"))
 
     assert data["total_amount"] == wanted
+
+
+LABORATORY = """
+Northfield Pathology                    NHS No: 943 476 5919
+Patient: Daniel Okafor                  Date of birth: 22/01/1968
+Collected: 03/11/2026 08:40             Reported: 04/11/2026 09:02
+"""
+
+
+def test_a_day_of_birth_is_read_and_tells_the_order_of_day_and_month(typeset: Typeset) -> None:
+    wanted = schema(birth_date="date:date of birth", reported_on="date:date of the report")
+
+    data, _ = read(typeset(LABORATORY), wanted)
+
+    assert data == {"birth_date": date(1968, 1, 22), "reported_on": date(2026, 11, 4)}
+
+
+POLICY = """
+Policy number   RC 44 019928         Tax code   FSSLNE81D52D969K
+Net premium     412.18               Tax        72.13
+CHI number 300751 4422, 14 Thurso Street
+"""
+
+
+def test_a_tax_code_is_no_amount_and_groups_of_digits_are_one_code(typeset: Typeset) -> None:
+    data, _ = read(typeset(POLICY), schema(tax_code="string", chi_number="string"))
+
+    assert data == {"tax_code": "FSSLNE81D52D969K", "chi_number": "300751 4422"}
+
+
+TIMESHEET = """
+Timesheet week 41
+
+Date         Hours
+05/10/2026   8.00
+06/10/2026   8.50
+08/10/2026   6.00
+
+Approved by the client: M. de Wit
+"""
+
+
+def test_a_row_of_a_list_is_not_believed_to_be_another_field(typeset: Typeset) -> None:
+    row = {
+        "type": "object",
+        "properties": {"date": {"type": "string", "format": "date"}, "hours": {"type": "number"}},
+    }
+    wanted = schema_of(
+        {
+            "title": "timesheet",
+            "type": "object",
+            "properties": {
+                "approval_date": {"type": "string", "format": "date", "description": "date of approval"},
+                "days": {"type": "array", "items": row},
+            },
+        }
+    )
+
+    data, extraction = read(typeset(TIMESHEET), wanted)
+
+    assert [day["hours"] for day in data["days"]] == [Decimal("8.00"), Decimal("8.50"), Decimal("6.00")]
+    proof = extraction.evidence.get("approval_date")
+    assert proof is None or proof.confidence <= 0.5

@@ -25,7 +25,7 @@ from docmill.understanding.text.codes import (
     find_vat_ids,
     find_vat_numbers,
 )
-from docmill.understanding.text.dates import RANGE_LINK, WrittenDate, find_dates, find_times
+from docmill.understanding.text.dates import FIRST_YEAR, RANGE_LINK, WrittenDate, find_dates, find_times
 from docmill.understanding.text.folding import fold
 from docmill.understanding.text.money import WrittenAmount, currency_code, currency_spans, find_amounts
 from docmill.understanding.vocabulary import LANGUAGES, Concept
@@ -66,14 +66,14 @@ _SERIES = re.compile(r"[^\W\d_]{1,4}[/ ]\d+/\d")
 _FILE_ENDING = re.compile(r"\.[a-z]{2,3}$")
 _LETTERS_BEFORE = re.compile(r"(?:^|[:#.]\s?)([A-Z]{2,5}) $")
 """Capital letters right behind a label that may begin a code: `Container no.: MSKU 781234-5`."""
-_GROUPS = re.compile(r"(?<![^\s:#])\d{1,6}(?: \d{1,6})+(?: [A-Z]{1,2})?$")
-"""Groups of digits at the end of a text, as one number: `8467 21 99`, `4 471 882 B`."""
+_GROUPS = re.compile(r"(?<![^\s:#])\d{1,6}(?: \d{1,6})+(?: [A-Z]{1,2})?(?=$|[,;] )")
+"""Groups of digits at the end of a text or before a comma, as one number: `8467 21 99`, `4 471 882 B`."""
 _REVISION = re.compile(r"\s?/\s?\d{1,2}\b| ?\((?:Rev|Ver)\.? ?\d+\)", re.IGNORECASE)
 _MAIL = re.compile(r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+")
 _TICKED, _UNTICKED = frozenset("\u2713\u2714\u2612\u2611"), frozenset("\u2610")
 _ANSWER = re.compile(r"\[[xX ]\]|[\u2610-\u2612\u2713\u2714]|(?<![^\s:])[^\W\d_]+(?![^\s.,;])")
 _SOURCES: Mapping[Form, str] = {
-    "date": "dates",
+    "date": "days",
     "time": "times",
     "money": "amounts_and_terms",
     "number": "numbers",
@@ -196,6 +196,11 @@ class Candidates:
 
     @cached_property
     def dates(self) -> list[Candidate[date]]:
+        """The dates that a business paper may have, without those of birth."""
+        return [candidate for candidate in self.days if candidate.value.year >= FIRST_YEAR]
+
+    @cached_property
+    def days(self) -> list[Candidate[date]]:
         """Dates, with their part in a period."""
         dates: list[Candidate[date]] = []
         for segment in self.layout.segments:
@@ -318,8 +323,11 @@ class Candidates:
         codes: list[Candidate[str]] = []
         for segment in self._segments_with_digits:
             text, dates = segment.text, self._marked_dates(segment)
-            if (groups := _GROUPS.search(text)) and not _overlaps(*groups.span(), dates):
-                codes.append(self.candidate("code", groups[0], segment, *groups.span()))
+            codes.extend(
+                self.candidate("code", groups[0], segment, *groups.span())
+                for groups in _GROUPS.finditer(text)
+                if not _overlaps(*groups.span(), dates)
+            )
             for match in _WORD_WITH_DIGIT.finditer(text):
                 word, (start, stop) = match[0], match.span()
                 if (

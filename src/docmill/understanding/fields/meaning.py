@@ -387,7 +387,8 @@ def _form(outline: FieldOutline, name: Sequence[str], words: Sequence[str]) -> F
     if {"tax", "#"} <= {*name}:
         return "vat id"
     named: list[Form] = [_SPECIAL[word] for word in name if word in _SPECIAL]
-    if named or _MONEY & set(name):
+    is_code = bool(name) and name[-1] in _CODE  # a tax code is no amount
+    if named or (_MONEY & set(name) and not is_code):
         return named[0] if named else "money"
     # The last word of a name tells its kind, as in `customer number`.
     followed = zip(words, (*words[1:], ""), strict=True)

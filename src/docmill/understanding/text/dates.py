@@ -13,7 +13,9 @@ from docmill.understanding.vocabulary.languages import LANGUAGES
 
 FIRST_YEAR = 1990
 LAST_YEAR = 2079
-"""Two-digit years belong to this window; no date outside it is read."""
+"""The days of business papers are in these years."""
+_EARLIEST_YEAR = 1900
+"""Of days such as those of birth, whose years must be written with four digits."""
 
 Order = Literal["fixed", "day first", "open"]
 """`day first`: written with points. `open`: could be day or month first."""
@@ -226,7 +228,8 @@ def _written(match: re.Match[str], *, plain: bool) -> WrittenDate | None:
         if match.start("first") < match.start("year") and not plain:
             order = "day first" if groups["sep"] == "." else "open"
     written = WrittenDate(match.start(), match.end(), year, first, second, order)
-    is_date = FIRST_YEAR <= year <= LAST_YEAR and written.value(day_first=True) is not None
+    earliest = _EARLIEST_YEAR if len(groups["year"]) > 2 else FIRST_YEAR  # noqa: PLR2004 - digits of a short year
+    is_date = earliest <= year <= LAST_YEAR and written.value(day_first=True) is not None
     return written if is_date else None
 
 

@@ -66,6 +66,8 @@ _PAIR = 1.0
 _ALONE = 1.0
 """Bonus of two ends of a period that are written together, and penalty of all other dates."""
 _RIVALS = 8
+_OF_ROW = 0.5
+"""The most belief in a value that is one of the rows of a list."""
 
 OtherFindings = Mapping[str, Sequence[Finding]]
 """The values of another reader for the fields that it reads, too, by path; empty where it found nothing."""
@@ -87,7 +89,8 @@ def extract_user_schema(
     suggestions: dict[str, tuple[Suggestion, ...]] = {}
     found = find_values(candidates, meanings, model, built_in or {})
     values = surest(found, believed_others(candidates, found, built_in or {}))
-    for path, finding in (*values.items(), *list_findings(candidates, meanings)):
+    listed = list(list_findings(candidates, meanings))
+    for path, finding in (*_apart_from(listed, values).items(), *listed):
         meaning = meanings[re.sub(r"\[\d+\]", "[]", path)]
         value = value_for_kind(finding, meaning)
         if value is not None:
@@ -107,6 +110,20 @@ def extract_user_schema(
         suggestions=suggestions,
         steps=(STEP,),
     )
+
+
+def _apart_from(listed: Sequence[tuple[str, Finding]], values: Findings) -> dict[str, Finding]:
+    """The values, of which those below the heading of a list that was read are not believed.
+
+    They are of one of its rows: `Date` above the days of a timesheet is no label of the date of approval.
+    """
+    cells = {span.segment.index for _, finding in listed for span in finding.spans}
+    return {
+        path: replace(finding, probability=min(finding.probability, _OF_ROW))
+        if finding.is_under_label and any(span.segment.index in cells for span in finding.spans)
+        else finding
+        for path, finding in values.items()
+    }
 
 
 def meanings_of(fields: Sequence[FieldOutline]) -> dict[str, FieldMeaning]:
