@@ -221,3 +221,10 @@ def test_a_town_a_label_or_a_currency_is_no_party(typeset: Typeset, line: str) -
     findings = every_finding(candidates_of(typeset(page)), "invoice")
 
     assert "seller.name" not in findings
+
+
+def test_words_in_place_of_a_name_are_one(typeset: Typeset) -> None:
+    page = "BUYER: BUYER_NAME\nBUYER_ADDR_1\n69001 BUYER_CITY\n\nInvoice No. R-2026-17      03/23/2026\n"
+    findings = every_finding(candidates_of(typeset(page)), "invoice")
+
+    assert findings["buyer.name"].value == "BUYER_NAME"

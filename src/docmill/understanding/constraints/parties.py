@@ -197,8 +197,12 @@ def _is_person(block: Block) -> bool:
 
 
 def _is_of_form(text: str) -> bool:
-    """True if a text is nothing but labels, headings of columns or a currency: `QTY`, `BIC/SWIFT ID`."""
-    is_printed = max(covered_share(text, LABELS.find(text)), covered_share(text, COLUMNS.find(text))) == 1
+    """True if a text is nothing but labels, headings of columns or a currency: `QTY`, `BIC/SWIFT ID`.
+
+    Joined words, as in `BUYER_NAME`, stand in place of a value.
+    """
+    of_labels, of_columns = (covered_share(text, phrases.find(text)) for phrases in (LABELS, COLUMNS))
+    is_printed = max(of_labels, of_columns) == 1 and "_" not in text
     if any(mark in text for mark in "<>{}"):
         return True  # a tag of XML that is shown as text
     return (is_printed and not legal_form_end(text)) or bool(
