@@ -201,8 +201,8 @@ def _is_of_form(text: str) -> bool:
 
     Joined words, as in `BUYER_NAME`, stand in place of a value.
     """
-    of_labels, of_columns = (covered_share(text, phrases.find(text)) for phrases in (LABELS, COLUMNS))
-    is_printed = max(of_labels, of_columns) == 1 and "_" not in text
+    covered = max(covered_share(text, LABELS.find(text)), covered_share(text, COLUMNS.find(text)))
+    is_printed = covered == 1 and "_" not in text
     if any(mark in text for mark in "<>{}"):
         return True  # a tag of XML that is shown as text
     return (is_printed and not legal_form_end(text)) or bool(
