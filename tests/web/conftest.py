@@ -85,14 +85,15 @@ def finish(service: Service) -> Callable[..., Awaitable[None]]:
             "extraction_reason": None,
             "media_type": "image/png",
             "page_count": 1,
+            "text": None,
             "pipeline_fingerprint": await service.fingerprint.now(),
             **columns,
         }
         plain = {key: Jsonb(value) if isinstance(value, dict) else value for key, value in values.items()}
         async with service.database.tenant(service.default_tenant_id) as conn:
             await conn.execute(
-                "UPDATE document SET media_type = %(media_type)s, page_count = %(page_count)s"
-                " WHERE id = %(id)s",
+                "UPDATE document SET media_type = %(media_type)s, page_count = %(page_count)s,"
+                " text = coalesce(%(text)s, text) WHERE id = %(id)s",
                 {**plain, "id": document_id},
             )
             await conn.execute(

@@ -1,5 +1,6 @@
 """Documents as their owner sees them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -7,10 +8,14 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
+from docmill.service.search.snippets import Snippet, snippet_of
+from docmill.service.search.terms import tsquery_of
 from docmill.service.store.database import Conn, new_id, storable
 
 STATES = ("processing", "stale", "needs_classification", "needs_review", "failed", "ready")
 
+_SEARCHED = 200_000
+"""Characters of a document's text in which the place that was found is looked for."""
 _ROWS = """
             SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
                    readable_file_path, page_count, document_type, title, summary, document_date, language,
@@ -29,6 +34,31 @@ _ROWS = """
               JOIN document_state ON document_state.id = document.id
 """
 """Query for `DocumentRow`s, to which conditions are appended."""
+_FILTERS = """
+             WHERE (%(state)s::text IS NULL OR state = %(state)s)
+               AND (%(document_type)s::text IS NULL OR document_type = %(document_type)s)
+               AND (%(parts)s OR NOT EXISTS (SELECT FROM part WHERE child_id = document.id))
+"""
+_NEWEST = """
+               AND (%(after)s::uuid IS NULL OR document.id < %(after)s)
+               AND (%(inside)s::text IS NULL
+                    OR strpos(lower(title), lower(%(inside)s)) > 0
+                    OR strpos(lower(file_name), lower(%(inside)s)) > 0)
+             ORDER BY document.id DESC
+             LIMIT %(limit)s
+"""
+_FOUND = """
+              JOIN found_documents(%(wanted)s::tsquery) AS found ON found.id = document.id
+"""
+_BEST = """
+               AND (%(after)s::uuid IS NULL
+                    OR (rank, document.id) < (SELECT before.rank, before.id
+                                                FROM found_documents(%(wanted)s::tsquery) AS before
+                                               WHERE before.id = %(after)s))
+             ORDER BY rank DESC, document.id DESC
+             LIMIT %(limit)s
+"""
+"""Conditions for the newest documents, and for those that fit a query best."""
 
 
 @dataclass(frozen=True)
@@ -117,36 +147,43 @@ async def page(
     after: UUID | None = None,
     limit: int = 24,
 ) -> list[DocumentRow]:
-    """Up to `limit` documents, newest first, that are older than document `after`.
+    """Up to `limit` documents: the newest first, with a query those that fit it best.
 
-    query: letters to be found in title, file name or text, whatever their case. parts: also the documents
-    that another one holds.
+    query: what a person typed, see `search_terms`; where its words find nothing, it is looked for inside
+    titles and file names. parts: also the documents that another one holds. after: the last one before these.
     """
+    wanted = tsquery_of(query or "")
+    is_found = bool(wanted) and await _finds(conn, wanted)
     async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
         await cur.execute(
-            _ROWS
-            + """
-             WHERE (%(state)s::text IS NULL OR state = %(state)s)
-               AND (%(document_type)s::text IS NULL OR document_type = %(document_type)s)
-               AND (%(parts)s OR NOT EXISTS (SELECT FROM part WHERE child_id = document.id))
-               AND (%(after)s::uuid IS NULL OR document.id < %(after)s)
-               AND (%(query)s::text IS NULL
-                    OR strpos(lower(title), lower(%(query)s)) > 0
-                    OR strpos(lower(file_name), lower(%(query)s)) > 0
-                    OR strpos(lower(text), lower(%(query)s)) > 0)
-             ORDER BY document.id DESC
-             LIMIT %(limit)s
-            """,
+            _ROWS + (_FOUND + _FILTERS + _BEST if is_found else _FILTERS + _NEWEST),
             {
                 "state": state,
                 "document_type": document_type,
-                "query": storable(query),
+                "wanted": wanted,
+                "inside": None if is_found else storable(query),
                 "parts": parts,
                 "after": after,
                 "limit": limit,
             },
         )
         return await cur.fetchall()
+
+
+async def _finds(conn: Conn, wanted: str) -> bool:
+    """Whether a query finds any document of the tenant."""
+    cur = await conn.execute("SELECT FROM found_documents(%(wanted)s::tsquery) LIMIT 1", {"wanted": wanted})
+    return cur.rowcount == 1
+
+
+async def snippets(conn: Conn, ids: Sequence[UUID], query: str) -> dict[UUID, Snippet]:
+    """The place of each document's text that a query found, by document; without those it found by name."""
+    cur = await conn.execute(
+        "SELECT id, left(text, %(longest)s) FROM document WHERE id = ANY(%(ids)s) AND text IS NOT NULL",
+        {"ids": list(ids), "longest": _SEARCHED},
+    )
+    found = {document_id: snippet_of(text, query) for document_id, text in await cur.fetchall()}
+    return {document_id: snippet for document_id, snippet in found.items() if snippet is not None}
 
 
 async def counts(conn: Conn) -> dict[str, int]:

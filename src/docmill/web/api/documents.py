@@ -93,13 +93,18 @@ async def list_documents(
     state: State | None = None,
     document_type: DocumentType | None = None,
     q: Annotated[
-        str | None, Query(max_length=200, description="part of the title, the file name or the text")
+        str | None,
+        Query(
+            max_length=200,
+            description="words of the title, file name, values or text; a phrase in quotation marks,"
+            " a word with a minus to leave out, an amount, a day, an IBAN or a code in any notation",
+        ),
     ] = None,
     parts: Annotated[bool, Query(description="also parts of other documents")] = True,
     after: Annotated[UUID | None, Query(description="the last id of the page before this one")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> DocumentList:
-    """Documents, newest first."""
+    """Documents, newest first; with `q` those that fit it best first."""
     async with vault.connection() as conn:
         rows = await documents.page(
             conn,
@@ -110,11 +115,14 @@ async def list_documents(
             after=after,
             limit=limit + 1,
         )
+        found = await documents.snippets(conn, [row.id for row in rows], q) if q else {}
     follow = None
     if len(rows) > limit:
         query = {**request.query_params, "after": str(rows[limit - 1].id)}
         follow = f"{request.url.path}?{urlencode(query)}"
-    return DocumentList(documents=[DocumentSummary.of(row) for row in rows[:limit]], next=follow)
+    return DocumentList(
+        documents=[DocumentSummary.of(row, found.get(row.id)) for row in rows[:limit]], next=follow
+    )
 
 
 @router.get("/{document_id}")

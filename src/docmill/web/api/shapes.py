@@ -1,6 +1,7 @@
 """Requests and responses of the API. Names and meanings are those of the specification."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import date, datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, create_model, mode
 
 from docmill.model.result import Evidence, Failure, Suggestion, Verdict
 from docmill.service.review.reviews import DocumentReviews
+from docmill.service.search.snippets import Snippet
 from docmill.service.store.dead_letters import DeadLetterRow
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
@@ -34,8 +36,23 @@ class Fault(_Shape):
     message: str
 
 
+class FoundText(_Shape):
+    """The place of a document's text that a search found.
+
+    text: around it. page: from 1. marks: first character and the one behind the last of each word that was
+    found.
+    """
+
+    text: str
+    page: int
+    marks: list[tuple[int, int]]
+
+
 class DocumentSummary(_Shape):
-    """A document of a list. step: of the processing under way. version: grows with every visible change."""
+    """A document of a list. step: of the processing under way. version: grows with every visible change.
+
+    found: where a search found it in its text; null without a search, and where its title or a value has it.
+    """
 
     id: UUID
     content_hash: str
@@ -57,11 +74,14 @@ class DocumentSummary(_Shape):
     created_at: datetime
     updated_at: datetime
     version: int
+    found: FoundText | None = None
 
     @classmethod
-    def of(cls, row: DocumentRow) -> "DocumentSummary":
+    def of(cls, row: DocumentRow, found: Snippet | None = None) -> "DocumentSummary":
         """The row as the API shows it."""
-        return cls.model_validate({**vars(row), "tags": row.tags or [], "error": _fault(row)})
+        return cls.model_validate(
+            {**vars(row), "tags": row.tags or [], "error": _fault(row), "found": found and asdict(found)}
+        )
 
 
 class DocumentChange(BaseModel):

@@ -106,7 +106,7 @@ async def show_documents(
             limit=PAGE_SIZE + 1,
         )
         counts = await documents.counts(conn)
-        cards = await _cards(conn, rows[:PAGE_SIZE])
+        cards = await _cards(conn, rows[:PAGE_SIZE], filters.query)
         paused = await pauses.current(conn)
     return vault.templates.page(
         request,
@@ -127,11 +127,16 @@ async def show_cards(
     request: Request,
     vault: TheVault,
     id: Annotated[list[UUID], Query(max_length=_MOST_CARDS)],  # noqa: A002  the parameter's name in the address
+    *,
+    q: Annotated[str, Query(max_length=200)] = "",
 ) -> HTMLResponse:
-    """The cards of some documents, to take the place of older ones. Those that are gone are left out."""
+    """The cards of some documents, to take the place of older ones. Those that are gone are left out.
+
+    q: what is searched for, as on the page that shows them.
+    """
     async with vault.connection() as conn:
         rows = [row for document_id in id if (row := await documents.get(conn, document_id))]
-        cards = await _cards(conn, rows)
+        cards = await _cards(conn, rows, q)
     return vault.templates.page(request, "cards.html", cards=cards)
 
 
@@ -244,8 +249,9 @@ async def document_page(
     )
 
 
-async def _cards(conn: Conn, rows: Sequence[DocumentRow]) -> list[Card]:
+async def _cards(conn: Conn, rows: Sequence[DocumentRow], query: str) -> list[Card]:
     now = datetime.now(UTC)
+    found = await documents.snippets(conn, [row.id for row in rows], query) if query else {}
     wholes = await parts.first_wholes(conn, [row.id for row in rows])
     cards: list[Card] = []
     for row in rows:
@@ -255,7 +261,9 @@ async def _cards(conn: Conn, rows: Sequence[DocumentRow]) -> list[Card]:
             pairs = await near_duplicates.of_document(conn, row.id)
             failures = [failure.message for failure in failures_of(row, result, pairs)]
         picture = picture_version(row) if is_viewable(row) else None
-        cards.append(card(row, failures, picture=picture, whole=wholes.get(row.id), now=now))
+        cards.append(
+            card(row, failures, picture=picture, whole=wholes.get(row.id), now=now, found=found.get(row.id))
+        )
     return cards
 
 

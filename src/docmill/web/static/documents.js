@@ -35,6 +35,8 @@ async function refreshChanged() {
   if (!ids.length) return; // Retry has fetched them before their time
   changed.clear();
   const query = new URLSearchParams(ids.map((id) => ["id", id]));
+  const searched = new URLSearchParams(location.search).get("q");
+  if (searched) query.set("q", searched);
   const response = await fetch(`/cards?${query}`);
   if (!response.ok) return;
   for (const fresh of [...parse(await response.text()).querySelectorAll(".card")]) showCard(fresh);

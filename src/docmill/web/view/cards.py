@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from docmill.schemas.document_types import DEFINITIONS, known_type
+from docmill.service.search.snippets import Snippet
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.parts import WholeRow
 from docmill.web.view.words import RETRIES, StateWords, sentence, state_words, step_name, type_name
@@ -33,7 +34,8 @@ class Card:
     reason: why a person should look, the current step, or why a file is kept and not read. thumbnail: address
     of a picture of page 1, None where none can be made. retry: label of the button, None without one.
     idle_minutes: since the last progress; is_waiting: no worker has it now; is_blank: nothing is known of it
-    yet. whole: the document that holds this one, None for one that came by itself.
+    yet. whole: the document that holds this one, None for one that came by itself. found: where a search
+    found it in its text.
     """
 
     id: UUID
@@ -54,15 +56,22 @@ class Card:
     extension: str
     retry: str | None
     whole: WholeRow | None
+    found: Snippet | None
 
 
 def card(
-    row: DocumentRow, failures: Sequence[str], *, picture: str | None, whole: WholeRow | None, now: datetime
+    row: DocumentRow,
+    failures: Sequence[str],
+    *,
+    picture: str | None,
+    whole: WholeRow | None,
+    now: datetime,
+    found: Snippet | None = None,
 ) -> Card:
     """The card of a document.
 
     failures: the failed checks of its verdict, in words. picture: the version of the picture of page 1, None
-    where none can be made. whole: the document that holds it.
+    where none can be made. whole: the document that holds it. found: see `Card`.
     """
     progress_at = row.progress_at or row.updated_at
     # Between two attempts a document keeps the type that the last attempt found.
@@ -88,6 +97,7 @@ def card(
         extension=extension(row.file_name),
         retry=RETRIES.get(row.state),
         whole=whole,
+        found=found,
     )
 
 

@@ -1,0 +1,109 @@
+"""Documents are found by words, amounts, days and codes, however they are written."""
+
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+import httpx
+import pytest
+
+from docmill.service.app import Service
+from docmill.service.store import documents
+from docmill.service.store.database import new_id
+
+Add = Callable[..., Awaitable[UUID]]
+Finish = Callable[..., Awaitable[None]]
+
+TEXT = """\
+Müller & Söhne GmbH, Straße des Friedens 4
+Rechnung RE-2026/17 vom 26.02.2026
+Versicherungen und Beiträge
+Konto DE89 3704 0044 0532 0130 00
+Betrag 1.234,50 EUR
+\fSeite zwei nennt einen Kranwagen
+"""
+
+
+async def found(client: httpx.AsyncClient, query: str) -> list[dict[str, object]]:
+    answer = await client.get("/api/v1/documents", params={"q": query})
+    assert answer.status_code == 200
+    documents: list[dict[str, object]] = answer.json()["documents"]
+    return documents
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "müller", "mueller", "Muller", "söhne müller", "strasse", "kranwag", "Versicherung", '"und Beiträge"',
+        "1234.50", "1.234,50", "1 234,50", "26.02.2026", "2026-02-26", "DE89370400440532013000", "re202617",
+        "RE-2026/17", "müller -zebra",
+    ],
+)  # fmt: skip
+async def test_a_document_is_found_in_any_notation(
+    client: httpx.AsyncClient, add: Add, finish: Finish, query: str
+) -> None:
+    await add("other.pdf")
+    wanted = await add("scan.pdf")
+    await finish(
+        wanted, text=TEXT, classification={"document_type": "invoice", "title": "Rechnung", "language": "de"}
+    )
+
+    assert [document["id"] for document in await found(client, query)] == [str(wanted)]
+
+
+@pytest.mark.parametrize(
+    "query", ["zebra", '"Beiträge und"', "müller -kranwagen", "1.234,51", "2026-02-27", "😀"]
+)
+async def test_what_is_not_there_is_not_found(
+    client: httpx.AsyncClient, add: Add, finish: Finish, query: str
+) -> None:
+    wanted = await add("scan.pdf")
+    await finish(wanted, text=TEXT)
+
+    assert await found(client, query) == []
+
+
+@pytest.mark.parametrize("query", ["<", "'", "\\", "a:*", "!(&|)", "%", "\x00", "x" * 200, "🙂" * 40])
+async def test_every_input_is_safe(client: httpx.AsyncClient, add: Add, query: str) -> None:
+    await add("scan.pdf")
+
+    await found(client, query)
+
+
+async def test_the_place_is_shown_with_its_page(client: httpx.AsyncClient, add: Add, finish: Finish) -> None:
+    wanted = await add("scan.pdf")
+    await finish(wanted, text=TEXT)
+
+    (document,) = await found(client, "kranwagen")
+
+    place = document["found"]
+    assert isinstance(place, dict)
+    assert (place["page"], place["text"]) == (2, "Seite zwei nennt einen Kranwagen")
+    assert place["marks"] == [[23, 32]]
+
+
+async def test_the_best_stand_first_and_come_in_pages(
+    client: httpx.AsyncClient, add: Add, finish: Finish
+) -> None:
+    ids = [await add(f"{number}.pdf") for number in range(4)]
+    for number, document_id in enumerate(ids):
+        title = "Crane hire" if number == 1 else "Letter"
+        await finish(
+            document_id, text="about a crane", classification={"document_type": "letter", "title": title}
+        )
+
+    first = (await client.get("/api/v1/documents?q=crane&limit=2")).json()
+    second = (await client.get(first["next"])).json()
+
+    listed = [document["id"] for document in (*first["documents"], *second["documents"])]
+    assert listed == [str(ids[number]) for number in (1, 3, 2, 0)]
+    assert second["next"] is None
+
+
+async def test_another_tenants_documents_are_not_found(
+    client: httpx.AsyncClient, service: Service, add: Add
+) -> None:
+    await add("crane.pdf")
+
+    async with service.database.tenant(new_id()) as conn:
+        assert await documents.page(conn, query="crane") == []
+    assert len(await found(client, "crane")) == 1
