@@ -588,6 +588,24 @@ async def test_pages_on_which_nothing_was_read_are_kept_under_their_file_name(
     assert chosen.refusal is None
 
 
+@pytest.mark.parametrize("schema", [None, Schema("folder", Receipt)])
+async def test_xml_that_is_no_known_einvoice_is_kept_unless_a_person_or_a_model_has_it_read(
+    io: MakeIO, make_document: Callable[..., Document], schema: Schema | None
+) -> None:
+    document = make_document("<Fattura> <Numero>7</Numero> </Fattura>", media_type="application/xml")
+    steps = Steps(Converting(document), FakeUnderstander(), FakeExtractor(), GateRouter(RuleGate()))
+    paid = Extraction(document_type="receipt", data=Receipt(), evidence={}, usage=CALL)
+    asked = replace(steps, extractor=FakeExtractor(paid), understander=Classifying())
+
+    result = await process(REF, replace(steps, schema=schema), io())
+    chosen = await process(REF, steps, io(document_type="invoice"))
+    by_model = await process(REF, asked, io())
+
+    assert bool(result.refusal) is (schema is None)
+    assert result.document == document  # its text is found and shown
+    assert chosen.refusal is by_model.refusal is None
+
+
 async def test_an_error_says_which_step_it_came_from(
     io: MakeIO, steps: Steps, make_document: Callable[..., Document]
 ) -> None:

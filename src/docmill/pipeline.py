@@ -66,7 +66,10 @@ _UNKNOWN_TYPE = "application/octet-stream"
 _UNRECOGNISED = "The type could not be recognised ({reason}): please say of which type the document is."
 _NEWER_RELEASE_S = 60.0
 """Longest wait of a document for a worker of the release that has read it."""
-_NO_WORD = "no word was read on its pages; if they have text, scan them again, larger and with more contrast"
+_OTHER_XML = (
+    "this XML is no e-invoice of a kind that is read; ask for the document as a PDF, or choose a type to have"
+    " its text searched for values"
+)
 _LISTED = 10
 """Most parts that the summary of their container names."""
 
@@ -252,10 +255,8 @@ async def _understand(attempt: _Attempt) -> Result:
     if understood.classification != Classification():
         await attempt.clock.record(Findings(classification=understood.classification))
     extraction, verdict = await _extract(document, understood, attempt)
-    # A person who chose a type wants its fields, and a model may have seen what no reader could read.
-    is_unknown = understood.classification.document_type == "other" and not extraction.evidence
-    unread = _why_unread(document) if is_unknown and attempt.io.document_type is None else ""
-    if unread:
+    unread = _why_unread(document, understood, extraction)
+    if unread and attempt.io.document_type is None:  # a person who chose a type wants its fields
         return Result(
             content_hash=original.content_hash,
             media_type=document.media_type,
@@ -285,17 +286,13 @@ async def _understand(attempt: _Attempt) -> Result:
     )
 
 
-def _why_unread(document: Document) -> str:
-    """The reason why nothing is known of a document's content: no page has a word; "" if one has.
-
-    A page with a problem counts as unread. Pages that could not be looked at are for a person.
-    """
-    pages = document.pages
-    if not pages or document.parts or document.embedded or any(page.source == "none" for page in pages):
-        return ""
-    if any(page.words.texts and page.problem is None for page in pages):
-        return ""
-    return next((page.problem for page in pages if page.problem), _NO_WORD)
+def _why_unread(document: Document, understood: Understood, extraction: Extraction) -> str | None:
+    """The reason why the file is only kept; None if its fields count. A model reads what rules cannot."""
+    # The rules know pages and no markup; a schema of the user's own may be one for such files.
+    if document.is_other_xml and extraction.usage.is_nothing and extraction.document_type in DOCUMENT_TYPES:
+        return _OTHER_XML
+    is_unknown = understood.classification.document_type == "other" and not extraction.evidence
+    return document.unread_reason if is_unknown else None
 
 
 async def _transcribe(attempt: _Attempt) -> Document:

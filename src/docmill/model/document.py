@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 PartKind = Literal["attachment", "member", "section"]
 PageSource = Literal["text", "ocr", "none"]
+NO_WORD = "no word was read on its pages; if they have text, scan them again, larger and with more contrast"
 Edge = Literal["left", "top", "right", "bottom"]
 
 
@@ -319,6 +320,23 @@ class Document:
         if not total:
             return 0.0
         return sum(page.quality * weight for page, weight in zip(self.pages, weights, strict=True)) / total
+
+    @property
+    def is_other_xml(self) -> bool:
+        """True for XML that is no e-invoice of a known kind: its text is that of the markup."""
+        return self.media_type == "application/xml" and not self.embedded
+
+    @property
+    def unread_reason(self) -> str | None:
+        """The reason why nothing of the content is known: no page has a word; None if one has.
+
+        A page with a problem counts as unread. Pages that could not be looked at are for a person.
+        """
+        if not self.pages or self.parts or self.embedded or any(page.source == "none" for page in self.pages):
+            return None
+        if any(page.words.texts and page.problem is None for page in self.pages):
+            return None
+        return next((page.problem for page in self.pages if page.problem), NO_WORD)
 
     def find(self, value: str) -> list[Place]:
         """Every place that holds `value`, page by page. See `Page.find`."""
