@@ -12,16 +12,17 @@ from pydantic import BaseModel
 from stdnum import get_cc_module, iban
 
 from docmill.demo.catalogue import plans
-from docmill.demo.plan import Correspondence, PaySheet, Plan, Statement
+from docmill.demo.plan import Correspondence, Letter, PaySheet, Plan, Statement
 from docmill.demo.wording import Wording
 from docmill.demo.writing import draw
 from docmill.model.document import letters_and_digits
+from docmill.schemas.payment_methods import PAYMENT_METHODS
 from docmill.schemas.types import BankStatement, DeliveryNote, Invoice, PurchaseOrder, Receipt
 
 PLANS = plans()
 _NOTHING = Decimal(0)
 _PLACES = {"quantity", "tax_rate"}
-_INDIRECT = {"currency"}  # printed as a symbol
+_INDIRECT = {"currency", "method"}  # a symbol and words are printed for their codes
 
 
 class _Checked(Protocol):
@@ -73,6 +74,15 @@ def test_every_true_value_is_printed(plan: Plan) -> None:
     ]
 
     assert not missing
+
+
+def test_the_means_of_payment_is_printed_in_words_and_its_code_is_true(plan: Plan) -> None:
+    words = plan.paper.printed_method if isinstance(plan.paper, Letter) else ""
+    codes = [value for name, value in _leaves(plan.truth) if name == "method"]
+
+    assert len(codes) == bool(words)
+    assert PAYMENT_METHODS.keys() >= set(codes)
+    assert letters_and_digits(words) in letters_and_digits(_text(draw(plan.layout, plan.paper)))
 
 
 def test_every_printed_character_can_be_read(plan: Plan) -> None:

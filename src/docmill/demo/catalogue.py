@@ -95,7 +95,7 @@ def _letter(sample: Mapping[str, Any]) -> Letter:
     `plan.lines`; without tax_rates each line has its own. tax_included: whether their amounts include it.
     totals: the sums that are printed. line_fields_not_printed: fields that the lines do not show. kind: of
     the title, if that is not the document type's. fields: all other fields; in `payment` an IBAN or BIC that
-    is `true` is the sender's.
+    is `true` is the sender's, and `printed_method` are the words for the code in `method`.
     """
     document_type: str = sample["document_type"]
     is_receipt = document_type == "receipt"
@@ -111,7 +111,9 @@ def _letter(sample: Mapping[str, Any]) -> Letter:
     totals = sample.get("totals", ("net_total", "tax_total", "gross_total")) if is_priced else ()
     fields |= {name: sums[name] for name in totals}
     fields |= {side: house.party(vat=side in sample.get("vat", ["seller"])) for side, house in sides.items()}
-    if paid := fields.get("payment"):
+    paid = dict(fields.get("payment", {}))
+    printed_method = paid.pop("printed_method", "")
+    if paid:
         fields["payment"] = {
             key: getattr(sender, key) if value is True else value for key, value in paid.items()
         }
@@ -127,6 +129,7 @@ def _letter(sample: Mapping[str, Any]) -> Letter:
         sample.get("opening", ""),
         tuple(sample.get("closing", ())),
         tuple(sample.get("size", A4)),
+        printed_method,
     )
 
 

@@ -88,7 +88,7 @@ class Letter:
     """A business paper. `fields` is its truth: a layout prints every field that is not null, and no other.
 
     kind: the title's label. articles: item numbers, which no schema has. opening, closing: sentences around
-    the table.
+    the table. printed_method: the words for the means of payment, of which `fields` has the code.
     """
 
     fields: Bill
@@ -101,6 +101,7 @@ class Letter:
     opening: str = ""
     closing: tuple[str, ...] = ()
     size: Size = A4
+    printed_method: str = ""
 
     def value(self, name: str) -> str | dt.date | Decimal | None:
         """The field `name`, null where this kind of document has none."""

@@ -74,7 +74,7 @@ def payment(letter: Letter) -> list[Row]:
         return []
     values = (
         ("terms", paid.terms),
-        ("method", paid.method),
+        ("method", letter.printed_method),
         ("iban", iban.format(paid.iban) if paid.iban else None),
         ("bic", paid.bic),
     )

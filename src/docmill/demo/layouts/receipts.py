@@ -6,7 +6,7 @@ from decimal import Decimal
 from docmill.demo.canvas import BLACK, GREY, Align, Face, Paper, text_width
 from docmill.demo.layouts.blocks import logo, meta, tax_rows
 from docmill.demo.plan import Letter
-from docmill.schemas.types import Payment, Receipt
+from docmill.schemas.types import Receipt
 
 _MARGIN = 5.0
 
@@ -80,11 +80,6 @@ def _sums(roll: _Roll, letter: Letter, *names: str) -> None:
             roll.row("Tip" if name == "tip" else letter.wording.label(name), amount)
 
 
-def _method(letter: Letter) -> str:
-    paid = letter.value("payment")
-    return (paid.method or "") if isinstance(paid, Payment) else ""
-
-
 def _farewell(roll: _Roll, letter: Letter) -> None:
     roll.y += 3
     for sentence in letter.closing:
@@ -103,7 +98,7 @@ def mono_till(paper: Paper, letter: Letter) -> None:
             roll.put(f"   {say.count(line.quantity)} {line.unit or 'x'} {say.number(line.unit_price)}")
     roll.rule()
     roll.row(say.label("gross_total").upper(), _amount(letter, "gross_total") or "", bold=True, grow=1.35)
-    roll.row(_method(letter), _amount(letter, "gross_total") or "")
+    roll.row(letter.printed_method, _amount(letter, "gross_total") or "")
     roll.rule()
     edges = (paper.width * 0.5, paper.width * 0.72, roll.right)
     roll.cells((say.label("tax"), say.label("base"), say.label("tax"), "="), edges)
@@ -145,7 +140,7 @@ def bistro(paper: Paper, letter: Letter) -> None:
     _sums(roll, letter, "tip")
     if _amount(letter, "amount_due"):
         roll.row(say.label("amount_due"), _amount(letter, "amount_due") or "", bold=True)
-    roll.put(_method(letter))
+    roll.put(letter.printed_method)
     _farewell(roll, letter)
 
 
@@ -165,7 +160,7 @@ def slip(paper: Paper, letter: Letter) -> None:
     roll.put(_amount(letter, "gross_total") or "", align="center", bold=True, grow=2)
     for tax, (label, value) in zip(letter.taxes, tax_rows(letter), strict=True):
         roll.put(f"{label}: {value}  ({say.label('base')} {say.number(tax.base)})", align="center")
-    roll.put(_method(letter), align="center")
+    roll.put(letter.printed_method, align="center")
     _farewell(roll, letter)
 
 
@@ -201,5 +196,5 @@ def boxed_ticket(paper: Paper, letter: Letter) -> None:
     roll.row(say.label("gross_total").upper(), _amount(letter, "gross_total") or "", bold=True, grow=1.4)
     paper.box(_MARGIN - 1.5, frame, roll.width + 3, 7.6, stroke=BLACK, line_width=1.2)
     roll.y += 4
-    roll.put(_method(letter))
+    roll.put(letter.printed_method)
     _farewell(roll, letter)
