@@ -147,6 +147,7 @@ def test_a_file_without_a_word_is_kept_in_the_vault_under_its_name(vault: Vault,
             added = vault("add", tmp_path / "blank.txt", "--wait")
             document_id = added.stdout.split()[0]
             shown = json.loads(vault("show", document_id, "--json").stdout)
+            for_people, status = vault("show", document_id).stdout, vault("status").stdout
             page = httpx.get(f"{address}docs/{document_id}").raise_for_status().text
         finally:
             running.send_signal(signal.SIGTERM)
@@ -155,6 +156,11 @@ def test_a_file_without_a_word_is_kept_in_the_vault_under_its_name(vault: Vault,
     assert added.returncode == 0, added.stdout + added.stderr
     assert (shown["state"], shown["title"]) == ("ready", "blank.txt")
     assert shown["error_code"] == "unsupported_file_type"
+    assert "○ blank.txt" in added.stdout
+    assert "not read" in for_people
+    assert "ready" not in for_people
+    assert "○ 1 not read" in status
+    assert "ready" not in status
     assert shown["error_message"].startswith("no text was found in the file")
     assert "Kept, not read" in page
     assert "No text was found in the file" in page

@@ -237,7 +237,12 @@ async def test_a_failure_keeps_the_result_there_was(archive: Archive) -> None:
 async def test_states_are_counted(archive: Archive, service: Service) -> None:
     for number, (title, valid, _, _) in enumerate(FINISHED.values()):
         await archive.ingestion(await archive.document(number), "completed", title=title, valid=valid)
+    kept = await archive.ingestion(await archive.document(len(FINISHED)), "completed", title="film.mp4")
 
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute(
+            "UPDATE ingestion SET error_message = 'It is a film.' WHERE id = %(kept)s", {"kept": kept}
+        )
     async with service.database.tenant(service.default_tenant_id) as conn:
         counts = await documents.counts(conn)
 
@@ -248,6 +253,7 @@ async def test_states_are_counted(archive: Archive, service: Service) -> None:
         "needs_review": 1,
         "failed": 0,
         "ready": 2,
+        "not_read": 1,
     }
 
 

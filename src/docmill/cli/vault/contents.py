@@ -103,7 +103,7 @@ async def _wait_until_processed(service: Service, added: Sequence[UUID]) -> int:
                         held = await parts.of_document(conn, row.id)
                         new_parts |= {part.child_id for part in held if part.child_id} - seen
                 for row in done:
-                    stdout.print(f"{MARKS[row.state]} {escape(row.file_name)}  {escape(row.title or '')}")
+                    stdout.print(f"{MARKS[row.outcome]} {escape(row.file_name)}  {escape(row.title or '')}")
                     if row.state == "failed":
                         stderr.print(f"    {row.error_message}", style="red", markup=False)
                         code = FAILED
@@ -191,15 +191,16 @@ async def set_type(settings: Settings, name: str, document_type: str | None, *, 
 def _print_document(
     row: DocumentRow, history: Sequence[IngestionRow], current_reviews: Mapping[str, CurrentReview]
 ) -> None:
-    stdout.print(f"{MARKS[row.state]} [bold]{escape(row.title or row.file_name)}[/bold]")
+    stdout.print(f"{MARKS[row.outcome]} [bold]{escape(row.title or row.file_name)}[/bold]")
     is_chosen = TYPE in current_reviews and row.document_type
     document_type = f"{row.document_type} (chosen by a person)" if is_chosen else row.document_type
-    facts = [row.state.replace("_", " "), document_type, row.file_name, f"{row.byte_size:,} bytes"]
+    facts = [row.outcome.replace("_", " "), document_type, row.file_name, f"{row.byte_size:,} bytes"]
     stdout.print("  ".join(fact for fact in facts if fact), markup=False, style="dim")
     if row.tags:
         stdout.print(", ".join(row.tags), markup=False, style="dim")
     if row.error_message:
-        stdout.print(row.error_message, style="red", markup=False)
+        style = "yellow" if row.outcome == documents.NOT_READ else "red"
+        stdout.print(row.error_message, style=style, markup=False)
     result = next((ingestion for ingestion in history if ingestion.status == "completed"), None)
     if result is None:
         return

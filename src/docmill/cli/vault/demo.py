@@ -70,7 +70,9 @@ async def _process_samples(service: Service, samples: Sequence[Sample]) -> list[
                 for row in rows:
                     if row.state not in UNFINISHED and row.id not in done:
                         done.add(row.id)
-                        stdout.print(f"{MARKS[row.state]} {escape(row.file_name)}  {escape(row.title or '')}")
+                        stdout.print(
+                            f"{MARKS[row.outcome]} {escape(row.file_name)}  {escape(row.title or '')}"
+                        )
                 bar.update(task, completed=len(done))
                 if len(done) == len(rows):
                     return rows
@@ -97,7 +99,7 @@ def _print_comparison(samples: Sequence[Sample], rows: Sequence[DocumentRow]) ->
         date = next((path for path in DAYS if _value(truth, path)), DAYS[0])
         shown = (definition.counterparty, "number", date, definition.amount or "gross_total")
         table.add_row(
-            MARKS[row.state],
+            MARKS[row.outcome],
             Text(row.file_name),
             sample.form,
             _compare(row.document_type or "", sample.document_type),

@@ -13,6 +13,8 @@ from docmill.service.search.terms import tsquery_of
 from docmill.service.store.database import Conn, new_id, storable
 
 STATES = ("processing", "stale", "needs_classification", "needs_review", "failed", "ready")
+NOT_READ = "not_read"
+"""What people are told instead of `ready` of a file that was kept, but not read."""
 
 _SEARCHED = 200_000
 """Characters of a document's text in which the place that was found is looked for."""
@@ -103,6 +105,11 @@ class DocumentRow:
     version: int
     tags: list[str] | None
 
+    @property
+    def outcome(self) -> str:
+        """The state as people are told it."""
+        return NOT_READ if self.state == "ready" and self.error_message else self.state
+
 
 async def get(conn: Conn, document_id: UUID) -> DocumentRow | None:
     """The document, or None if this tenant has none of that id."""
@@ -187,9 +194,18 @@ async def snippets(conn: Conn, ids: Sequence[UUID], query: str) -> dict[UUID, Sn
 
 
 async def counts(conn: Conn) -> dict[str, int]:
-    """The number of documents in each state; 0 for a state without any."""
-    cur = await conn.execute("SELECT state, count(*) FROM document_state GROUP BY state")
-    return dict.fromkeys(STATES, 0) | dict(await cur.fetchall())
+    """The number of documents by state, 0 for those without any; files that were not read as `not_read`."""
+    cur = await conn.execute(
+        """
+        SELECT CASE WHEN state = 'ready' AND error_message IS NOT NULL THEN %(not_read)s ELSE state END
+               AS outcome,
+               count(*)
+          FROM document_state
+         GROUP BY outcome
+        """,
+        {"not_read": NOT_READ},
+    )
+    return dict.fromkeys((*STATES, NOT_READ), 0) | dict(await cur.fetchall())
 
 
 async def upsert(
