@@ -113,6 +113,7 @@ async def test_the_type_is_changed_with_the_keyboard_and_the_page_follows(
 
     await expect(page.locator("#type-note")).to_have_text("Chosen by a person")
     await expect(page.locator("h1")).to_contain_text("Invoice", timeout=READING_MS)
+    await expect(page).to_have_title(re.compile("Invoice.* · docmill"))
     await expect(type_).to_have_value("invoice")
     await page.get_by_role("button", name="Undo the choice of the type").click()
     await expect(page.locator("h1")).to_contain_text("Receipt", timeout=READING_MS)

@@ -40,9 +40,11 @@ export function showAnswer(html, selectors) {
   show(html, selectors);
 }
 
-/** Update the parts that `selectors` name from the HTML of a page. */
+/** Update the parts that `selectors` name, and the title of the tab, from the HTML of a page. */
 function show(html, selectors) {
   const fresh = parse(html);
+  const title = [...fresh.children].find((element) => element.localName === "title"); // pictures have titles, too
+  if (title) document.title = title.textContent;
   for (const selector of selectors) {
     const old = document.querySelector(selector);
     const wanted = fresh.querySelector(selector);
