@@ -86,6 +86,19 @@ async def test_a_file_that_is_here_already_is_pointed_to(page: Page, address: st
     await expect(upload).to_have_count(0)
 
 
+async def test_refused_files_are_listed_before_all_others(context: BrowserContext, address: str) -> None:
+    page = await context.new_page()  # Chromium reports refusals as errors
+    await live(page, address)
+
+    files = [file("one.txt", b"1"), file("empty.txt", b""), file("two.txt", b"2"), file("nothing.txt", b"")]
+    await page.locator("#upload input[type=file]").set_input_files(files)
+
+    uploads = page.locator("#uploads li")
+    await expect(uploads.filter(has_text="Added")).to_have_count(2)
+    names = ["empty.txt", "nothing.txt", "one.txt", "two.txt"]
+    await expect(uploads.locator(".name")).to_have_text(names)
+
+
 async def test_a_dropped_file_is_uploaded(page: Page, address: str) -> None:
     await live(page, address)
     transfer = await page.evaluate_handle(

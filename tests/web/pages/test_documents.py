@@ -213,6 +213,7 @@ async def test_files_are_uploaded_by_a_form(client: httpx.AsyncClient, add: Add,
     assert "Added" in page.text
     assert f'Already here</span> <a href="/docs/{known}"' in page.text
     assert "Not uploaded: the file is larger than" in page.text
+    assert page.text.index("big.pdf") < min(page.text.index("new.pdf"), page.text.index("again.pdf"))
 
 
 async def test_an_upload_of_nothing_is_an_error_page(client: httpx.AsyncClient) -> None:

@@ -156,7 +156,18 @@ class UploadItem {
     if (!again) this.element.dataset.done = "";
     this.button.setAttribute("aria-label", `${this.button.textContent} ${this.file.name}`);
     this.request = null;
+    this.moveUp();
     announce(`${this.file.name}: ${this.status.textContent}`);
+  }
+
+  /** Put the row before those without a problem, where the list does not hide it. */
+  moveUp() {
+    const { activeElement } = document;
+    const first = [...this.element.parentElement.children].find((row) => !row.querySelector(".problem"));
+    if (first && first.compareDocumentPosition(this.element) & Node.DOCUMENT_POSITION_FOLLOWING) {
+      first.before(this.element);
+      if (this.element.contains(activeElement)) activeElement.focus(); // moving takes it away
+    }
   }
 
   end(word) {
