@@ -135,3 +135,25 @@ async def test_the_page_names_a_near_duplicate_and_dismisses_it(
     assert "Perhaps a duplicate" not in after
     assert "Not a duplicate of" in after
     assert "<strong>Duplicate</strong>" in confirmed
+
+
+async def test_several_near_duplicates_are_one_banner_with_a_list(
+    client: httpx.AsyncClient, pair: Pair, read: Read, service: Service
+) -> None:
+    earlier, later = await pair()
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute(
+            """
+            INSERT INTO near_duplicate (tenant_id, document_id, other_id, why)
+            VALUES (%s, %s, %s, 'almost the same picture')
+            """,
+            [service.default_tenant_id, later, await read("first.png")],
+        )
+
+    page = (await client.get(f"/docs/{later}")).text
+    await client.post(f"/docs/{later}/duplicates", data={"other_id": str(earlier), "decision": "same"})
+    after = (await client.get(f"/docs/{later}")).text
+
+    assert "<summary><strong>Perhaps a duplicate</strong> of 2 documents</summary>" in page
+    assert page.count("It is a duplicate</button>") == 2
+    assert "<summary><strong>Perhaps a duplicate</strong> of 1 other document</summary>" in after
