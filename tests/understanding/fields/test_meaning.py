@@ -63,6 +63,12 @@ def test_the_number_of_somebody_is_a_number() -> None:
         ("inspector", "Inspection certificate", False),
         ("contractor", "Contract", False),
         ("deposit", "Depcsit", True),  # a letter misread
+        ("employer", "Employee", False),
+        ("payer", "Payee", False),
+        ("lender", "Sender", False),
+        ("weight", "Height", False),
+        ("insurer", "Insured", False),
+        ("tenant_mieter", "Meter", False),
     ],
 )
 def test_a_word_names_a_field_with_another_ending_but_not_as_another_word(

@@ -134,3 +134,10 @@ def test_an_older_balance_in_the_total_is_asked_about(judge: Judge) -> None:
 
     assert failure.fields == ("gross_total",)
     assert judge("old_balance", text, {"gross_total": (Decimal("231.18"), "231.18")}) == []
+
+
+def test_what_was_computed_is_not_excused_by_any_printed_number(judge: Judge) -> None:
+    amounts = {"gross_total": (Decimal("300.00"), "300.00"), "amount_due": (Decimal("150.00"), "")}
+
+    assert judge("payments", "Total 150.00\nCorrected 300.00", amounts)
+    assert not judge("payments", "Total 300.00\nPaid 150.00", amounts)

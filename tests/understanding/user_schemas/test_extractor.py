@@ -360,3 +360,50 @@ def test_a_row_of_a_list_is_not_believed_to_be_another_field(typeset: Typeset) -
     assert [day["hours"] for day in data["days"]] == [Decimal("8.00"), Decimal("8.50"), Decimal("6.00")]
     proof = extraction.evidence.get("approval_date")
     assert proof is None or proof.confidence <= 0.5
+
+
+def test_the_whole_of_a_code_is_offered(typeset: Typeset) -> None:
+    _, extraction = read(typeset("Registration number   KX19 ZTR\n"), schema(registration_number="string"))
+
+    values = [extraction.data.model_dump()["registration_number"]]
+    values += [suggestion.value for suggestion in extraction.suggestions.get("registration_number", ())]
+    assert "KX19 ZTR" in values
+
+
+def test_a_value_with_a_near_rival_or_the_look_of_no_name_is_not_believed(typeset: Typeset) -> None:
+    page = "Agency   Issue Ltd\nAgency   Halyard Media Group\nApproved by   ☐ Yes ☒ No, resubmit\n"
+
+    _, extraction = read(typeset(page), schema(agency="string:name of the agency", approved_by="string:name"))
+
+    beliefs = {path: proof.confidence for path, proof in extraction.evidence.items()}
+    assert beliefs.get("agency", 0) < 0.8
+    assert beliefs.get("approved_by", 0) < 0.8
+
+
+def test_a_price_is_no_count_and_an_address_no_part_of_a_name(typeset: Typeset) -> None:
+    page = "Nights   € 20.00\nLandlord   Ingrid Solberg, Lindenweg 2, 04109 Leipzig\n"
+
+    data, _ = read(typeset(page), schema(nights="integer", landlord="string"))
+
+    assert data == {"nights": None, "landlord": "Ingrid Solberg"}
+
+
+def test_a_bound_in_a_list_is_no_number(typeset: Typeset) -> None:
+    row = {
+        "type": "object",
+        "properties": {"description": {"type": "string"}, "quantity": {"type": "number"}},
+    }
+    wanted = schema_of(
+        {
+            "title": "report",
+            "type": "object",
+            "properties": {"results": {"type": "array", "items": row}},
+        }
+    )
+
+    data, _ = read(
+        typeset("Description   Quantity\nSodium        140.5\nFerritin      <8.0\nIron          12.1\n"),
+        wanted,
+    )
+
+    assert [one["quantity"] for one in data["results"]] == [Decimal("140.5"), None, Decimal("12.1")]

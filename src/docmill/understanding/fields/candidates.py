@@ -69,6 +69,10 @@ _LETTERS_BEFORE = re.compile(r"(?:^|[:#.]\s?)([A-Z]{2,5}) $")
 _GROUPS = re.compile(r"(?<![^\s:#])\d{1,6}(?: \d{1,6})+(?: [A-Z]{1,2})?(?=$|[,;] )")
 """Groups of digits at the end of a text or before a comma, as one number: `8467 21 99`, `4 471 882 B`."""
 _REVISION = re.compile(r"\s?/\s?\d{1,2}\b| ?\((?:Rev|Ver)\.? ?\d+\)", re.IGNORECASE)
+_REST_OF_CODE = re.compile(
+    r"(?: (?=[^\W_]{1,7}(?:$|[,;) ]))(?:[A-Z]{1,4}|[A-Z][a-z]|[A-Z]*\d[A-Z\d]*))+(?=$|[,;)])"
+)
+"""Short groups that go on with a code up to the end of its text or a comma: `KX19 ZTR`, `HT-520 Li`."""
 _MAIL = re.compile(r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+")
 _TICKED, _UNTICKED = frozenset("\u2713\u2714\u2612\u2611"), frozenset("\u2610")
 _ANSWER = re.compile(r"\[[xX ]\]|[\u2610-\u2612\u2713\u2714]|(?<![^\s:])[^\W\d_]+(?![^\s.,;])")
@@ -341,8 +345,10 @@ class Candidates:
                 is_date = _overlaps(start, stop, dates)
                 revision = _REVISION.match(text, stop)
                 slash = start + word.index("/") if "/" in word else 0
+                rest = _REST_OF_CODE.match(text, stop)
                 letters = _LETTERS_BEFORE.search(text, 0, start)
-                places = [(start, end) for end in (stop, slash, revision.end() if revision else 0)]
+                ends = (stop, slash, revision.end() if revision else 0, rest.end() if rest else 0)
+                places = [(start, end) for end in ends]
                 if letters and not is_date:
                     places.append((letters.start(1), stop))
                 codes.extend(

@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import Any, cast
 
 import snowballstemmer
-from rapidfuzz.distance import Levenshtein
 
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.schemas.outline import FieldOutline, Kind
@@ -81,6 +80,10 @@ _FOREIGN = 0.4
 _OF_CODES = frozenset(("#", "code", "ref", "reference", "id"))
 _to_stem: Callable[[str], str] = cast("Any", snowballstemmer).stemmer("english").stemWord
 _SHORTEST_VARIED = 5
+_LOOK_ALIKE = tuple(map(frozenset, ("il1t", "oc0", "uv", "s5", "ce", "b8", "gq9")))
+"""Letters of which one is read for another."""
+_ACTORS: tuple[str, ...] = tuple(_WORDS["actors"])
+"""Endings of words for somebody who does something, or to whom it is done."""
 """Letters of a word that may be misread in one of them, or have another ending."""
 _PAIR = 2
 _READ = 60
@@ -248,11 +251,30 @@ def _folded_words(text: str) -> list[str]:
 
 
 def _is_same_word(word: str, other: str) -> bool:
+    """True for one word in two forms, or with a letter that is misread for one that looks like it.
+
+    Who does something is not whom it is done to: `employer` and `employee`, `insurer` and `insured`.
+    """
     if word == other:
         return True
-    if min(len(word), len(other)) < _SHORTEST_VARIED:
+    if min(len(word), len(other)) < _SHORTEST_VARIED or _actor_ending(word) != _actor_ending(other):
         return False
-    return Levenshtein.distance(word, other, score_cutoff=1) <= 1 or _stem(word) == _stem(other)
+    return _is_misread(word, other) or _stem(word) == _stem(other)
+
+
+def _is_misread(word: str, other: str) -> bool:
+    different = [pair for pair in zip(word, other, strict=False) if pair[0] != pair[1]]
+    return (
+        len(word) == len(other)
+        and len(different) == 1
+        and any(letters.issuperset(different[0]) for letters in _LOOK_ALIKE)
+    )
+
+
+def _actor_ending(word: str) -> str:
+    """The ending of a word for somebody who does something, such as `er`; empty without one."""
+    singular = word.removesuffix("s")
+    return next((ending for ending in _ACTORS if singular.endswith(ending)), "")
 
 
 @lru_cache(maxsize=20_000)

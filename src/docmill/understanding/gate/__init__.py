@@ -9,6 +9,7 @@ from docmill.understanding.gate.dates import check_ambiguous_dates, check_date_l
 from docmill.understanding.gate.fields import (
     check_codes,
     check_confidence,
+    check_few_values,
     check_found,
     check_ranges,
     check_schema,
@@ -39,6 +40,7 @@ _CHECKS = (
     check_schema,
     check_withheld,
     check_found,
+    check_few_values,
     check_totals,
     check_tax_rate,
     check_tax_rows,

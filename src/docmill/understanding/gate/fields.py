@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from docmill.model.document import Document, letters_and_digits
 from docmill.model.paths import leaves, path_of
 from docmill.model.result import Evidence, Failure
+from docmill.schemas.outline import outline
 from docmill.schemas.registry import is_built_in
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
@@ -19,6 +20,11 @@ from docmill.understanding.withholding import is_below_floor
 LARGEST = Decimal(10) ** 15
 """Amounts from here on are misread, in any currency."""
 EARLIEST, LATEST = date(1990, 1, 1), date(2079, 12, 31)
+
+_MOST_FIELDS = 0.5
+"""Share of a user's fields that a document is read with where no field is critical."""
+_EARLIEST_OF_OWN = date(1900, 1, 1)
+"""A user's schema may have days of birth."""
 
 _CURRENCIES = frozenset(list_currencies())
 _IS_VALID_CODE: Mapping[str, Callable[[str], bool]] = {
@@ -75,6 +81,21 @@ def check_found(judged: GateInput) -> Iterator[Failure]:
         yield Failure(check="no_values", message="No value was found for any field of the schema.")
 
 
+def check_few_values(judged: GateInput) -> Iterator[Failure]:
+    """A failure of a document on which most fields of a user's schema have no believed value.
+
+    It applies to schemas that mark no field as critical.
+    """
+    if is_built_in(judged.schema) or judged.schema.critical:
+        return
+    paths = [field.path for field in outline(judged.schema) if not field.is_listed]
+    read = [path for path in paths if path in judged.values]
+    if read and len(read) < _MOST_FIELDS * len(paths):
+        message = f"Only {len(read)} of {len(paths)} fields were read; please look for the others."
+        missing = tuple(path for path in paths if path not in judged.values)
+        yield Failure(check="few_values", message=message, fields=missing)
+
+
 def check_ranges(judged: GateInput) -> Iterator[Failure]:
     """Failures of amounts and dates that cannot be true."""
     for path, value in judged.values.items():
@@ -82,7 +103,8 @@ def check_ranges(judged: GateInput) -> Iterator[Failure]:
             message = f"{judged.name(path)} is too large to be true."
             yield Failure(check="amount_range", message=message, fields=(path,))
     for path, day in judged.days.items():
-        if not EARLIEST <= day <= LATEST:
+        earliest = EARLIEST if judged.own_fields is None else _EARLIEST_OF_OWN
+        if not earliest <= day <= LATEST:
             message = f"{judged.name(path)} {day} is not a likely date."
             yield Failure(check="date_range", message=message, fields=(path,))
 

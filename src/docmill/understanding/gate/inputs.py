@@ -105,6 +105,11 @@ class GateInput:
         evidence = self.extraction.evidence.get(path)
         return evidence if evidence is not None and evidence.box is not None and evidence.text else None
 
+    def is_computed(self, path: str) -> bool:
+        """Return whether a value was computed from others and stands nowhere."""
+        evidence = self.extraction.evidence.get(path)
+        return evidence is not None and evidence.match == "computed"
+
     def line_of(self, path: str) -> ValueLine | None:
         """The line that a value stands on; None if it was not read on a page."""
         evidence = self.evidence(path)

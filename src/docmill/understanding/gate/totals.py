@@ -23,6 +23,8 @@ _HIGHEST_TAX = Decimal("0.3")
 _LONGEST_LABEL = 40
 _OF_DUE = frozenset({Concept.DUE, Concept.PAID})
 """Meanings of an own field that says what is to be paid."""
+_REDUCING = (Concept.PAID, Concept.COMMISSION, Concept.DISCOUNT)
+"""Meanings of amounts by which less than the total is due."""
 _NOT_TAX = frozenset({Concept.COMMISSION, Concept.DISCOUNT, Concept.TIP, Concept.CHANGE, Concept.PAID})
 
 
@@ -142,9 +144,15 @@ def _labelled_amounts(judged: GateInput, concept: Concept) -> Iterator[Decimal]:
 
 
 def _is_paid(judged: GateInput, paid: Decimal) -> bool:
-    """Return whether the page prints what was paid, in one amount or in two."""
-    printed = judged.printed_numbers
-    return any(abs(paid - amount) <= CENT or paid - amount in printed for amount in printed)
+    """Return whether the page prints what was paid, in one amount or in two; no total is a payment."""
+    totals = {judged.amount(role) for role in ("net_total", "tax_total", "gross_total", "amount_due")}
+    payments = {amount for concept in _REDUCING for amount in _labelled_amounts(judged, concept)}
+    # Nothing on the page says that so much is due as was computed: a payment must be called one.
+    printed = payments if judged.is_computed("amount_due") else payments | (judged.printed_numbers - totals)
+    return any(
+        abs(paid - amount) <= CENT or (paid - amount in printed and {amount, paid - amount} & payments)
+        for amount in printed
+    )
 
 
 def check_type_rules(judged: GateInput) -> Iterator[Failure]:

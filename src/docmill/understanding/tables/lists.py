@@ -64,13 +64,15 @@ def _items(candidates: Candidates, members: Members) -> Iterator[dict[str, Findi
         columns = _columns_of(grid.headings, members, filled)
         for row in grid.rows:
             item: dict[str, Finding] = {}
+            has_number = not typed
             for member, column in columns.items():
                 lines = row.text_lines(column) if column == grid.text else [row.cells[column]]
                 words = [word for line in lines for word in line]
                 value = _value(members[member], flowing(lines), candidates) if words else None
+                has_number |= member in typed and any(map(str.isdecimal, flowing(lines)))
                 if value is not None:
                     item[member] = Finding(value, spans(words), _CONFIDENCE)
-            if item and (not typed or any(member in item for member in typed)):
+            if item and has_number:
                 yield item
 
 
@@ -97,6 +99,9 @@ def _columns_of(
     return columns
 
 
+_BOUNDS = ("<", ">", "\u2264", "\u2265", "~", "\u00b1")
+
+
 def _value(meaning: FieldMeaning, text: str, candidates: Candidates) -> date | Decimal | str | None:
     """The value of a cell; a date or number must be all of it but for a unit or a weekday."""
     readings: list[tuple[int, int, date | Decimal | None]]
@@ -113,6 +118,8 @@ def _value(meaning: FieldMeaning, text: str, candidates: Candidates) -> date | D
     else:
         return text
     for start, stop, value in readings:
+        if text[:start].rstrip().endswith(_BOUNDS):
+            return None  # `<8.0` is a bound, and not the number
         rest = text[:start] + text[stop:]
         if sum(map(str.isalpha, rest)) <= _MOST_LETTERS and sum(map(str.isdecimal, rest)) <= _MOST_DIGITS:
             return value

@@ -22,6 +22,7 @@ from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.belief.model import believed
+from docmill.understanding.constraints.address_features import has_postcode
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import (
@@ -66,6 +67,14 @@ _PAIR = 1.0
 _ALONE = 1.0
 """Bonus of two ends of a period that are written together, and penalty of all other dates."""
 _RIVALS = 8
+_LEAST_SHARE, _NEAR_RIVAL = 0.4, 0.6
+"""Share of a believed value among its rivals, and the most that a rival may have of that share."""
+_MONEY = re.compile(r"[$\u20ac\u00a3\u00a5]|\d[.,]\d\d(?!\d)")
+"""A sign of a currency, or cents, which no count has."""
+_NO_NAME = re.compile(r"[\u2610-\u2612\u2713\u2714/)\]|]|[a-z\u00df-\u00ff][^A-Z\d]*$")
+"""The beginning of what is no name: a box to tick, the rest of a label, or words in small letters alone."""
+_IN_DOUBT = 0.6
+"""The most belief in a value that has less, or such a rival."""
 _OF_ROW = 0.5
 """The most belief in a value that is one of the rows of a list."""
 
@@ -149,6 +158,11 @@ def with_agreement(own: Findings, others: OtherFindings) -> dict[str, Finding]:
     }
 
 
+def _is_cut_as_well(finding: Finding, rival: Finding) -> bool:
+    """True for the same value with another end, unless the rival goes on: `KX19 ZTR` beside `KX19`."""
+    return _is_nearly_same(finding, rival) and not str(rival.value).startswith(f"{finding.value} ")
+
+
 def surest(own: Findings, built_in: OtherFindings) -> dict[str, Finding]:
     """The more probable value of each field.
 
@@ -203,7 +217,24 @@ def find_values(
             values[path] = replace(values[path], probability=belief)
         elif meaning.aliases and share > alone:
             values[path] = finding
-    return values
+    return {path: _doubted(finding, found[path], meanings[path]) for path, finding in values.items()}
+
+
+def _doubted(finding: Finding, unjudged: Finding, meaning: FieldMeaning) -> Finding:
+    """The finding, which is not believed if another value is nearly as likely or it is hardly likely itself.
+
+    Neither is a name that begins as none does.
+
+    unjudged: with its share among its rivals, which a calibrated belief hardly sees.
+    """
+    share = unjudged.probability
+    others = [other for other in unjudged.rivals if not _is_cut_as_well(unjudged, other)]
+    rival = max((other.probability for other in others), default=0.0)
+    share += sum(other.probability for other in unjudged.rivals if other not in others)
+    is_no_name = meaning.form == "name" and _NO_NAME.match(str(finding.value)) is not None
+    if share >= _LEAST_SHARE and rival <= _NEAR_RIVAL * share and not is_no_name:
+        return finding
+    return replace(finding, probability=min(finding.probability, _IN_DOUBT))
 
 
 def find_unjudged_values(
@@ -381,11 +412,19 @@ def value_for_kind(finding: Finding, meaning: FieldMeaning) -> object:
     value = finding.value
     as_read = " ".join(span.text for span in finding.spans)
     if meaning.kind == "text":
-        return cleaned(str(value) if isinstance(value, str) else as_read, plain=False)
+        text = cleaned(str(value) if isinstance(value, str) else as_read, plain=False)
+        return _without_address(text) if meaning.form == "name" else text
     if meaning.kind == "integer" and isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else None
+        is_count = value == value.to_integral_value() and not _MONEY.search(as_read)
+        return int(value) if is_count else None
     if meaning.kind == "boolean":
         return value == "true"
     if meaning.kind == "datetime" and isinstance(value, date):
         return f"{value.isoformat()}T00:00:00"
     return value
+
+
+def _without_address(name: str) -> str:
+    """A name without the address behind it: `Ingrid Solberg, Lindenweg 2, 04109 Leipzig`."""
+    first, comma, rest = name.partition(", ")
+    return first if comma and has_postcode(rest) and not any(map(str.isdecimal, first)) else name
