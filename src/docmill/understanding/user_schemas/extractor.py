@@ -22,7 +22,6 @@ from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.belief.model import believed
-from docmill.understanding.constraints.address_features import has_postcode
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import (
@@ -71,6 +70,8 @@ _LEAST_SHARE, _NEAR_RIVAL = 0.4, 0.6
 """Share of a believed value among its rivals, and the most that a rival may have of that share."""
 _MONEY = re.compile(r"[$\u20ac\u00a3\u00a5]|\d[.,]\d\d(?!\d)")
 """A sign of a currency, or cents, which no count has."""
+_POSTCODE = re.compile(r"(?<!\d)\d{4,6}\s+[^\W\d_]{2}")
+"""A postcode with its town, behind a name that is written with its address."""
 _NO_NAME = re.compile(r"[\u2610-\u2612\u2713\u2714/)\]|]|[a-z\u00df-\u00ff][^A-Z\d]*$")
 """The beginning of what is no name: a box to tick, the rest of a label, or words in small letters alone."""
 _IN_DOUBT = 0.6
@@ -427,4 +428,4 @@ def value_for_kind(finding: Finding, meaning: FieldMeaning) -> object:
 def _without_address(name: str) -> str:
     """A name without the address behind it: `Ingrid Solberg, Lindenweg 2, 04109 Leipzig`."""
     first, comma, rest = name.partition(", ")
-    return first if comma and has_postcode(rest) and not any(map(str.isdecimal, first)) else name
+    return first if comma and _POSTCODE.search(rest) and not any(map(str.isdecimal, first)) else name
