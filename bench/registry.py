@@ -98,6 +98,7 @@ BENCHMARKS = (
     Benchmark("classification", "bench.accuracy.classification", 20, data=True, arguments="--cache FOLDER"),
     Benchmark("evidence_places", "bench.accuracy.evidence_places", 5, data=True),
     Benchmark("born_digital_samples", "bench.accuracy.born_digital_samples", 1, arguments="FOLDER"),
+    Benchmark("sellers_and_buyers", "bench.accuracy.sellers_and_buyers", 1),
     Benchmark("duplicate_files", "bench.accuracy.duplicate_files", 10, arguments="FOLDER"),
     Benchmark("document_boundaries", "bench.accuracy.document_boundaries", 3, data=True),
     Benchmark("line_items", "bench.accuracy.line_items", 1, data=True),

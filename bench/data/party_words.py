@@ -6,13 +6,11 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 _LETTERS = "ABCDEFGHJKLMNPRSTUWXY"
-_TABLES: dict[str, Any] = tomllib.loads(
-    resources.files(__package__ or "").joinpath("party_words.toml").read_text(encoding="utf-8")
-)
+_TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _NAMES: dict[str, list[str]] = _TABLES["names"]
 _COUNTRIES: dict[str, dict[str, Any]] = _TABLES["countries"]
 
@@ -87,13 +85,13 @@ def draw_firm(
     chance = random_.random()
     if may_be_person or not name.casefold().endswith(tuple(form.casefold() for form in country["forms"])):
         pass  # without a legal form nobody could tell a brand from the name, or one from two lines
-    elif chance < 0.12 and len(words) > 2:  # noqa: PLR2004 - a share, and three words
+    elif chance < 0.12 and len(words) > 2:
         cut = random_.randint(1, len(words) - 2)
         printed = (" ".join(words[:cut]), " ".join(words[cut:]))
-    elif chance < 0.24:  # noqa: PLR2004 - a share
+    elif chance < 0.24:
         brand = random_.choice(_NAMES["brands"])
         printed = (brand, name)
-    address = _address(random_, country, country["format"], with_country=is_foreign or random_.random() < 0.2)  # noqa: PLR2004 - a share
+    address = _address(random_, country, country["format"], with_country=is_foreign or random_.random() < 0.2)
     box = _address(random_, country, country.get("box", country["format"]), with_country=False)
     return Firm(
         name, printed, brand, address, box, f"{re.sub(r'[^a-z]', '', words[0].lower())}.{code.lower()}"
@@ -104,12 +102,12 @@ def _firm_name(random_: random.Random, phrases: Phrases, forms: Sequence[str]) -
     words = random_.sample(_NAMES["words"], k=random_.choice((1, 1, 2)))
     joined = random_.choice((" ", " & ", "-")).join(words)
     parts = [joined]
-    if random_.random() < 0.6:  # noqa: PLR2004 - a share
+    if random_.random() < 0.6:
         parts.append(random_.choice(phrases["firms"]))
-    if random_.random() < 0.8:  # noqa: PLR2004 - a share
+    if random_.random() < 0.8:
         parts.append(random_.choice(forms))
     name = " ".join(parts)
-    return name.upper() if random_.random() < 0.15 else name  # noqa: PLR2004 - a share
+    return name.upper() if random_.random() < 0.15 else name
 
 
 def _address(

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bench.data.party_words import Firm, Phrases, draw_firm, draw_person, phrases_of
 from docmill.model.document import Document, Page, Words
 from docmill.schemas.document_types import DocumentType
-from docmill.training.party_words import Firm, Phrases, draw_firm, draw_person, phrases_of
 
 TYPES: tuple[DocumentType, ...] = ("invoice", "invoice", "credit_note", "purchase_order", "delivery_note")
 _WIDTH_PT, _HEIGHT_PT = 595.0, 842.0
@@ -438,7 +438,7 @@ def _footer(paper: _Paper) -> None:
 
 def generate_party_pages(count: int, *, seed: int) -> list[PartyPage]:
     """Generate `count` pages."""
-    random_ = random.Random(seed)  # noqa: S311 - papers, not secrets
+    random_ = random.Random(seed)
     return [_generate_page(random_) for _ in range(count)]
 
 
@@ -450,7 +450,7 @@ def _generate_page(random_: random.Random) -> PartyPage:
         phrases,
         random_.choice(TYPES),
         draw_firm(random_, phrases),
-        draw_firm(random_, phrases, is_foreign=random_.random() < 0.3, may_be_person=random_.random() < 0.2),  # noqa: PLR2004 - shares
+        draw_firm(random_, phrases, is_foreign=random_.random() < 0.3, may_be_person=random_.random() < 0.2),
         _Sheet(random_, size, size * random_.uniform(1.2, 1.5)),
         y=random_.uniform(0.02, 0.06),
     )

@@ -1,8 +1,9 @@
 """Made-up pages of business papers: the same for the same seed, and their truth is printed on them."""
 
+from bench.data.party_pages import ADDRESSEES, HEADS, generate_party_pages
+from bench.data.party_words import Phrases, phrases_of
+
 from docmill.model.document import letters_and_digits
-from docmill.training.party_pages import ADDRESSEES, HEADS, generate_party_pages
-from docmill.training.party_words import Phrases, phrases_of
 
 COUNTRIES = 30
 
