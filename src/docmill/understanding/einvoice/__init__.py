@@ -1,1 +1,1 @@
-"""E-invoices: the XML that says exactly what an invoice, an order or a delivery note says."""
+"""E-invoices: invoices, orders and delivery notes as XML, alone or embedded in a PDF."""

@@ -37,7 +37,11 @@ _COMMUNITY_SUPPLY = (
 
 
 def check_totals(terms: TermValues, level: Level) -> Iterator[Failure]:
-    """Failures of totals that differ from the sum of their parts. Missing amounts are no failures here."""
+    """Yield a failure for each total that is not the sum of its parts, and for amounts of over two decimals.
+
+    Source: EN 16931-1, rules BR-CO-10 to 13, 15, 16 and BR-DEC. level: the fewer terms it has, the fewer
+    rules are checked. A missing amount is no failure here.
+    """
     is_strict = level in ("en16931", "without_lines")
     lines, net, gross, due = map(terms.number, ("BT-106", "BT-109", "BT-112", "BT-115"))
     allowances, charges, tax, prepaid, rounding = (
@@ -96,7 +100,10 @@ def _check_decimals(terms: TermValues) -> Iterator[Failure]:
 
 
 def check_line_amounts(terms: TermValues) -> Iterator[Failure]:
-    """Failures of lines whose amount differs from quantity, price and charges: Peppol's, not EN 16931's."""
+    """Yield a failure for each line whose amount is not quantity by price with charges and allowances.
+
+    Source: rule PEPPOL-EN16931-R120; EN 16931 has no such rule.
+    """
     for index, line in enumerate(item_lines(terms)):
         quantity, price, net = map(line.number, ("BT-129", "BT-146", "BT-131"))
         if quantity is None or price is None or net is None:
@@ -113,7 +120,10 @@ def check_line_amounts(terms: TermValues) -> Iterator[Failure]:
 
 
 def check_vat(terms: TermValues, level: Level) -> Iterator[Failure]:
-    """Failures of the rules on VAT."""
+    """Yield the failures of EN 16931's rules on the VAT breakdown (BG-23), its rates and the VAT identifiers.
+
+    level: lines are compared with the breakdown at `en16931` only.
+    """
     breakdown = terms.all("BG-23")
     if not breakdown:
         yield Failure(check="BR-CO-18", message="The VAT is not broken down.", fields=("tax_total",))

@@ -197,4 +197,4 @@ ORDER = SyntaxBinding(
         ),
     ),
 )
-"""An order, a change of one, or the answer to one. What is agreed comes before what was asked for."""
+"""An order, a change of one, or the answer to one; an agreed quantity comes before a requested one."""

@@ -51,11 +51,11 @@ REASONED = frozenset({"E", "AE", "K", "G", "O"})
 
 
 Level = Literal["minimum", "without_lines", "en16931", "zugferd1", "order", "other"]
-"""The set of rules that applies: EN 16931's, those of its parts, of ZUGFeRD 1, of orders; or none."""
+"""Which rules apply: those of EN 16931 or a part of it, of ZUGFeRD 1 or of orders; none for `other`."""
 
 
 class Profile(NamedTuple):
-    """A standard or a part of one. name: for people."""
+    """The standard, or the part of one, that an XML says it follows. name: as shown to people."""
 
     name: str
     level: Level

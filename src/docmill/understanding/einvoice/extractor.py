@@ -1,6 +1,6 @@
 """Classification and extraction of a document by the XML that it carries.
 
-Its pages must show the same values: a value that they show otherwise is a failure.
+Its pages must show the same values: where they show another one, that is a failure.
 """
 
 import re
@@ -64,7 +64,8 @@ _Findings = Mapping[str, Finding]
 def extract_einvoice(document: Document, invoice: EInvoice, document_type: DocumentType) -> Extraction:
     """The values of the XML, with their places on the pages and the failures of its rules.
 
-    document_type: the type that is asked for; it may be another one of such messages than the XML says.
+    document_type: the type whose fields are wanted; by default the XML's own, but a person may have chosen
+    another one, such as `credit_note` for what the XML calls an invoice.
     """
     is_own = document_type == invoice.document_type
     data = invoice.data if is_own else map_terms(invoice.terms, REGISTRY[document_type].fields)
@@ -103,7 +104,7 @@ def extract_einvoice(document: Document, invoice: EInvoice, document_type: Docum
 def classify_einvoice(
     document: Document, invoice: EInvoice, tags_in_use: Sequence[str] = ()
 ) -> Classification:
-    """The classification by the XML."""
+    """The classification by type, number, parties, date and total of the XML, with a confidence of 1."""
     terms, definition = invoice.terms, DEFINITIONS[invoice.document_type]
     name = definition.label
     number, seller, buyer = (
@@ -132,7 +133,7 @@ def classify_einvoice(
 
 
 class PrintedValues:
-    """The values printed on a document. Amounts are without their sign: credit notes print either."""
+    """The values printed on a document's first pages. Amounts have no sign: credit notes print either."""
 
     def __init__(self, document: Document) -> None:
         pages = [page for page in document.pages[:MAX_PAGES] if page.words.texts]
@@ -158,7 +159,10 @@ class PrintedValues:
         return {day for day in days if day is not None}
 
     def codes(self, find: Callable[[str], Iterator[Code]], form: re.Pattern[str]) -> list[str]:
-        """The codes with a valid checksum, then, but on scans, all texts of the form of one."""
+        """The printed codes of a kind: those with a valid checksum, then other texts that look like one.
+
+        find: finds the codes in a text. form: how they look; not used on scans, which have misread texts.
+        """
         texts = [text for text, _ in self._runs]
         codes = [code.value for text in texts for code in find(text) if code.valid]
         if not self.is_recognised:

@@ -54,7 +54,7 @@ _NO_ITEMS = frozenset({"GROUP", "INFORMATION"})
 
 
 def map_terms(terms: TermValues, fields: type[BaseModel]) -> BaseModel:
-    """The terms as an object of a schema, without those that it has no field for."""
+    """Create an object of a schema from the terms; those that the schema has no field for are left out."""
     values = {path: terms.values[number] for path, number in FIELDS.items() if number in terms}
     data: dict[str, Any] = {path: value for path, value in values.items() if "." not in path}
     # UBL wants an order number (BT-13) beside that of a sales order (BT-14): senders fill in a placeholder.
@@ -87,10 +87,10 @@ def map_terms(terms: TermValues, fields: type[BaseModel]) -> BaseModel:
 
 
 def item_lines(terms: TermValues) -> list[TermValues]:
-    """The lines that are items: neither headings with the sum of others nor notes (BT-X-8).
+    """The lines that are items, without headings of groups and notes (BT-X-8).
 
-    Where no line says what it is, and lines and their sub-lines (BT-X-304) would count twice, those count
-    that make the sum of all lines (BT-106).
+    Amounts of lines and of their sub-lines (BT-X-304) would count twice: if all lines together do not make
+    the stated sum (BT-106), only the lowest or only the uppermost are taken, whichever do.
     """
     lines = [
         line

@@ -48,7 +48,7 @@ _LONGEST_FILE_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class EInvoice:
-    """The terms and values of an XML. profile: None if unknown. failures: the rules that it breaks."""
+    """An e-invoice. profile: None if unknown. data: by the schema of its type. failures: of broken rules."""
 
     kind: EInvoiceKind
     document_type: DocumentType
@@ -67,7 +67,7 @@ class EInvoice:
 
 
 def einvoice(content: bytes) -> EInvoice:
-    """The invoice, order or delivery note of an XML. Raises UnreadableError if it is none."""
+    """Read the invoice, order or delivery note of an XML. Raises UnreadableError if it is none of these."""
     root = parse_xml(content)
     if str(root.tag) == ENVELOPE:
         root = next((child for child in root if str(child.tag) in ROOTS), root)
@@ -105,9 +105,9 @@ def _check_namespaces(root: Element, kind: EInvoiceKind) -> Iterator[Failure]:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedInvoice:
-    """The first e-invoice of a document that can be read, None if there is none.
+    """The first readable e-invoice among the files embedded in a document; None if there is none.
 
-    failures: of embedded files before it that cannot be read, and of those after it that contradict it.
+    failures: one for each file before it that cannot be read and each e-invoice after it with other values.
     """
 
     invoice: EInvoice | None
@@ -115,7 +115,7 @@ class EmbeddedInvoice:
 
 
 def find_einvoice(document: Document) -> EmbeddedInvoice:
-    """The e-invoice among the embedded files of a document."""
+    """Find the e-invoice among the embedded files of a document. Raises nothing for unreadable files."""
     failures: list[Failure] = []
     first: tuple[str, EInvoice] | None = None
     for file in document.embedded:

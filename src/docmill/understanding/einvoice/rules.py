@@ -1,4 +1,4 @@
-"""The business rules of EN 16931 on the terms that we map, as failures in plain words."""
+"""Checks of EN 16931's business rules on the terms that docmill reads, with failures in plain words."""
 
 import re
 from collections import Counter
@@ -68,7 +68,10 @@ _REQUIRED_IN_LINES = (
 
 
 def check_rules(terms: TermValues, kind: EInvoiceKind, profile: Profile | None) -> tuple[Failure, ...]:
-    """A failure for each broken rule. Without a profile, only the rules for all XML of the kind apply."""
+    """The failures of all rules that apply; of one rule at most 20, then one that counts the others.
+
+    profile: decides which rules apply. If it is None, only those do that hold for all XML of the kind.
+    """
     level: Level = profile.level if profile else "zugferd1" if kind.message == "billing" else "order"
     failures = [*_check_profile(terms, profile)]
     broken: list[Failure] = []

@@ -31,7 +31,11 @@ _MONTH = re.compile(r"\d{6}|\d{4}-\d{2}")
 
 
 class BusinessTerm(NamedTuple):
-    """number: as `BT-1` in EN 16931, or a name of ours. paths: the first that leads to a text counts."""
+    """A business term of EN 16931 and its places in a syntax.
+
+    number: such as `BT-1`, or a name of our own for what EN 16931 has not. paths: see `find_elements`; the
+    first that leads to a text counts.
+    """
 
     number: str
     kind: Kind
@@ -54,7 +58,7 @@ def amount(number: str, *paths: str) -> BusinessTerm:
 
 
 class PartyTerms(NamedTuple):
-    """The numbers of a party's terms."""
+    """The numbers (`BT-27` …) of the terms of one party."""
 
     name: str
     identifier: str
@@ -78,7 +82,7 @@ BUYER_TERMS = PartyTerms(
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Terms in one element of a document. paths: the first that leads to an element counts for all."""
+    """Terms with paths below one element. paths: of that element; the first that leads to one counts."""
 
     paths: tuple[str, ...]
     terms: tuple[BusinessTerm, ...]
@@ -86,7 +90,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class BusinessGroup:
-    """Terms that occur together any number of times. number: of EN 16931, such as `BG-25`."""
+    """Terms that occur together any number of times, such as those of a line. number: such as `BG-25`."""
 
     number: str
     path: str
@@ -97,7 +101,10 @@ class BusinessGroup:
 def charge_group(
     number: str, path: str, terms: tuple[str, str, str], paths: tuple[str, str, str]
 ) -> BusinessGroup:
-    """Allowances or charges of the document: the terms of amount, VAT category and rate, and their paths."""
+    """The group of a document's allowances or charges.
+
+    terms, paths: the numbers of amount, VAT category and VAT rate, and their paths below the group's.
+    """
     (charged, category, rate), (charged_path, category_path, rate_path) = terms, paths
     members = amount(charged, charged_path), text(category, category_path), amount(rate, rate_path)
     return BusinessGroup(number, path, members)
@@ -105,7 +112,7 @@ def charge_group(
 
 @dataclass(frozen=True, slots=True)
 class SyntaxBinding:
-    """The places of all terms in a syntax. The order counts: paths may ask for terms before them."""
+    """The places of all terms in a syntax. A condition in a path may name a term that stands before it."""
 
     terms: tuple[BusinessTerm, ...]
     sections: tuple[Section, ...]
@@ -160,7 +167,7 @@ class TermValues:
 
 
 def read_terms(element: Element, binding: SyntaxBinding | BusinessGroup) -> TermValues:
-    """Read the terms of a document, or of one occurrence of a group."""
+    """Read the terms of a document or of one occurrence of a group. element: paths begin below it."""
     values: dict[str, Value] = {}
     malformed: list[MalformedTerm] = []
     for term in binding.terms:
@@ -218,9 +225,9 @@ class _Step(NamedTuple):
 
 
 def parse_xml(content: bytes) -> Element:
-    """The root element. Raises UnreadableError for what is no XML, or more than an e-invoice may be.
+    """Parse XML into its root element. Raises UnreadableError if it is not well-formed or declares a DTD.
 
-    No entity is resolved and nothing is fetched: a document type declaration is refused altogether.
+    No entity is resolved and nothing is fetched.
     """
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True
@@ -254,7 +261,7 @@ def find_elements(element: Element, path: str, terms: Mapping[str, object]) -> I
 
 
 def find_texts(element: Element, path: str, terms: Mapping[str, object]) -> Iterator[str]:
-    """Yield the texts at a path, which may end in an attribute, `@name`, without empty ones."""
+    """Yield the texts at a path, stripped and without empty ones. It may end in an attribute, `@name`."""
     owner, _, last = path.rpartition("/")
     if last.startswith("@"):
         values = (str(child.get(last[1:], "")) for child in find_elements(element, owner, terms))

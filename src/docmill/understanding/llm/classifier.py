@@ -1,4 +1,4 @@
-"""Classification by a language model, which falls back on another classifier."""
+"""Classification by a language model, with another classifier as the fallback."""
 
 import json
 import logging
@@ -43,8 +43,10 @@ _TEXT_OR_NULL = {"anyOf": [_TEXT, {"type": "null"}]}
 class LlmClassifier:
     """`Understander` that asks a language model for the type.
 
-    otherwise: asked first; the model falls back on its answer. types: the names that documents can have.
-    limit_s: after it the model is given up, always before the limits of step and document.
+    otherwise: always asked first; its answer counts where the model has none. types: names of the types to
+    choose from. pictures: of pages that were read badly, for a model that sees. budget: the most that
+    models may cost per document, None for no limit. limit_s: the time for the model's answer,
+    which in any case ends before the limits of step and document.
     """
 
     def __init__(
@@ -72,9 +74,9 @@ class LlmClassifier:
         schemas: Mapping[str, Schema],
         tags: Sequence[str] = (),
     ) -> Understood:
-        """See `Understander.understand`. If the model fails, the answer is the other's, with the error.
+        """See `Understander.understand`. If the model fails, the fallback's answer is given, with the error.
 
-        The fields are those that the other read, by the schema of the type that it gave the document.
+        The fields are those that the fallback read, by the schema of the type that it gave the document.
         """
         default, extraction = await self._otherwise.understand(document, original, schemas=schemas, tags=tags)
         meter = Meter(self._budget, document.usage)

@@ -59,9 +59,9 @@ class Prompt(NamedTuple):
 class ModelClient:
     """A model, and the limits for calling it.
 
-    guard: circuit breaker around every call, see `breaker.guarded`. slots: limit concurrent calls.
-    output: the way in which the model is made to follow the schema; `native` suits most self-hosted servers.
-    sees: whether pictures may be sent to it. price: None for the provider's list price.
+    guard: circuit breaker around every call, see `docmill.resilience.breaker.guarded`. slots: limit
+    concurrent calls. output: the way in which the model is made to follow the schema; `native` suits most
+    self-hosted servers. sees: whether pictures may be sent to it. price: None for the provider's list price.
     limit_s: time limit of one call. pause: sleeps, in seconds.
     """
 

@@ -1,4 +1,4 @@
-"""Fields by a language model, which is asked about a document window by window."""
+"""Extraction of fields by a language model, which is shown a document in windows of some pages."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -42,7 +42,8 @@ _LAST_WINS = ("total", "amount_due", "balance")
 class LlmExtractor:
     """`FieldModel` that asks a language model about a document, by any schema.
 
-    name: of the model in reasons. pictures: of pages that were read badly, for a model that sees.
+    name: by which reasons and steps name the model. pictures: of pages that were read badly, for a model that
+    sees. characters: most characters of a document in one prompt.
     """
 
     def __init__(
@@ -67,9 +68,11 @@ class LlmExtractor:
         meter: Meter,
         only: Collection[str] = (),
     ) -> Extraction:
-        """See `FieldModel.ask`; without paths, all fields. Raises any TransientError or SetupError, too.
+        """See `FieldModel.ask`. Without paths in `only`, all fields are asked for.
 
-        The windows are asked about at once, as far as the slots go; none once the budget is spent.
+        The first window is asked about alone, so that the cost of an answer is known, then the others at the
+        same time, as far as the slots go. Once the budget is spent, the rest is left out. Raises any
+        TransientError or SetupError, too.
         """
         form = answer_schema(schema, only)
         # Windows that wait for a slot have not been asked about, and are left out once the budget is spent.

@@ -29,7 +29,10 @@ _NOTHING = frozenset(("", "null", "none", "n/a", "-", "unknown", "not found", "n
 
 
 def answer_schema(schema: Schema, only: Collection[str] = ()) -> dict[str, Any]:
-    """The JSON Schema of the schema's values. only: the paths to ask for; of a list, all its values."""
+    """The JSON Schema that an answer must follow. Values are texts, or true and false, or null.
+
+    only: the paths to ask for, all if empty. A path in a list asks for all fields of its items.
+    """
     wanted = {without_indices(path) for path in only}
     lists = {path.partition("[]")[0] for path in wanted if "[]" in path}
     root: dict[str, Any] = _closed_object()
@@ -67,7 +70,7 @@ def _put(parent: dict[str, Any], path: str, node: dict[str, Any]) -> None:
 
 
 def clean_answer(schema: Schema, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of an answer in their proper form, without empty ones and those not in the schema."""
+    """Normalise the values of an answer; empty ones and those that are not in the schema are left out."""
     fields: dict[str, FieldOutline | None] = {"": None}
     for field in outline(schema):
         # The objects and lists in which a value is: of `lines[].unit` these are `lines` and `lines[]`.

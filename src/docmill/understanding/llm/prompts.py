@@ -1,4 +1,4 @@
-"""The content of prompts: the text of a document in windows, fenced as data, and pictures of bad pages.
+"""The content of prompts: the text of a document in windows, marked as data, and pictures of bad pages.
 
 Also prompt injection: words on a page that are meant for a language model, so that it reads wrong values.
 """
@@ -103,7 +103,10 @@ class Window:
 
 
 def windows(document: Document, characters: int = CHARACTERS) -> list[Window]:
-    """The pages of a document in windows, as many to a window as fit; a page that is too long is split."""
+    """Divide the pages of a document into windows, as many pages to one as fit; too long a page is split.
+
+    characters: most in one window; a page of fewer than 4,000 is never split.
+    """
     groups: list[list[Page]] = []
     length = 0
     for page in document.pages:
@@ -132,7 +135,7 @@ def _page_text(page: Page) -> str:
 
 
 def fence(text: str) -> str:
-    """The text between random marks, so that nothing in it can end the fence."""
+    """Put the text between random marks, so that nothing in it can end the fence."""
     mark = f"document-{secrets.token_hex(6)}"
     return f"<{mark}>\n{_FENCE.sub('', text)}\n</{mark}>"
 
@@ -140,7 +143,10 @@ def fence(text: str) -> str:
 async def draw_poor_pages(
     document: Document, pages: Sequence[Page], pictures: Pictures | None, *, original: Original | None
 ) -> list[BinaryContent]:
-    """Pictures of the pages that were not read or read badly, for a model that sees."""
+    """Pictures of the pages that were read badly or not at all, at most `MOST_PICTURES`.
+
+    Empty without `pictures` or `original`.
+    """
     if pictures is None or original is None:
         return []
     poor = [page.number for page in pages if page.source == "none" or page.quality < POOR]
@@ -149,9 +155,10 @@ async def draw_poor_pages(
 
 
 def find_injection(document: Document) -> tuple[Failure, ...]:
-    """A failure if any page gives orders to a language model.
+    """Return a failure if any page holds orders to a language model; else an empty tuple.
 
-    Also with letters that are spaced out, of other alphabets, or mixed with invisible characters.
+    Orders are found also in spaced-out letters, look-alike letters of other alphabets and between invisible
+    characters.
     """
     for page in document.pages:
         visible = "".join(char for char in page.text if char.isascii() or unicodedata.category(char) != "Cf")

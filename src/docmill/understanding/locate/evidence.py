@@ -34,9 +34,9 @@ from docmill.understanding.text.money import CENT
 NOWHERE = Evidence(page=None, box=None, text=None, match="none", confidence=0.0)
 COMPUTED = Evidence(page=None, box=None, text=None, match="computed", confidence=0.9)
 AMONG_SEVERAL = 0.95
-"""The share of a place that was chosen from several without a label."""
+"""Factor on the confidence in a place that was chosen among several without a label."""
 LEAST_LABEL = 0.7
-"""The least label score by which a short value is believed."""
+"""The smallest label score with which the place of a short value is accepted."""
 _NEAR = 1.5
 """The score for standing close to the other values of the same object."""
 _ORDER = 0.3
@@ -54,13 +54,13 @@ SAME_ROW = 0.7
 FARTHEST = 6.0
 """Text heights from its row at which a value of an item still belongs to it."""
 PLAIN = 0.25
-"""The weight of a short value in the choice of a row, against a telling one."""
+"""The weight of a short value in the choice of a row; a longer one weighs its trust, at most 1."""
 _COLUMN = 3.0
 """The score for standing in the column of the field's other values."""
 _LABEL = 0.2
 
 Item = Mapping[str, Sequence[Occurrence]]
-"""The places of each value of an item, by the value's path."""
+"""The places of each value of a list item, by the value's path."""
 
 GIVEN = 4.0
 """The score of a label that the user gave."""
@@ -76,9 +76,10 @@ _NUMBER = re.compile(r"\d[\d.,/:\-]*\d\S*")
 
 
 def located(document: Document, data: BaseModel | Mapping[str, Any], schema: Schema) -> dict[str, Evidence]:
-    """Evidence for every value of the data that is not null, by path.
+    """Find the evidence of every value of the data that is not null, by path.
 
-    data: of any model, or as JSON with the same names.
+    data: of any model, or as JSON with the same names. A value that is not found has the match `none`, or
+    `computed` if it follows from amounts that are found.
     """
     values = dict(leaves(data))
     pages = SearchedPages(document)
@@ -384,9 +385,10 @@ def _place_repeated_values(
 
 
 def computed_paths(values: Mapping[str, object], placed: AbstractSet[str]) -> frozenset[str]:
-    """The paths of values that follow from values that were found on the pages.
+    """The paths of amounts that follow by arithmetic from amounts that were found on the pages.
 
-    placed: the paths of these. A value computed from computed values is not believed.
+    placed: the paths of all values that were found. An amount that follows from computed ones alone is not
+    among the result.
     """
     amounts = {path: value for path, value in values.items() if isinstance(value, Decimal)}
     sources = {path: value for path, value in amounts.items() if path in placed}

@@ -36,11 +36,12 @@ Spans = tuple[Span, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Occurrence:
-    """A place that shows a value.
+    """A place on a page that shows a value.
 
-    trust: in [0, 1], how sure it is that the print means the value. recognition: the mean confidence of the
-    words. is_plain: so short that it says little without a label. form: as what the value is printed; a rate
-    may be per cent, and a period's end its month, but no other value.
+    trust: in [0, 1], how sure it is that this print means the value. recognition: in [0, 1], the lowest mean
+    confidence of its spans' words. is_plain: the print is so short that it proves little without a label.
+    form: `value` if the value itself is printed; `percent` for .19 printed as 19 %, `month` for the first or
+    last day of a month of which only the month is printed.
     """
 
     sheet: Sheet
@@ -65,7 +66,7 @@ class Occurrence:
 
     @property
     def centre(self) -> float:
-        """Horizontal centre."""
+        """Horizontal centre, in fractions of the page."""
         return (self.box.x0 + self.box.x1) / 2
 
     def evidence(self, confidence: float, reason: str = "") -> Evidence:
@@ -83,9 +84,10 @@ class Occurrence:
 def occurrence(
     sheet: Sheet, spans: Spans, wanted: str | None, trust: float = 1.0, *, is_plain: bool = False
 ) -> Occurrence:
-    """The occurrence at these spans, with the marks before and after that the wanted text has, too.
+    """Create the occurrence of a value at these spans.
 
-    wanted: the text that would be exact; None if none is.
+    wanted: the text that counts as an exact match; None if every match is a normalised one. Punctuation with
+    which it begins or ends is taken into the spans where it is printed.
     """
     before, after = _MARKS_BEFORE.search(wanted or ""), _MARKS_AFTER.search(wanted or "")
     first, last = spans[0], spans[-1]
@@ -100,7 +102,7 @@ def occurrence(
 
 
 class SearchedPages:
-    """All pages with text; costly views of them are made when first asked for."""
+    """The pages of a document that have text, prepared for searching; costly views are made on first use."""
 
     def __init__(self, document: Document) -> None:
         self.candidates = candidates_of(document)
@@ -126,11 +128,11 @@ class SearchedPages:
         return rows
 
     def containing(self, digits: str) -> Iterator[tuple[Sheet, Segment]]:
-        """The segments whose digits contain these, in a row."""
+        """The segments among whose digits these stand one after the other."""
         return ((sheet, segment) for sheet, segment, there in self._digits if digits in there)
 
     def matches(self, pattern: re.Pattern[str]) -> Iterator[tuple[Sheet, Span, re.Match[str]]]:
-        """Matches of the pattern in folded text."""
+        """Matches of the pattern in the folded text of each segment."""
         for sheet in self.sheets:
             for segment in sheet.segments:
                 for match in pattern.finditer(fold(segment.text)):
@@ -138,7 +140,7 @@ class SearchedPages:
 
 
 class PageText:
-    """The letters and digits of a page in reading order, and the place of each."""
+    """The letters and digits of a page as one string in reading order, searched without spaces and marks."""
 
     def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet
@@ -155,15 +157,18 @@ class PageText:
         return _with_one_letter_for_similar(self._text)
 
     def find_exactly(self, value: str) -> list[Spans]:
-        """Occurrences of the value with nothing in between, from the edge of a word to the edge of one."""
+        """Occurrences of exactly the value's letters and digits, whatever spaces and marks are between them.
+
+        Both ends are at the edge of a word, or where letters change to digits or small letters to capitals.
+        """
         return self._find(letters_and_digits(value), self._text)
 
     def find_misread(self, value: str) -> list[Spans]:
-        """The same, taking letters for each other that recognition does."""
+        """As `find_exactly`, but characters that recognition confuses, such as `O` and `0`, are equal."""
         return self._find(_with_one_letter_for_similar(letters_and_digits(value)), self._alike)
 
     def find_nearly(self, value: str) -> list[Spans]:
-        """Occurrences of a long text but for a few letters; its digits are all there."""
+        """The place most like a long text, if at least 90 % alike and with the same digits: one or none."""
         wanted = _with_one_letter_for_similar(letters_and_digits(value))
         if len(wanted) < _SHORTEST_FUZZY:
             return []
@@ -178,7 +183,7 @@ class PageText:
         return [spans] if digits == wanted_digits else []
 
     def find_in_pieces(self, value: str) -> list[Spans]:
-        """Occurrences of the value in pieces near each other: lines of a column, or out of order."""
+        """Occurrences of the value in pieces near each other: on lines of a column, or out of order."""
         words = [word for word in value.split() if letters_and_digits(word)][:_MOST_WORDS]
         if len(words) < 2:  # noqa: PLR2004 - one word has no pieces
             return []

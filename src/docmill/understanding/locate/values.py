@@ -34,7 +34,7 @@ PARTIAL = 0.8
 OTHER_MARK = 0.7
 """The trust in a number that is the value only with the other decimal mark."""
 OTHER_SIGN = 0.9
-"""Credit notes print amounts with either sign."""
+"""The trust in a number with the opposite sign: credit notes print amounts with either."""
 MISREAD_LETTERS = 0.85
 """The trust in a number or text in which letters are misread."""
 IN_PIECES, NEARLY = 0.9, 0.65
@@ -42,14 +42,14 @@ IN_PIECES, NEARLY = 0.9, 0.65
 PART = 0.45
 """The trust in a number or code that may be a part of a longer one, such as `1` of `R-1` or of `1 234.00`."""
 MOST = 400
-"""Places of one text: more tell nothing, and a hostile page must not cost minutes."""
+"""Most places of one text: more tell nothing, and a hostile page must not cost minutes."""
 _LONGEST_NUMBER = 15
 _SHORTEST_TEXT, _SHORTEST_NUMBER = 3, 4
-"""Letters or digits from which on a value is telling without a label."""
+"""Letters or digits from which on a value can be recognised without a label."""
 _MONTH_LOCALES = frozenset(locale for language in LANGUAGES for locale in language.dates.locales) | frozenset(
     "pt pl cs sk sl hr hu ro sv da nb fi et lv lt tr el bg uk ru id vi".split()  # noqa: SIM905 - a list of words
 )
-"""Those of the vocabulary, and more whose months are found though nothing else is read in them."""
+"""Locales of the vocabulary, and others in which names of months alone are recognised."""
 _DAY_AND_MONTH = (
     r"(?<!\d)(?:{day}\W{{0,4}}(?:[a-z]{{1,4}}\W{{1,2}})?{month}|{month}\W{{0,3}}{day}(?:st|nd|rd|th)?)"
 )
@@ -69,7 +69,10 @@ _DOLLARS = frozenset(("CAD", "AUD", "SGD", "NZD", "HKD", "MXN"))
 
 
 def find_value(pages: SearchedPages, value: object) -> list[Occurrence]:
-    """The places that show a value of any type."""
+    """The places that show a value of any type; none for a bool.
+
+    A value that is no date, time or number is searched for as the text `str` makes of it.
+    """
     match value:
         case bool():
             return []  # nothing that is printed is true or false
@@ -84,7 +87,10 @@ def find_value(pages: SearchedPages, value: object) -> list[Occurrence]:
 
 
 def find_date(pages: SearchedPages, value: date) -> list[Occurrence]:
-    """Every place that prints the date, read in the document's order of day and month; else in part."""
+    """Every place that prints the date.
+
+    If there is none, the places with its day and month alone, or of a period's first or last day its month.
+    """
     whole: list[Occurrence] = []
     conventions = pages.conventions
     usual = conventions.day_first
@@ -173,7 +179,10 @@ def find_time(pages: SearchedPages, value: time) -> list[Occurrence]:
 
 
 def find_number(pages: SearchedPages, value: Decimal) -> list[Occurrence]:
-    """Every place that prints the number, whatever separates its decimals and thousands."""
+    """Every place that prints the number, with any decimal mark and separator of thousands, and either sign.
+
+    A number between -1 and 1 that is printed nowhere is searched for as a percentage.
+    """
     if not value.is_finite() or abs(value.adjusted()) > _LONGEST_NUMBER:
         return []
     places = list(_find_digits(pages, value))
@@ -236,7 +245,10 @@ def _stands_alone(text: str, start: int, stop: int) -> bool:
 
 
 class WrittenNumber(NamedTuple):
-    """A number at `start` to `stop` of a text. is_part: it may be thousands or the rest of a longer one."""
+    """A number at characters `start` to `stop` (exclusive) of a text, with its marks in `digits`.
+
+    is_part: it may be a part of a longer number, as the `234.00` of `1 234.00`.
+    """
 
     start: int
     stop: int
@@ -245,7 +257,7 @@ class WrittenNumber(NamedTuple):
 
 
 def numbers_in(text: str) -> Iterator[WrittenNumber]:
-    """Every number. Spaces may part thousands, or two numbers: both are given."""
+    """Yield every number. As a space may separate thousands or two numbers, both readings are given."""
     seen: set[tuple[int, int]] = set()
     grouped: list[tuple[int, int]] = []
     for pattern in (_GROUPED, _UNGROUPED):
@@ -262,7 +274,11 @@ def numbers_in(text: str) -> Iterator[WrittenNumber]:
 
 
 def find_text(pages: SearchedPages, value: str) -> list[Occurrence]:
-    """The places that show a text best: as it is, by its meaning, in pieces, or misread."""
+    """The places that show a text.
+
+    Searched for in turn as it is, by its meaning (currency, date, time, amount), in pieces, misread and with
+    letters missing. The first way that finds a place counts.
+    """
     if not letters_and_digits(value):
         return _find_signs(pages, value.strip()) if value.strip() else []
     ways: tuple[Callable[[], list[Occurrence]], ...] = (

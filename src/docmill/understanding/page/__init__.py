@@ -1,1 +1,1 @@
-"""The look of a page: segments, contexts of values, conventions, titles."""
+"""Layout of a page: its segments, the labels around values, conventions of dates and numbers, titles."""

@@ -19,13 +19,13 @@ from docmill.understanding.vocabulary.concepts import DATE_CONCEPTS, Concept
 WORD_GAP = 0.88
 """Factor for each word between a label and the value."""
 FARTHER = 0.85
-"""Factor for each text on the line between a text and the value."""
+"""Factor for each text that stands on the line between a label and the value."""
 OTHER_VALUE_BETWEEN = 0.8
-"""The same where the text between is a value, too."""
+"""Factor in place of `FARTHER` where the text between is itself a value."""
 ABOVE, HEADER = 0.9, 0.75
 """The weight of the text right above, and of the header of the column."""
 NEAR_LINES = 2.6
-"""Text heights to the text right above."""
+"""Farthest distance, in text heights, of a text that counts as right above."""
 
 _BESIDE_LEFT_LABEL = {"date": 0.15, "money": 0.8, "code": 0.1}
 """Factor for a label above where one on the left names the value: in tables of money both matter."""
@@ -49,9 +49,10 @@ Clues: TypeAlias = dict[Concept, float]
 
 
 def texts_above(sheet: Sheet, segment: Segment, box: Box, *, most: int) -> Iterator[tuple[Segment, float]]:
-    """At most so many segments above `box`, nearest first: the one right above counts `ABOVE`.
+    """Yield up to `most` segments above a value, nearest first, each with its weight as a label.
 
-    segment: that of the value. box: of the value, from the top of its segment.
+    The weight is `ABOVE` for the nearest if it is within `NEAR_LINES` text heights, else `HEADER`.
+    segment: the one that holds the value. box: of the value, from the top of its segment.
     """
     height = max(segment.height, sheet.text_height)
     for count, other in enumerate(sheet.above(box)[:most]):
@@ -60,9 +61,12 @@ def texts_above(sheet: Sheet, segment: Segment, box: Box, *, most: int) -> Itera
 
 
 class TextsAround(NamedTuple):
-    """The texts around a value. before: left of it in its segment; left2: beyond `left`.
+    """The texts around a value; "" where there is none.
 
-    above: right over it; head: the nearest over it that has no number; row: the first of its line.
+    before: the text before the value in its own segment, its last 60 characters at most. left, left2, right:
+    the segments beside it on its line; left2 is beyond left. row: the first segment of its line. above,
+    below: the nearest segments in its columns, if they are close. head: the nearest segment above that can be
+    a heading of its column: it has letters, at most one digit, and is no label with its value.
     """
 
     before: str = ""
@@ -76,7 +80,7 @@ class TextsAround(NamedTuple):
 
 
 class Contexts:
-    """The labels and texts around the segments of a document; each is found when first asked for."""
+    """The labels and texts around the segments of a document, computed on first use and then kept."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -105,7 +109,10 @@ class Contexts:
         return self._texts[segment.index]
 
     def clues_left(self, segment: Segment, kind: ValueKind) -> Clues:
-        """The concepts of the nearest text left of a segment that has labels."""
+        """The concepts of the nearest text with labels to the left of a segment, on its line.
+
+        kind: of the value; texts between that hold such a value weaken the label more than others.
+        """
         key = (segment.index, kind)
         if key not in self._left:
             self._left[key] = {}
@@ -119,7 +126,10 @@ class Contexts:
         return self._left[key]
 
     def clues_above(self, segment: Segment, ignored: frozenset[int]) -> Clues:
-        """Concepts of the label right above, or of the column's header, the first text without a value."""
+        """The concepts of the label right above a segment, or else of the header of its column.
+
+        Only texts without digits are labels. ignored: indices of segments at which the search upwards ends.
+        """
         key = (segment.index, ignored)
         if key not in self._above:
             self._above[key] = {}
@@ -135,10 +145,11 @@ class Contexts:
 
 @dataclass(eq=False)
 class ValueContext:
-    """The context of one value; it is computed when first asked for.
+    """The labels and texts around one value, computed on first use.
 
-    at: where it begins. begin: labels before it are of another value. label_stop: the text before it ends
-    here, not at the value. ignored: headings that name nothing, by index.
+    All places are offsets in the text of the value's segment. _at: where the value begins. begin: where the
+    labels that may name it begin; those before name another value. label_stop: where `texts.before` ends, by
+    default at the value. ignored: indices of segments that are no header of the value's column.
     """
 
     _contexts: Contexts
@@ -152,7 +163,7 @@ class ValueContext:
 
     @cached_property
     def clues(self) -> Clues:
-        """The concepts that the labels before, left of and above the value name."""
+        """The concepts named by the labels before, left of and above the value; the weakest are left out."""
         contexts, segment = self._contexts, self._segment
         clues = _clues_before(contexts.labels(segment), segment.text, begin=self.begin, at=self._at)
         clues = clues or {**contexts.clues_left(segment, self.kind)}

@@ -1,4 +1,4 @@
-"""Labels found in text: phrases of the vocabulary, also glued, hyphenated or misread."""
+"""Labels found in text: phrases of the vocabulary, also written as one word, hyphenated or misread."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -52,7 +52,10 @@ _CODES_OF_WORDS: Mapping[str, frozenset[str]] = _codes_of_words()
 
 
 class Label(NamedTuple, Generic[Meaning]):
-    """A phrase at `start` to `stop` of a text. quality: 1 as spelt, less where letters differ."""
+    """A known phrase at characters `start` to `stop` (exclusive) of a text.
+
+    quality: in (0, 1]; 1 if the phrase is printed as the vocabulary spells it, less where letters differ.
+    """
 
     meanings: tuple[Meaning, ...]
     start: int
@@ -68,7 +71,7 @@ class _Word(NamedTuple):
 
 
 class Spelling:
-    """Known words, and how they are recognised where they are glued, split or misread."""
+    """Recognises known words in a text, also written as one word, inside a compound, or misread."""
 
     def __init__(self, words: frozenset[str]) -> None:
         self._words = words
@@ -83,7 +86,7 @@ class Spelling:
         self.spelt = lru_cache(maxsize=20_000)(self._spelt)
 
     def words(self, text: str) -> list[_Word]:
-        """The text's tokens as the vocabulary spells them; number signs in a row count once."""
+        """The words of the text as the vocabulary spells them; words for `number` in a row are one `#`."""
         words: list[_Word] = []
         for token in tokens(text):
             at = token.start
@@ -156,7 +159,7 @@ class Phrases(Generic[Meaning]):
     """A set of phrases with the meanings of each."""
 
     def __init__(self, phrases: Iterable[tuple[str, Meaning]], spelling: Spelling) -> None:
-        """spelling: knows the words of the phrases."""
+        """spelling: recognises the words of the phrases."""
         self._spelling = spelling
         meanings: dict[tuple[str, ...], list[Meaning]] = {}
         for phrase, meaning in phrases:
@@ -172,7 +175,7 @@ class Phrases(Generic[Meaning]):
         self._begins = lru_cache(maxsize=20_000)(self._spells_beginning)
 
     def find(self, text: str) -> list[Label[Meaning]]:
-        """The phrases of `text` from left to right, the longest at each place, none within another."""
+        """The phrases of `text` from left to right, the longest at each place; they never overlap."""
         if not any(map(self._begins, token_texts(text))):
             return []
         words = self._spelling.words(text)
@@ -216,7 +219,7 @@ def _phrases_of_languages(
 
 
 def covered_share(text: str, labels: Iterable[Label[Meaning]]) -> float:
-    """The share of a text's letters that labels found in it take; 1 if it has none."""
+    """The share of a text's letters that lie within its labels, in [0, 1]; 1 for a text without letters."""
     letters = sum(map(str.isalpha, text))
     covered = sum(sum(map(str.isalpha, text[label.start : label.stop])) for label in labels)
     return covered / letters if letters else 1.0
@@ -249,7 +252,7 @@ COLUMNS: Phrases[Column] = _phrases_of_languages(_columns_of)
 """Every heading of a table's column in every language."""
 
 CARRIED: Phrases[str] = _phrases_of_languages(lambda language: {language.code: language.carried})
-"""Names of rows that bring a sum from one page to the next, with the language."""
+"""Names of rows that carry a sum from one page to the next, such as `carried forward`, with the language."""
 
 NAMES: Phrases[str] = _phrases_of_languages(lambda language: {language.code: language.names})
 """Labels of the name of a party in a form, with the language."""
@@ -258,7 +261,7 @@ BOOKINGS: Phrases[str] = _phrases_of_languages(lambda language: {language.code: 
 """Kinds of bookings, with the language."""
 
 SALUTATIONS: Phrases[str] = _phrases_of_languages(lambda language: {language.code: language.salutations})
-"""Lines before a name that are not of it, with the language."""
+"""Words such as `Mr` or `Attn` that stand before a name and are no part of it, with the language."""
 
 PARTIES: Phrases[str] = _phrases_of_languages(
     lambda language: {
@@ -270,7 +273,7 @@ PARTIES: Phrases[str] = _phrases_of_languages(
 """Labels of parties that are neither seller nor buyer, and words before a person; see `PartyWords`."""
 
 WRITERS: Phrases[str] = _phrases_of_languages(lambda language: {language.code: language.parties.writers})
-"""Labels of whoever wrote a paper, with the language."""
+"""Labels of the party that wrote the paper, be it seller or buyer, with the language."""
 
 CONSIGNMENTS: Phrases[str] = _phrases_of_languages(
     lambda language: {"sender": language.parties.senders, "receiver": language.parties.receivers}
@@ -280,7 +283,7 @@ CONSIGNMENTS: Phrases[str] = _phrases_of_languages(
 DEPARTMENTS: Phrases[str] = _phrases_of_languages(
     lambda language: {language.code: language.parties.departments}
 )
-"""Parts of a firm that stand before its address, with the language."""
+"""Departments of a firm, which may stand before its address, with the language."""
 
 PAYMENT_LABELS: Phrases[str] = _phrases_of_languages(
     lambda language: {

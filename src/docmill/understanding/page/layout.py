@@ -23,10 +23,11 @@ LAST_PAGES = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
-    """Words `start` to `stop` (exclusive) of a page, on one line, without a column gap.
+    """A run of words on one line that no column gap interrupts.
 
-    offsets: where each word starts in `text`, in which words are parted by one space.
-    line: the line's index on the page.
+    It holds the words `start` to `stop` (exclusive) of the page. index: its place among all segments of the
+    document. line: index of the line on the page. offsets: where each word starts in `text`, in which one
+    space separates the words. confidence: the mean of the words'.
     """
 
     index: int
@@ -46,11 +47,11 @@ class Segment:
 
     @property
     def middle(self) -> float:
-        """The vertical centre."""
+        """The vertical centre, in fractions of the page."""
         return (self.box.y0 + self.box.y1) / 2
 
     def words(self, start: int, stop: int) -> tuple[int, int]:
-        """The page's words that hold the characters `start` to `stop` (exclusive) of `text`."""
+        """The page's words, end exclusive, that hold characters `start` to `stop` (exclusive) of `text`."""
         first = max(index for index, offset in enumerate(self.offsets) if offset <= start)
         last = max(index for index, offset in enumerate(self.offsets) if offset < max(stop, start + 1))
         return self.start + first, self.start + last + 1
@@ -81,7 +82,7 @@ class SpanReading(NamedTuple):
 
 
 def spans_reading(spans: Iterable[Span], words: Words) -> SpanReading:
-    """The reading of spans of one page, which has these words."""
+    """The rectangle and confidence of one or more spans of a page. words: all words of that page."""
     ranges = [span.segment.words(span.start, span.stop) for span in spans]
     boxes = [words.box(start, stop) for start, stop in ranges]
     return SpanReading(
@@ -96,7 +97,7 @@ def spans_reading(spans: Iterable[Span], words: Words) -> SpanReading:
 
 
 class Sheet:
-    """One page's segments, in reading order, with their neighbours."""
+    """One page as segments in reading order, with queries for the neighbours of a segment."""
 
     def __init__(self, page: Page, page_index: int, first_index: int) -> None:
         self.page = page
@@ -128,16 +129,16 @@ class Sheet:
 
     @cached_property
     def text_height(self) -> float:
-        """The median height of a segment."""
+        """The median height of the segments, in fractions of the page; 0.01 on an empty page."""
         return float(np.median([segment.height for segment in self.segments])) if self.segments else 0.01
 
     def left_of(self, segment: Segment) -> list[Segment]:
-        """The segments left of it on its line, nearest first."""
+        """The segments left of this one on its line, nearest first."""
         index = segment.index - self._first_index
         return self.segments[bisect_left(self._lines, segment.line) : index][::-1]
 
     def right_of(self, segment: Segment) -> list[Segment]:
-        """The segments right of it on its line, nearest first."""
+        """The segments right of this one on its line, nearest first."""
         index = segment.index - self._first_index
         return self.segments[index + 1 : bisect_right(self._lines, segment.line)]
 
@@ -153,7 +154,7 @@ class Sheet:
 
     @cached_property
     def boxes(self) -> NDArray[np.float64]:
-        """The segments' boxes, shape (n, 4)."""
+        """float64, shape (n, 4): the segments' boxes as x0, y0, x1, y1, in fractions of the page."""
         return np.array([segment.box for segment in self.segments], np.float64).reshape(-1, 4)
 
     @cached_property
@@ -191,9 +192,9 @@ class Layout:
         return self._sheet_of_page[segment.page_index]
 
     def sheet_of_page(self, page_index: int) -> Sheet:
-        """The sheet of any page, also of one between the first and the last: a table may go over many.
+        """The sheet of any page, also of a middle page that `sheets` leaves out: tables may go on there.
 
-        Its segments come after those of all other sheets and are none of `segments`.
+        The segments of such a page are not in `segments`, and their indices follow those of all others.
         """
         sheet = self._sheet_of_page.get(page_index)
         if sheet is None:
@@ -204,7 +205,7 @@ class Layout:
 
 
 class TextRun(NamedTuple):
-    """Words `start` to `stop` (exclusive) of a page, on its line number `line`, without a column's gap."""
+    """Words `start` to `stop` (exclusive) of a page without a column gap. line: index of their line."""
 
     line: int
     start: int

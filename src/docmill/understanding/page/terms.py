@@ -58,10 +58,11 @@ _NEAR_AFTER = 40
 
 
 class Term(NamedTuple):
-    """A number of days at `start` to `stop` of a text.
+    """A number of days at characters `start` to `stop` (exclusive) of a text.
 
-    of_payment: the text says that they are days to pay. otherwise: it says that they are for something else,
-    such as a discount. month_end: the last of its month is meant.
+    of_payment: the text says that this is the time to pay. otherwise: the clause says that it is for
+    something else, such as a discount; both can be true. month_end: the end of the month is meant in which
+    the days end.
     """
 
     days: int
@@ -73,7 +74,7 @@ class Term(NamedTuple):
 
 
 def find_terms(text: str) -> Iterator[Term]:
-    """The numbers of days in `text`."""
+    """Yield each number of days in `text` with what the words around it say of it."""
     if _HAS_DAYS.search(text) is None:
         return
     folded = fold(text)
@@ -104,7 +105,7 @@ def speaks_of_payment(text: str) -> bool:
 
 
 def begins_with_payment(text: str) -> bool:
-    """True if one of the first words is of payment or a number of days."""
+    """True if a number of days is first or second in a text, or one of its first four words is of payment."""
     folded = fold(text)
     days = _DAYS.search(folded)
     if days is not None and len(folded[: days.start()].split()) <= 1:
@@ -113,7 +114,10 @@ def begins_with_payment(text: str) -> bool:
 
 
 def is_conditional(text: str, language: str | None) -> bool:
-    """True if a sentence is about possibilities or a negation. language: its short words count only in it."""
+    """True if a sentence has words of possibility or negation, such as `may` or `not`.
+
+    language: ISO 639-1 code of the document. Words of fewer than four letters count in their language only.
+    """
     folded = fold(text)
     return any(_CONDITIONAL[code].search(folded) for code in {language, None} if code in _CONDITIONAL)
 
@@ -130,7 +134,7 @@ def speaks_of_other_terms(text: str) -> bool:
 
 
 def names_last_day(text: str) -> bool:
-    """True if the text has words such as `payable until`, whatever date follows."""
+    """True if the text has a word of payment, and one such as `until` before a number."""
     folded = fold(text)
     return _PAYMENT.search(folded) is not None and _UNTIL_DATE.search(folded) is not None
 

@@ -17,7 +17,7 @@ _TOP = 0.35
 _MOST_OF_HEADING = 0.6
 """Share of a heading's text that the phrase takes."""
 _TITLE = 2.5
-"""The least weight of a phrase that can be a title by itself."""
+"""The smallest weight of a phrase that can be a title by itself."""
 _SHORTEST_ENDING, _SHORTEST_BEGINNING = 7, 3
 _ENDING_QUALITY = 0.9
 _MARKS = 2
@@ -76,10 +76,10 @@ _LONGEST_FIRST = tuple(sorted(_ENDINGS, key=len, reverse=True))
 
 @dataclass(slots=True)
 class TitleScore:
-    """The scores of one type.
+    """How strongly the printed titles speak for one document type. Scores are weights of the vocabulary.
 
-    total: of all phrases. heading: of the best heading. strongest: of the best phrase, wherever it stands.
-    phrases: those on the pages.
+    total: the sum for all phrases. heading: the strongest phrase that is a heading of the first page.
+    strongest: the strongest phrase anywhere. phrases: all that were found, case-folded.
     """
 
     total: float = 0.0
@@ -89,7 +89,7 @@ class TitleScore:
 
 
 def title_scores(layout: Layout) -> Mapping[DocumentType, TitleScore]:
-    """The scores of each type. A phrase counts once, and in its best place."""
+    """Score each type by the titles on the pages. A repeated phrase adds to the total only as a heading."""
     scores: dict[DocumentType, TitleScore] = {name: TitleScore() for name in TRAINED_TYPES}
     for segment in layout.segments:
         text = closed_up(segment.text)
@@ -122,9 +122,9 @@ def is_title(text: str) -> bool:
 
 
 def titled_type(text: str, least: float) -> DocumentType | None:
-    """The type of which the text is a title and nothing else; None if several types have it.
+    """The type of document whose title the whole text is; None if there is none, or several.
 
-    least: weight of the title.
+    least: the smallest weight of a title that counts; titles that are not spelt exactly weigh less.
     """
     text = closed_up(text.strip())
     types = {
@@ -138,7 +138,7 @@ def titled_type(text: str, least: float) -> DocumentType | None:
 
 
 def closed_up(text: str) -> str:
-    """`text` with the letters of words put together that are set apart, as in `R E C H N U N G`."""
+    """`text` with letter-spaced words joined: `R E C H N U N G` becomes `RECHNUNG`."""
     return _SET_APART.sub(lambda run: run[0].replace(" ", ""), text)
 
 

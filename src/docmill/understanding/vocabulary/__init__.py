@@ -1,4 +1,4 @@
-"""Words of labels, titles and addresses: one table of data per language, `en.toml` and so on."""
+"""The words of labels, titles and addresses that docmill knows: one file per language, such as `en.toml`."""
 
 from docmill.understanding.vocabulary.concepts import Column, Concept
 from docmill.understanding.vocabulary.languages import CODES, LANGUAGES, NUMBER_WORDS, Language

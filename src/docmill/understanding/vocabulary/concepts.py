@@ -4,7 +4,7 @@ from enum import StrEnum, auto
 
 
 class Concept(StrEnum):
-    """The meaning of a label. Fields are chosen by weights over these; see `weights`."""
+    """The meaning of a label. A field has a weight for each concept; see `FieldMeaning`."""
 
     # identifiers
     INVOICE_NUMBER = auto()
@@ -86,7 +86,7 @@ DATE_CONCEPTS = frozenset(
         Concept.PERIOD_END,
     )
 )
-"""Labels of dates."""
+"""The concepts of labels that stand beside dates."""
 
 
 class Column(StrEnum):

@@ -84,7 +84,10 @@ class PartyWords(_Table):
 
 
 class DocumentWords(_Table):
-    """Words for documents beside which their numbers stand. Numbers of different kinds are not compared."""
+    """Names of documents that stand beside their numbers, as `invoice` in `invoice 4711`, by kind of number.
+
+    Numbers of different kinds are not compared.
+    """
 
     invoice: Words
     order: Words
@@ -101,9 +104,10 @@ class PageWords(_Table):
 
     They are read by `docmill.sections`. page, of: as in "page 2 of 3". of_alone: those of `of` that also
     stand without the word for page, as in "2 of 3". numbers: words for `number`. sums: words in lines with
-    the amount of a bill; `*` stands for the rest of a word. heads: words on the heads of many papers, which
-    distinguish nobody's. names: words with a capital on many pages that are nobody's name. common: the most
-    common words of a text in this language, by which the language of a page is recognised.
+    the amount of a bill; `*` stands for the rest of a word. heads: words in the
+    letterheads of many papers, which do not tell senders apart. names: words with a capital on many pages
+    that are no names. common: the most frequent words of this language, by which the language of a page is
+    recognised.
     """
 
     page: Words
@@ -195,7 +199,7 @@ class Language(_Table):
     code: ISO 639-1. name: in English. decimal_comma: numbers have a comma before the decimals. accents:
     it is written with accents. compounds: words are written together, so that a title may be the end of
     a longer word. vat: the country whose prefix is left out of VAT identifiers in this language; empty
-    if none. common: words that run through any text of this language. small: labels that are
+    if none. common: short words that are frequent in any text of the language. small: labels that are
     prepositions and articles elsewhere: in a sentence they must stand right before a value. numbers:
     words for `number`. glued: short ones that may be written together with a label. heads: words of
     labels that end longer ones, which mean the same. other_heads: ends of words that mean something
