@@ -1,11 +1,12 @@
 """A receipt that is read, checked and corrected by a person, with the keyboard."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 
 import psycopg
 import pytest
-from playwright.async_api import BrowserContext, FilePayload, Page, expect
+from playwright.async_api import BrowserContext, FilePayload, Page, Route, expect
 
 from docmill.cli.vault.serving import running_vault
 from docmill.service.config.settings import Settings, Web
@@ -91,6 +92,31 @@ async def test_values_are_corrected_confirmed_and_taken_back_with_the_keyboard(
     await page.get_by_label("Value", exact=True).fill("PO-7")
     await page.get_by_label("Value", exact=True).press("Enter")
     await expect(page.get_by_label("Order number", exact=True)).to_have_value("PO-7")
+
+
+async def test_an_undo_that_is_pressed_while_reviews_are_on_their_way_is_done_after_them(
+    vault: str, page: Page, receipt: bytes
+) -> None:
+    till: FilePayload = {"name": "till.png", "mimeType": "image/png", "buffer": receipt}
+    uploaded = await page.request.post(f"{vault}api/v1/documents", multipart={"file": till})
+    document_id = (await uploaded.json())["results"][0]["document_id"]
+    await page.goto(f"{vault}docs/{document_id}")
+    await expect(page.get_by_label("Date", exact=True)).to_have_value("2026-11-03", timeout=READING_MS)
+    undo_is_pressed = asyncio.Event()
+
+    async def answer_late(route: Route) -> None:
+        answer = await route.fetch()
+        await undo_is_pressed.wait()
+        await route.fulfill(response=answer)
+
+    await page.route("**/reviews/confirm", answer_late)
+    await page.get_by_role("button", name="Confirm all").click()
+    # The stream of changes tells of the reviews before their answer is there.
+    await expect(page.locator(".to-check")).to_contain_text("Every value was checked by a person")
+    await page.get_by_role("button", name="Undo last").click()
+    undo_is_pressed.set()
+    await expect(page.locator("#confirm-all")).to_be_visible()
+    await expect(page.locator("#field-issue_date")).not_to_have_class(re.compile("confirmed"))
 
 
 async def test_the_type_is_changed_with_the_keyboard_and_the_page_follows(

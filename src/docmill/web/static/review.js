@@ -6,7 +6,7 @@ import { onKey } from "./keys.js";
 
 const REVIEW = "#panel form[action*='/reviews'], #type-form, .duplicate";
 
-let sending = false;
+let running = null; // the form that was sent last, and whether its answer was no refusal, once it is there
 
 /** The first value to check after `path`; after the last one, the search starts again at the top. */
 function nextOpen(path) {
@@ -43,28 +43,42 @@ async function send(form, button) {
   return true;
 }
 
-async function onSubmit(event) {
-  const form = event.target;
+/** Send a form; one that is pressed while another is on its way waits for it, unless that is refused. */
+function onSubmit(event) {
+  const { target: form, submitter } = event;
   if (!form.matches(REVIEW)) return;
   event.preventDefault();
-  if (sending) return;
-  sending = true;
+  if (running?.form === form) return; // pressed twice
+  const before = running?.isTaken;
+  const mine = { form };
+  mine.isTaken = (async () => {
+    if (before && !(await before)) return false;
+    const isThere = form.isConnected && (submitter?.isConnected ?? true);
+    return isThere && (await sendAll(form, submitter));
+  })();
+  running = mine;
+  mine.isTaken.finally(() => {
+    if (running === mine) running = null;
+  });
+}
+
+/** Send a form and, before all values are confirmed, those that are typed. False if one was refused. */
+async function sendAll(form, submitter) {
   let current = form;
   try {
     if (form.id === "confirm-all") {
       // A person confirms what they see: what is typed is saved first, and nothing is confirmed if it is refused.
       for (const field of [...document.querySelectorAll("#panel .field")].filter(isTyped)) {
         current = field;
-        if (!(await send(field, field.querySelector(".say")))) return;
+        if (!(await send(field, field.querySelector(".say")))) return false;
       }
       for (const input of form.querySelectorAll("[name=refused], [name=typed]")) input.remove();
       current = form;
     }
-    await send(form, event.submitter);
+    return await send(form, submitter);
   } catch {
     HTMLFormElement.prototype.submit.call(current); // as without this script; the browser says what is wrong
-  } finally {
-    sending = false;
+    return false;
   }
 }
 
