@@ -53,12 +53,12 @@ def extract_own_fields(
 ) -> Extraction:
     """The fields of a user's schema; those that equal built-in fields are read in both ways.
 
-    model: learned weights; a schema that has them is read by them alone. document_type: decides the rules.
+    model: learned weights; a field that has some is read by them alone. document_type: decides the rules.
     """
-    if model is not None or document_type == "other" or not document.pages:
+    if document_type == "other" or not document.pages:
         return extract_user_schema(document, schema, model)
     built_in = find_built_in(document, meanings_of(outline(schema)), document_type)
-    return extract_user_schema(document, schema, built_in=built_in)
+    return extract_user_schema(document, schema, model, built_in)
 
 
 def find_built_in(

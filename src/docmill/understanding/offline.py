@@ -1,6 +1,6 @@
 """Offline understanding: documents are classified and read by rules and trained models."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from docmill.model.corrections import Corrections
@@ -11,11 +11,12 @@ from docmill.schemas.registry import REGISTRY, is_built_in
 from docmill.sections.splitting import sections
 from docmill.understanding.built_in_fields import extract_own_fields
 from docmill.understanding.corrections.apply import apply_corrections
+from docmill.understanding.corrections.fit import make_example, with_reading
 from docmill.understanding.einvoice.extractor import classify_einvoice, extract_einvoice
 from docmill.understanding.einvoice.reading import EmbeddedInvoice, find_einvoice
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.understanding.types.classifier import classify
-from docmill.understanding.user_schemas.schema_model import SchemaModel
+from docmill.understanding.user_schemas.schema_model import Example, SchemaModel
 
 MOST_PAGES = 100
 """Longer documents are not searched for several documents: no single set of values is expected of them."""
@@ -99,6 +100,15 @@ def read_pages(
     if is_built_in(schema):
         return extract_built_in(document, schema)
     return extract_own_fields(document, schema, model, document_type or _type_of(document))
+
+
+def make_judged_example(document: Document, schema: Schema, values: Mapping[str, object]) -> Example:
+    """The document as an example to learn from, with what is read of it with nothing learned.
+
+    values: those known, by path.
+    """
+    read = read_pages(document, schema)
+    return with_reading(make_example(document, schema, values), document, schema, values, read)
 
 
 def _type_of(document: Document) -> DocumentType:

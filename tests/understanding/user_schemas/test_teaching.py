@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from docmill.model.document import Document
 from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.corrections.evaluate import held_out_figures, learned_model
 from docmill.understanding.corrections.fit import fit_layouts, fit_model, fit_weights
+from docmill.understanding.log_odds import Outcome, fitted_shift
+from docmill.understanding.offline import make_judged_example, read_pages
 from docmill.understanding.user_schemas.extractor import extract_user_schema
 from docmill.understanding.user_schemas.schema_model import (
     Example,
@@ -247,24 +250,66 @@ def test_what_learning_does_not_help_is_believed_less(typeset: Typeset, example:
     assert doubted.confidence < 0.75 < believed.confidence
 
 
-def test_a_share_counts_more_the_more_documents_it_is_of() -> None:
-    few, many = HeldOut(2, 0, 0, 1), HeldOut(40, 0, 0, 20)
+def test_errors_on_one_layout_hardly_lower_the_belief_on_others(typeset: Typeset) -> None:
+    # All that is known of the field are errors on another layout: where they were not believed they mean
+    # nothing here, and one that was believed means little.
+    def belief(*outcomes: Outcome) -> float:
+        shift = fitted_shift(outcomes, stiffness=1, clip=0.001)
+        model = SchemaModel("job", shifts={"job_number": shift})
+        return model.judged("job_number", 0.95, typeset(ticket(1)), is_choice=False)
 
-    assert 0.7 < few.share(is_known_layout=True) < 0.85
-    assert many.share(is_known_layout=True) == pytest.approx(0.5, abs=0.05)
-    assert many.share(is_known_layout=False) < 0.1
+    assert belief(Outcome(0.05, came=False)) > 0.94
+    assert 0.85 < belief(Outcome(0.95, came=False)) < 0.92
+    assert belief(*[Outcome(0.95, came=False)] * 8) < 0.5
+    assert belief(*[Outcome(0.95, came=True)] * 8) == 0.95
 
 
-def test_a_field_that_its_own_examples_contradict_is_never_believed(typeset: Typeset) -> None:
-    model = SchemaModel("job", held_out={"job_number": HeldOut(8, 0, 4, 4), "name": HeldOut(8, 0, 8, 8)})
-    page = typeset(ticket(1))
-
-    contradicted, borne_out = (
-        model.belief(path, 0.999, 0.999, page, is_choice=False) for path in ("job_number", "name")
+def test_learning_of_one_vendor_leaves_the_belief_in_others(typeset: Typeset) -> None:
+    wanted = schema_of(
+        {"title": "rental", "type": "object", "properties": {"deposit": {"type": "number"}}},
+        labels={"deposit": ("Deposit",)},
     )
 
-    assert contradicted < 0.7
-    assert borne_out == pytest.approx(0.999)
+    def odd(number: int) -> Document:
+        return typeset(f"Hirefast plant of the north\n\nBond   {number}50.00\n\nPayable   {number}99.00")
+
+    other = typeset("Toolhub machines and more\n\nDeposit   120.00\n\nPayable   300.00")
+    model = learned_model(
+        "rental",
+        [make_judged_example(odd(number), wanted, {"deposit": f"{number}50.00"}) for number in (1, 2)],
+    )
+
+    untaught, taught = (read_pages(other, wanted, learned) for learned in (None, model))
+
+    assert read_pages(odd(3), wanted, model).data.model_dump() == {"deposit": Decimal(350)}
+    assert taught.evidence["deposit"].confidence == untaught.evidence["deposit"].confidence > 0.8
+
+
+def test_a_field_without_learned_weights_is_read_by_the_rules_of_its_type_too(typeset: Typeset) -> None:
+    wanted = schema_of(
+        {
+            "title": "bill",
+            "type": "object",
+            "properties": {"invoice_number": {"type": "string"}, "depot": {"type": "string"}},
+        }
+    )
+    page = typeset(
+        "Invoice\n\nInvoice number   RE-2025-17\n\nInvoice date  12/05/2025\n\nDue date  26/05/2025\n\n"
+        "Total   120.00 EUR"
+    )
+    model = learned_model(
+        "bill",
+        [
+            make_judged_example(
+                typeset(f"Rest of the world\n\nPlace   Leith {n}"), wanted, {"depot": f"Leith {n}"}
+            )
+            for n in range(2)
+        ],
+    )
+
+    untaught, taught = (read_pages(page, wanted, learned, "invoice") for learned in (None, model))
+
+    assert untaught.evidence["invoice_number"] == taught.evidence["invoice_number"]
 
 
 def test_the_only_choice_on_a_page_is_offered_and_read_once_it_was_right_on_others(

@@ -17,7 +17,8 @@ from docmill.ports import Ref
 from docmill.reading.convert import LocalConverter
 from docmill.understanding.corrections.endings import Endings
 from docmill.understanding.corrections.evaluate import held_out_figures, learned_model
-from docmill.understanding.corrections.fit import LEAST_DOCUMENTS, make_example, values_by_path
+from docmill.understanding.corrections.fit import LEAST_DOCUMENTS, values_by_path
+from docmill.understanding.offline import make_judged_example
 from docmill.understanding.user_schemas.schema_model import Example, dumps
 from docmill.wiring import READING, reading_pool
 
@@ -76,6 +77,8 @@ def learn(options: LearnOptions) -> int:
     if not (figures.is_better if is_enough else total.corrected >= total.untaught):
         stdout.print("the trained model reads these documents no better than none; nothing was written")
         return FAILED
+    if not figures.is_better:
+        stdout.print("too few documents to show that it reads better; try it on others of these layouts")
     if options.dry_run:
         stdout.print("a dry run: nothing was written")
         return 0
@@ -101,7 +104,7 @@ async def _read_examples(
                 except DocmillError as error:
                     stdout.print(f"{MARKS['failed']} {shown(ref.key)}: {error.message}")
                 else:
-                    examples.append(make_example(document, endings.schema, values))
+                    examples.append(make_judged_example(document, endings.schema, values))
                     endings.add(document, values)
                 bar.advance(task)
     return examples

@@ -23,7 +23,8 @@ from docmill.understanding.corrections.evaluate import (
     compare_models,
     retrain,
 )
-from docmill.understanding.corrections.fit import make_example, values_by_path
+from docmill.understanding.corrections.fit import values_by_path
+from docmill.understanding.offline import make_judged_example
 from docmill.understanding.user_schemas.schema_model import SchemaModel, dumps, loads
 
 
@@ -116,7 +117,7 @@ async def _load_examples(settings: Settings, endings: Endings, types: Sequence[s
                 }
                 if row.is_settled:  # nothing is left to review, so the values that nobody reviewed are right
                     values = {**values_by_path(row.data), **values}
-                example = make_example(document, endings.schema, values)
+                example = make_judged_example(document, endings.schema, values)
                 endings.add(document, values)
                 examples.append(ReviewedExample(example, identifiers(document)))
     return examples

@@ -1,14 +1,24 @@
 """Accuracy of models on documents that they were not learned from."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 
 from docmill.model.corrections import Weights
 from docmill.understanding.corrections.fit import fit_general, fit_model, group_by_layout
-from docmill.understanding.user_schemas.schema_model import Example, HeldOut, SchemaModel
+from docmill.understanding.log_odds import Outcome, fitted_shift
+from docmill.understanding.user_schemas.schema_model import (
+    Example,
+    HeldOut,
+    SchemaModel,
+    Shifts,
+    taught_belief,
+)
 
 _FOLDS = 4
+_STIFFNESS_ELSEWHERE, _STIFFNESS_WITHIN = 1.0, 0.25
+"""Of `fitted_shift`: of beliefs on other layouts, where one is one outcome, and on the same layout."""
+_CLIP, _DIGITS = 0.001, 4
 _RELIABLE = 0.8
 """Share of the documents of which a field that is taught should be read correctly."""
 _COMMON = 0.5
@@ -17,9 +27,14 @@ _COMMON = 0.5
 
 @dataclass(frozen=True, slots=True)
 class HeldOutFigures:
-    """Counts of known values that are read correctly in documents held out, by the field's path."""
+    """Counts of known values that are read correctly in documents held out, by the field's path.
+
+    shifts, layout_shifts: see `SchemaModel`.
+    """
 
     fields: Mapping[str, HeldOut]
+    shifts: Shifts = field(default_factory=dict[str, float])
+    layout_shifts: tuple[Shifts, ...] = ()
 
     @property
     def total(self) -> HeldOut:
@@ -47,16 +62,25 @@ class HeldOutFigures:
 def held_out_figures(examples: Sequence[Example]) -> HeldOutFigures:
     """Count the values that models read correctly in documents that they were not fitted to."""
     layouts = group_by_layout(examples)
+    layout_of = {index: place for place, layout in enumerate(layouts) for index in layout}
     unseen, corrected, untaught = Counter[str](), Counter[str](), Counter[str]()
+    elsewhere: dict[str, list[Outcome]] = defaultdict(list)
+    within: list[dict[str, list[Outcome]]] = [defaultdict(list) for _ in layouts]
     for fold in range(_FOLDS):
         out = {index for layout in layouts[fold::_FOLDS] for index in layout}
-        rest = [example for index, example in enumerate(examples) if index not in out]
-        general = SchemaModel("", fit_general(rest))
-        for index in out:
-            unseen.update(_read_right(examples[index], general))
+        general = SchemaModel(
+            "", fit_general([each for index, each in enumerate(examples) if index not in out])
+        )
+        for index in sorted(out):
+            weight = 1 / len(layouts[layout_of[index]])  # papers of one layout are wrong together
+            for path, outcome in _outcomes(examples[index], general).items():
+                elsewhere[path].append(outcome._replace(weight=weight))
+                unseen[path] += outcome.came
         model = fit_model("", [other for index, other in enumerate(examples) if index % _FOLDS != fold])
-        for example in examples[fold::_FOLDS]:
-            corrected.update(_read_right(example, model))
+        for index in range(fold, len(examples), _FOLDS):
+            for path, outcome in _outcomes(examples[index], model).items():
+                within[layout_of[index]][path].append(outcome)
+                corrected[path] += outcome.came
     for example in examples:
         untaught.update(_read_right(example, SchemaModel("")))
     values = Counter(path for example in examples for path, field in example.fields.items() if field.is_known)
@@ -64,8 +88,35 @@ def held_out_figures(examples: Sequence[Example]) -> HeldOutFigures:
         {
             path: HeldOut(count, untaught[path], unseen[path], corrected[path])
             for path, count in sorted(values.items())
-        }
+        },
+        _shifts(elsewhere, _STIFFNESS_ELSEWHERE),
+        tuple(_shifts(outcomes, _STIFFNESS_WITHIN) for outcomes in within),
     )
+
+
+def _outcomes(example: Example, model: SchemaModel) -> dict[str, Outcome]:
+    """The belief in what the model reads for each known value of the document, and whether it is right."""
+    weights = model.weights_for(example.words)
+    layout = model.layout_of(example.words)
+    outcomes: dict[str, Outcome] = {}
+    for path, known in example.fields.items():
+        if known.is_known:
+            chosen = weights.get(path, Weights.none())
+            is_taught = layout is not None and path in layout.weights
+            belief = (
+                taught_belief(known.share(chosen), layout)
+                if layout is not None and is_taught
+                else known.belief_with(chosen)
+            )
+            outcomes[path] = Outcome(belief, known.is_read_right(chosen))
+    return outcomes
+
+
+def _shifts(outcomes: Mapping[str, Sequence[Outcome]], stiffness: float) -> Shifts:
+    return {
+        path: round(fitted_shift(some, stiffness=stiffness, clip=_CLIP), _DIGITS)
+        for path, some in sorted(outcomes.items())
+    }
 
 
 def _read_right(example: Example, model: SchemaModel) -> list[str]:
@@ -124,8 +175,13 @@ def learned_model(
 
     figures: those of `held_out_figures`; counted anew if they are not given.
     """
-    held_out = (figures or held_out_figures(examples)).fields
-    return replace(fit_model(schema, examples), held_out=held_out)
+    found = figures or held_out_figures(examples)
+    return replace(
+        fit_model(schema, examples),
+        held_out=found.fields,
+        shifts=found.shifts,
+        layout_shifts=found.layout_shifts,
+    )
 
 
 def compare_models(model: SchemaModel, reviewed: Sequence[ReviewedExample]) -> Comparison:

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from docmill.model.corrections import Correction, LayoutWeights, Weights
 from docmill.model.document import Document, letters_and_digits
 from docmill.model.paths import leaves
-from docmill.model.result import Schema
+from docmill.model.result import Extraction, Schema
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import is_built_in
 from docmill.understanding.corrections.counterparties import belongs_to_counterparty
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.features import best_features, layout_words
+from docmill.understanding.log_odds import Outcome
 from docmill.understanding.page.conventions import Conventions
 from docmill.understanding.text.cuts import is_cut_otherwise
 from docmill.understanding.text.dates import find_dates
@@ -83,8 +84,28 @@ def make_example(
             np.array([wanted is not None and key == wanted for key in keys], np.bool_),
             is_known=wanted is not None,
             cuts=frozenset(index for index, key in enumerate(keys) if is_cut_otherwise(key, best)),
+            values=tuple(map(keys.index, keys)),
+            null=field.meaning.null,
         )
     return Example(layout_words(document), fields)
+
+
+def with_reading(
+    example: Example, document: Document, schema: Schema, values: Mapping[str, object], read: Extraction
+) -> Example:
+    """The example with what is read of its document with nothing learned. values: those known, by path."""
+    meanings, conventions = meanings_of(outline(schema)), candidates_of(document).conventions
+    found = values_by_path(read.data.model_dump())
+    fields: dict[str, FieldExample] = {}
+    for path, field in example.fields.items():
+        keys = [
+            None if value is None else _key(str(value).strip(), meanings[path].form, conventions)
+            for value in (found.get(path), values.get(path))
+        ]
+        proof = read.evidence.get(path) if found.get(path) is not None else None
+        untaught = Outcome(proof.confidence if proof else 0.0, keys[0] is not None and keys[0] == keys[1])
+        fields[path] = replace(field, untaught=untaught)
+    return replace(example, fields=fields)
 
 
 def _key(text: str, form: str, conventions: Conventions) -> date | Decimal | str | None:

@@ -24,6 +24,7 @@ from docmill.schemas.registry import REGISTRY
 from docmill.understanding.belief.model import believed
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidate, Candidates
+from docmill.understanding.fields.features import layout_words
 from docmill.understanding.fields.findings import (
     MOST_RIVALS,
     Finding,
@@ -91,14 +92,29 @@ def extract_user_schema(
     model: SchemaModel | None = None,
     built_in: OtherFindings | None = None,
 ) -> Extraction:
-    """The fields of a user's schema, offline. model: its learned weights. built_in: see `surest`."""
+    """The fields of a user's schema, offline.
+
+    model: its learned weights; fields that have some are read by them alone. built_in: see `surest`.
+    """
     meanings = meanings_of(outline(schema))
     candidates = candidates_of(document)
     data: dict[str, Any] = {}
     evidence: dict[str, Evidence] = {}
     suggestions: dict[str, tuple[Suggestion, ...]] = {}
-    found = find_values(candidates, meanings, model, built_in or {})
-    values = surest(found, believed_others(candidates, found, built_in or {}))
+    taught = model.weights_for(layout_words(document)) if model else {}
+    others = {path: some for path, some in (built_in or {}).items() if path not in taught}
+    found = find_values(candidates, meanings, model, others)
+    values = surest(found, believed_others(candidates, found, others))
+    if model is not None:
+        values = {
+            path: replace(
+                finding,
+                probability=model.judged(
+                    path, finding.probability, document, is_choice=meanings[path].form == "choice"
+                ),
+            )
+            for path, finding in values.items()
+        }
     listed = list(list_findings(candidates, meanings))
     for path, finding in (*_apart_from(listed, values).items(), *listed):
         meaning = meanings[re.sub(r"\[\d+\]", "[]", path)]
@@ -211,12 +227,13 @@ def find_values(
     found = find_unjudged_values(candidates, meanings, model, others)
     values = believed(found, candidates, "own")
     document = candidates.layout.document
+    taught = model.weights_for(layout_words(document)) if model else {}
     for path, finding in found.items():
-        share, alone, meaning = finding.probability, values[path].probability, meanings[path]
-        if model is not None:
-            belief = model.belief(path, share, alone, document, is_choice=meaning.form == "choice")
+        share, alone = finding.probability, values[path].probability
+        if model is not None and path in taught:
+            belief = model.belief(path, share, document, alone=alone)
             values[path] = replace(values[path], probability=belief)
-        elif meaning.aliases and share > alone:
+        elif meanings[path].aliases and share > alone:
             values[path] = finding
     return {path: _doubted(finding, found[path], meanings[path]) for path, finding in values.items()}
 

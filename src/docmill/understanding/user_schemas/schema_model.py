@@ -16,19 +16,18 @@ from docmill.errors import MisconfiguredError
 from docmill.model.corrections import LayoutWeights, Weights
 from docmill.model.document import Document
 from docmill.understanding.fields.features import CandidateFeatures, Rows, best_features, layout_words
+from docmill.understanding.fields.findings import probabilities
 from docmill.understanding.fields.scoring import Scored
-from docmill.understanding.log_odds import log_odds, shift_probability
+from docmill.understanding.log_odds import Outcome, log_odds, shift_probability
 from docmill.understanding.text.cuts import is_cut_otherwise
 
-FORMAT = 2
-_READABLE = (1, 2)
-"""Format 1 also held a number for each candidate's value, which nobody read."""
+FORMAT = 3
+_READABLE = (1, 2, 3)
+"""Up to format 2 a model did not tell what its errors mean on other layouts."""
 SAME_LAYOUT = 0.55
 """Cosine of two first pages' words from which on they are of one layout."""
 _USUAL, _USUAL_COUNT = 0.85, 4
-"""The share of the values of users' fields that is usually read right, and the documents it counts as."""
-_UNRELIABLE = 0.7
-"""A share of a field's values read right below which none of them is believed more than it."""
+"""For models up to format 2: the share usually read right, and the documents that it counts as."""
 _CLIP = 0.001
 _PRECISION = 4
 _NEVER = -1e3
@@ -42,7 +41,9 @@ class FieldExample:
 
     rows: the features of each. scores: without learned weights. right: of each, whether it is the value.
     is_known: the document has a value for the field. cuts: indices of those that are the best one without
-    learning, but begin or end elsewhere.
+    learning, but begin or end elsewhere. values: of each, a number that is equal for equal values. null: the
+    score that the best one must exceed to be read. untaught: the belief in what is read by all means with
+    nothing learned, and whether that is right; None if only the candidates are known.
     """
 
     rows: Rows
@@ -50,6 +51,9 @@ class FieldExample:
     right: NDArray[np.bool_]
     is_known: bool = True
     cuts: frozenset[int] = frozenset()
+    values: tuple[int, ...] = ()
+    null: float = 0.0
+    untaught: Outcome | None = None
 
     def best(self, weights: Weights) -> int:
         """Index of the best candidate under these weights; -1 if there are no candidates."""
@@ -59,9 +63,31 @@ class FieldExample:
         return best if weights.cuts or best not in self.cuts else int(self.scores.argmax())
 
     def is_read_right(self, weights: Weights) -> bool:
-        """True if the candidate that these weights choose is the value."""
+        """True if the candidate that these weights choose is the value, or what is read without weights."""
+        if not weights.is_learned and self.untaught is not None:
+            return self.untaught.came
         best = self.best(weights)
         return best >= 0 and bool(self.right[best])
+
+    def share(self, weights: Weights) -> float:
+        """The probability of the chosen value among its rivals; 0 if these weights choose none."""
+        best = self.best(weights)
+        scores = weights.scale * self.scores + weights.of(self.rows)
+        if best < 0 or scores[best] <= self.null:
+            return 0.0
+        values = self.values or range(len(scores))
+        highest: dict[int, float] = {}
+        for value, score in zip(values, scores.tolist(), strict=True):
+            highest[value] = max(score, highest.get(value, score))
+        return probabilities([highest.pop(values[best]), *highest.values()], null=self.null)[0]
+
+    def belief_with(self, weights: Weights) -> float:
+        """The belief in what these weights of all layouts read; see `SchemaModel.belief`."""
+        belief = self.untaught.probability if self.untaught else 0.0
+        if not weights.is_learned:
+            return belief
+        is_as_before = self.best(weights) == self.best(Weights.none())
+        return max(self.share(weights), belief if is_as_before else 0.0)
 
     def content(self) -> dict[str, Any]:
         """As JSON."""
@@ -73,6 +99,9 @@ class FieldExample:
             "right": np.flatnonzero(self.right).tolist(),
             "is_known": self.is_known,
             "cuts": sorted(self.cuts),
+            "values": self.values,
+            "null": self.null,
+            "untaught": self.untaught and (self.untaught.probability, self.untaught.came),
         }
 
     @classmethod
@@ -87,6 +116,9 @@ class FieldExample:
             right,
             bool(content["is_known"]),
             frozenset(content.get("cuts", ())),
+            tuple(content.get("values", ())),
+            float(content.get("null", 0)),
+            Outcome(*untaught) if (untaught := content.get("untaught")) else None,
         )
 
 
@@ -111,10 +143,9 @@ class HeldOut:
     unseen: int
     corrected: int
 
-    def share(self, *, is_known_layout: bool) -> float:
-        """The share that was read right, drawn towards the usual one where documents are few."""
-        right = self.corrected if is_known_layout else self.unseen
-        return (right + _USUAL_COUNT * _USUAL) / (self.values + _USUAL_COUNT)
+
+Shifts = Mapping[str, float]
+"""By path of a field: the change of the log-odds of the belief in its values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +153,7 @@ class SchemaModel:
     """Learned weights of the fields of one schema: for all layouts, and for each known layout.
 
     examples: all documents that it was learned from. held_out: by path, how well the field was read on them.
+    shifts: what that means for the belief in values on other layouts; layout_shifts: on each known one.
     """
 
     schema: str
@@ -129,42 +161,49 @@ class SchemaModel:
     layouts: tuple[LayoutWeights, ...] = ()
     examples: tuple[Example, ...] = ()
     held_out: Mapping[str, HeldOut] = field(default_factory=dict[str, HeldOut])
+    shifts: Shifts = field(default_factory=dict[str, float])
+    layout_shifts: tuple[Shifts, ...] = ()
 
     def weights_for(self, words: frozenset[str]) -> dict[str, Weights]:
         """The weights of each field on a page with these words: those of its layout before the general."""
-        layout = self._layout_of(words)
-        return {**self.general, **(layout.weights if layout else {})}
+        known = self._place_of(words)
+        return {**self.general, **(self.layouts[known].weights if known is not None else {})}
 
-    def _layout_of(self, words: frozenset[str]) -> LayoutWeights | None:
+    def layout_of(self, words: frozenset[str]) -> LayoutWeights | None:
         """The known layout of a page with these words."""
+        known = self._place_of(words)
+        return None if known is None else self.layouts[known]
+
+    def _place_of(self, words: frozenset[str]) -> int | None:
+        """The index of the known layout of a page with these words."""
         likeness = [layout_likeness(words, layout.pages) for layout in self.layouts]
         best = int(np.argmax(likeness)) if likeness else -1
-        return self.layouts[best] if best >= 0 and likeness[best] >= SAME_LAYOUT else None
+        return best if best >= 0 and likeness[best] >= SAME_LAYOUT else None
 
-    def belief(self, path: str, share: float, alone: float, document: Document, *, is_choice: bool) -> float:
-        """The belief in a value of this field, with what was learned of it.
+    def belief(self, path: str, share: float, document: Document, *, alone: float) -> float:
+        """The belief in a value that learned weights of its field chose.
 
         share: its probability among its rivals, with learned weights. alone: the belief in it without them.
         Weights of a layout that were fitted to few documents are small, so shares are too modest: 1 / n is
-        added to their log-odds for n documents (bench/results/trust.md). What was read wrongly on the
-        documents that were held out lowers the odds, by as much as those of its share are lower than usual;
-        a share that is much lower is a ceiling. One of a few known words, which is hardly misread, is as
-        likely as that share.
+        added to their log-odds for n documents (bench/results/trust.md).
         """
-        layout = self._layout_of(layout_words(document))
-        belief = max(share, alone)
+        layout = self.layout_of(layout_words(document))
         if layout is not None and path in layout.weights:
-            belief = shift_probability(share, 1 / len(layout.pages), clip=_CLIP)
-        held_out = self.held_out.get(path)
-        if held_out is None:
-            return belief
-        right = held_out.share(is_known_layout=layout is not None)
-        if is_choice:
-            return max(belief, right) if right >= _USUAL else right
-        if right < _UNRELIABLE:
-            return min(belief, right)
-        shortfall = log_odds(right, clip=_CLIP) - log_odds(_USUAL, clip=_CLIP)
-        return min(belief, shift_probability(belief, shortfall, clip=_CLIP))
+            return taught_belief(share, layout)
+        return max(share, alone)
+
+    def judged(self, path: str, belief: float, document: Document, *, is_choice: bool) -> float:
+        """The belief in a value, with what was read of its field on the documents that were held out.
+
+        It falls where values were wrong more often than was believed: on the layout of the document if that
+        is known, and else on layouts that were not seen. Where they were right more often, it rises only for
+        a field of a few known words, which are hardly misread.
+        """
+        known = self._place_of(layout_words(document))
+        is_known = known is not None and known < len(self.layout_shifts)
+        shift = (self.layout_shifts[known] if known is not None and is_known else self.shifts).get(path, 0.0)
+        shift = shift if is_choice else min(shift, 0.0)
+        return shift_probability(belief, shift, clip=_CLIP) if shift else belief
 
     def rescored(self, fields: Mapping[str, Scored], document: Document) -> dict[str, Scored]:
         """The fields with what was learned in their scores."""
@@ -180,6 +219,11 @@ class SchemaModel:
     def without_examples(self) -> "SchemaModel":
         """The model without the documents that it was learned from, so that it can be passed on."""
         return replace(self, examples=())
+
+
+def taught_belief(share: float, layout: LayoutWeights) -> float:
+    """The belief in a value by the weights of its layout. share: its probability among its rivals."""
+    return shift_probability(share, 1 / len(layout.pages), clip=_CLIP)
 
 
 def apply_weights(field: Scored, weights: Weights, features: CandidateFeatures) -> Scored:
@@ -222,6 +266,8 @@ def dumps(model: SchemaModel) -> str:
             "general": {path: weights.content() for path, weights in model.general.items()},
             "layouts": [layout.content() for layout in model.layouts],
             "held_out": {path: astuple(counts) for path, counts in model.held_out.items()},
+            "shifts": dict(model.shifts),
+            "layout_shifts": [dict(shifts) for shifts in model.layout_shifts],
             "taught": [
                 {
                     "words": sorted(example.words),
@@ -241,6 +287,8 @@ def loads(text: str) -> SchemaModel:
         content = json.loads(text)
         if content["format"] not in _READABLE:
             raise MisconfiguredError(f"the model has format {content['format']}; this docmill reads {FORMAT}")
+        held_out = {path: HeldOut(*counts) for path, counts in content.get("held_out", {}).items()}
+        is_old = content["format"] < FORMAT
         return SchemaModel(
             content["schema"],
             {path: Weights.of_content(weights) for path, weights in content["general"].items()},
@@ -252,7 +300,21 @@ def loads(text: str) -> SchemaModel:
                 )
                 for example in content["taught"]
             ),
-            {path: HeldOut(*counts) for path, counts in content.get("held_out", {}).items()},
+            held_out,
+            {path: _shift_of_counts(counts) for path, counts in held_out.items()}
+            if is_old
+            else _shifts_of(content["shifts"]),
+            tuple(map(_shifts_of, content.get("layout_shifts", ()))),
         )
     except _BROKEN as error:
         raise MisconfiguredError("this is no model that docmill learned") from error
+
+
+def _shifts_of(content: Mapping[str, Any]) -> Shifts:
+    return {path: float(shift) for path, shift in content.items()}
+
+
+def _shift_of_counts(counts: HeldOut) -> float:
+    """What the errors of a model up to format 2 mean, of which only the counts are known."""
+    right = (counts.unseen + _USUAL_COUNT * _USUAL) / (counts.values + _USUAL_COUNT)
+    return log_odds(right, clip=_CLIP) - log_odds(_USUAL, clip=_CLIP)
