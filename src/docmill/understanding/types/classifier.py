@@ -12,6 +12,7 @@ from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.bookings import has_list_of_bookings
 from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Findings, evidence_of
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.page.titles import title_scores
@@ -52,20 +53,7 @@ def classify(
     if not layout.segments:  # a picture or an empty page is of no type, surely so if it could be read
         is_read = bool(document.pages) and all(page.source != "none" for page in document.pages)
         return Classification(language=document.language, confidence=float(is_read))
-    shares = (model or shipped()).probabilities(type_features(candidates, title_scores(layout)))
-    document_type = max(shares, key=shares.__getitem__)
-    confidence = shares[document_type]
-    if document_type == "other" and _is_in_foreign_script(document):
-        confidence = min(confidence, _SURE_OF_FOREIGN)
-    if confidence < SURE:
-        document_type = "other"
-    by_model = Recognition(document_type, confidence)
-    document_type, confidence, doubt = recognised = recognise(layout, *by_model[:2])
-    may_be_listed = document_type == "other" or document.media_type in _EXPORTS
-    if may_be_listed and has_list_of_bookings(candidates):
-        document_type, confidence, doubt = recognised = Recognition("bank_statement", _LISTED)
-    if recognised == by_model and document.media_type not in MAILS:  # no words settle it
-        doubt = _doubt(shares)
+    document_type, confidence, doubt = _recognise_type(candidates, model or shipped())
     findings = _NO_FINDINGS if document_type == "other" else built_in_findings(candidates, document_type)
     turned = _type_of_negative(document_type, findings)
     if turned is not None:
@@ -87,6 +75,24 @@ def classify(
             "doubt": doubt,
         }
     )
+
+
+def _recognise_type(candidates: Candidates, model: TypeModel) -> Recognition:
+    """The type by the model, where neither words on the pages nor a list of bookings decide otherwise."""
+    document, layout = candidates.layout.document, candidates.layout
+    shares = model.probabilities(type_features(candidates, title_scores(layout)))
+    document_type = max(shares, key=shares.__getitem__)
+    confidence = shares[document_type]
+    if document_type == "other" and _is_in_foreign_script(document):
+        confidence = min(confidence, _SURE_OF_FOREIGN)
+    by_model = Recognition(document_type if confidence >= SURE else "other", confidence)
+    recognised = recognise(layout, *by_model[:2])
+    may_be_listed = recognised.document_type == "other" or document.media_type in _EXPORTS
+    if may_be_listed and has_list_of_bookings(candidates):
+        recognised = Recognition("bank_statement", _LISTED)
+    if recognised == by_model and document.media_type not in MAILS:  # no words settle it
+        recognised = recognised._replace(doubt=_doubt(shares))
+    return recognised
 
 
 def _believed_findings(document_type: DocumentType, findings: Findings, layout: Layout) -> Findings:

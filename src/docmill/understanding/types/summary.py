@@ -96,23 +96,31 @@ def describe(
         for path, value in leaves(extraction.data)
         if isinstance(value, str | date | Decimal)
     }
-    tags, party = classification.tags, _counterparty(document_type, findings)
-    party_before = one_line((classification.title or "").partition(", ")[2], LONGEST)
-    if party_before is None or party_before in tags:
-        tags = [party if tag == party_before else tag for tag in tags]
-        tags = choose_tags([*tags, None if party_before else party], tags_in_use)
-    day, day_before = _date_of(findings), classification.document_date
-    if day != day_before:
-        year, year_before = (str(each.year) if each else None for each in (day, day_before))
-        tags = choose_tags([year if tag == year_before else tag for tag in tags] + [year])
+    day = _date_of(findings)
     return classification.model_copy(
         update={
             "title": _title(document_type, findings),
             "summary": _summary(document_type, findings),
             "document_date": day,
-            "tags": tags,
+            "tags": _update_tags(classification, _counterparty(document_type, findings), day, tags_in_use),
         }
     )
+
+
+def _update_tags(
+    classification: Classification, party: str | None, day: date | None, tags_in_use: Sequence[str]
+) -> Sequence[str]:
+    """The tags of a classification with this counterparty and year in place of those it had."""
+    tags = classification.tags
+    party_before = one_line((classification.title or "").partition(", ")[2], LONGEST)
+    if party_before is None or party_before in tags:
+        tags = [party if tag == party_before else tag for tag in tags]
+        tags = choose_tags([*tags, None if party_before else party], tags_in_use)
+    day_before = classification.document_date
+    if day != day_before:
+        year, year_before = (str(each.year) if each else None for each in (day, day_before))
+        tags = choose_tags([year if tag == year_before else tag for tag in tags] + [year])
+    return tags
 
 
 def change_type(classification: Classification, document_type: str) -> Classification:
