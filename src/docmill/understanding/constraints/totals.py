@@ -72,17 +72,8 @@ def totals(
     amounts = candidates.amounts_outside(table.cells, table.headings)
     ranking = _AmountRanking(amounts)
     is_till = DEFINITIONS[document_type].line_items == "till"
-    gross = ranking.best("gross_total", least=-1.0 if is_till else 0.0)
-    if is_till:
-        by_till = _till_scores(amounts)
-        gross = [(amount, score + by_till.get(amount.value, 0.0)) for amount, score in gross]
-    scored_by_field = [ranking.best("net_total"), ranking.best("tax_total"), gross]
     rates_sums = None if is_till else tax_sums(candidates)
-    if rates_sums is not None:
-        scored_by_field = [
-            _by_rates(rates_sums, value, scored, amounts)
-            for value, scored in zip(rates_sums.by_field.values(), scored_by_field, strict=True)
-        ]
+    scored_by_field = _score_totals(ranking, amounts, rates_sums, is_till=is_till)
     options: list[list[_Option]] = [
         [(None, 0.0), *((amount, score + worth * (amount.value == table.total)) for amount, score in scored)]
         for scored, worth in zip(scored_by_field, _SUM_OF_ITEMS, strict=True)
@@ -101,15 +92,36 @@ def totals(
     }
     if rates_sums is not None:
         findings |= dict(_computed_sums(rates_sums, findings))
-    gross_amount = best_options[-1][0]
-    limit = None if gross_amount is None else abs(gross_amount.value) + CASH_ROUNDING
+    amount_due = _find_amount_due(ranking, best_options[-1][0])
+    return findings if amount_due is None else findings | {"amount_due": amount_due}
+
+
+def _score_totals(
+    ranking: "_AmountRanking", amounts: Sequence[Amount], rates_sums: TaxSums | None, *, is_till: bool
+) -> list[list[Scored]]:
+    """The best amounts for each of `FIELDS`. rates_sums: the sums of the rows of rates of tax, if any."""
+    gross = ranking.best("gross_total", least=-1.0 if is_till else 0.0)
+    if is_till:
+        by_till = _till_scores(amounts)
+        gross = [(amount, score + by_till.get(amount.value, 0.0)) for amount, score in gross]
+    scored_by_field = [ranking.best("net_total"), ranking.best("tax_total"), gross]
+    if rates_sums is None:
+        return scored_by_field
+    return [
+        _by_rates(rates_sums, value, scored, amounts)
+        for value, scored in zip(rates_sums.by_field.values(), scored_by_field, strict=True)
+    ]
+
+
+def _find_amount_due(ranking: "_AmountRanking", gross: Amount | None) -> Finding | None:
+    """The amount due that is printed; it is no more than the gross total, if that is known."""
+    limit = None if gross is None else abs(gross.value) + CASH_ROUNDING
     payable = [
         (amount, score)
         for amount, score in ranking.best("amount_due")
         if score > 0 and (limit is None or abs(amount.value) <= limit)
     ]
-    amount_due = best(payable, null=0)
-    return findings if amount_due is None else findings | {"amount_due": amount_due}
+    return best(payable, null=0)
 
 
 def _by_rates(

@@ -325,25 +325,7 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
     *owners, name = re.sub(r"\[\]", "", outline.path).split(".")
     name_words = words_of(name.replace("_", " "))
     clause = re.split(r"\b(?:who|whom|whose|which|that|where)\b", outline.description)[0]
-    words: dict[str, float] = {}
-    concepts: dict[Concept, float] = {}
-    for text, weight in (
-        (clause, _DESCRIPTION_WEIGHT),
-        (" ".join(owners), _NAME_WEIGHT if GENERIC.keys() >= {*name_words} else _OWNER_WEIGHT),
-        (name, _NAME_WEIGHT),
-    ):
-        spoken = text.replace("_", " ")
-        for word in words_of(spoken):
-            if word not in _STOP:
-                words[word] = weight * GENERIC.get(word, 1.0)
-        for concept in _concepts(spoken):
-            strength = weight * _GENERIC_CONCEPTS.get(concept, 1.0)
-            concepts[concept] = max(concepts.get(concept, 0.0), strength)
-    for concept in _whole_meanings(clause):
-        strength = _WHOLE_DESCRIPTION_WEIGHT * _GENERIC_CONCEPTS.get(concept, 1.0)
-        concepts[concept] = max(concepts.get(concept, 0.0), strength)
-    if Concept.DUE in concepts:
-        concepts.pop(Concept.PAID, None)  # what is to be paid is not what was
+    words, concepts = _weigh(clause, owners, name)
     role: Role = "start" if "start" in name_words else "end" if "end" in name_words else ""
     form = _form(outline, name_words, words_of(f"{name} {outline.description}".replace("_", " ")))
     if role and form == "date":
@@ -367,6 +349,34 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
         choices=outline.choices,
         hints=frozenset(hints.union(words, *map(words_of, outline.labels))),
     )
+
+
+def _weigh(clause: str, owners: Sequence[str], name: str) -> tuple[dict[str, float], dict[Concept, float]]:
+    """The words and concepts of a field with the weights of where they stand.
+
+    clause: of its description. owners: the names of the objects that it is in.
+    """
+    name_words = words_of(name.replace("_", " "))
+    words: dict[str, float] = {}
+    concepts: dict[Concept, float] = {}
+    for text, weight in (
+        (clause, _DESCRIPTION_WEIGHT),
+        (" ".join(owners), _NAME_WEIGHT if GENERIC.keys() >= {*name_words} else _OWNER_WEIGHT),
+        (name, _NAME_WEIGHT),
+    ):
+        spoken = text.replace("_", " ")
+        for word in words_of(spoken):
+            if word not in _STOP:
+                words[word] = weight * GENERIC.get(word, 1.0)
+        for concept in _concepts(spoken):
+            strength = weight * _GENERIC_CONCEPTS.get(concept, 1.0)
+            concepts[concept] = max(concepts.get(concept, 0.0), strength)
+    for concept in _whole_meanings(clause):
+        strength = _WHOLE_DESCRIPTION_WEIGHT * _GENERIC_CONCEPTS.get(concept, 1.0)
+        concepts[concept] = max(concepts.get(concept, 0.0), strength)
+    if Concept.DUE in concepts:
+        concepts.pop(Concept.PAID, None)  # what is to be paid is not what was
+    return words, concepts
 
 
 def _concepts(spoken: str) -> Iterator[Concept]:

@@ -258,14 +258,8 @@ def _answer_text(
 ) -> Answer | None:
     """The most probable name or address beside what is taken, with misread letters corrected, if any."""
     choices, scores = scored.choices, scored.scores
-    order: list[int] = np.argsort(-scores, kind="stable").tolist()
-    if taken:
-        order = [index for index in order if not _overlap(choices.spans(index), taken)]
-    order = order[:_RIVALS]
+    order = _rank(scored, taken)
     if not order:
-        return None
-    order = [index for index in order if not is_title(choices.text(index))] or order
-    if scores[order[0]] < _LEAST:
         return None
     places = choices.spans(order[0])
     # A title above the name is no part of it.
@@ -304,6 +298,17 @@ def _answer_text(
         score=float(scores[order[0]]),
         agrees=agrees,
     )
+
+
+def _rank(scored: ScoredChoices, taken: Sequence[Span]) -> list[int]:
+    """Indices of the most probable choices beside what is taken; none if the best is not probable."""
+    choices = scored.choices
+    order: list[int] = np.argsort(-scored.scores, kind="stable").tolist()
+    if taken:
+        order = [index for index in order if not _overlap(choices.spans(index), taken)]
+    order = order[:_RIVALS]
+    order = [index for index in order if not is_title(choices.text(index))] or order
+    return order if order and scored.scores[order[0]] >= _LEAST else []
 
 
 def _answer_total(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> Answer | None:
