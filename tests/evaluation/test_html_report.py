@@ -1,9 +1,13 @@
+import xml.etree.ElementTree as ET
 from typing import Any
+
+import pytest
 
 from docmill.evaluation.html_report import build_page
 from docmill.evaluation.judge import Judge
 from docmill.evaluation.report import build_report, judge_document
 from docmill.evaluation.trust_figures import score_trust
+from docmill.evaluation.trust_picture import draw_curve
 from docmill.evaluation.trust_table import trust_rows
 from docmill.evaluation.truth import Truth
 
@@ -64,7 +68,29 @@ def test_the_curve_says_what_is_risked() -> None:
 
     assert "from 0.0 % of the first 50.0 % of all values to 50.0 % of 100.0 %, at most 50.0 %." in page
     assert "S2, the figure to quote" in page
-    assert '<polyline points="50.0,40.0 100.0,2.0"/>' in page
+
+
+def test_the_curve_has_axes_with_marks_and_units_and_a_title() -> None:
+    page = _page({"name": "<b>Bolts", "number": "8"}, {"name": "<b>Bolts", "number": "7"}, {})
+
+    assert "<h2>How wrong the surest values are</h2>" in page
+    chart = ET.fromstring(page[page.index("<svg") : page.index("</svg>") + len("</svg>")])  # noqa: S314 - our own
+    texts = [element.text for element in chart.iter() if element.text]
+    assert texts == [
+        "Wrong among the values taken",
+        *("0 %", "25 %", "50 %"),
+        *("0 %", "50 %", "100 %"),
+        "share taken, the surest first",
+    ]
+    assert '<polyline points="164.0,162.0 282.0,34.0"' in page
+
+
+@pytest.mark.parametrize(("highest", "marks"), [(0.0, 1), (0.034, 4), (0.31, 4), (1.0, 4)])
+def test_the_marks_of_the_curve_are_few_and_reach_above_it(highest: float, marks: int) -> None:
+    chart = draw_curve([{"coverage": 0.5, "risk": 0.0}, {"coverage": 1.0, "risk": highest}])
+
+    assert chart.count('class="grid"') == marks + 1
+    assert "-" not in chart.partition("<polyline")[2].partition("fill")[0]
 
 
 def test_the_figures_of_trust_stand_on_the_page_as_a_table_and_as_curves_in_two_colours() -> None:
@@ -82,7 +108,6 @@ def test_the_figures_of_trust_stand_on_the_page_as_a_table_and_as_curves_in_two_
     page = build_page(report, documents, {})
 
     assert "<td>ready with any wrong field</td><td class=number>0.0</td>" in page
-    assert "figure polyline" in page
     assert "#1f6feb" in page
     assert "#b3541e" in page
 

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from docmill.evaluation.metrics import JudgedDocument
-from docmill.evaluation.trust_picture import LINES, draw_charts
+from docmill.evaluation.trust_picture import LINES, draw_charts, draw_curve
 from docmill.evaluation.trust_table import (
     FEW,
     GROUP_HEADS,
@@ -38,14 +38,14 @@ dd.true { color: var(--true); } dd.said { color: var(--said); }
 h3 { font-size: 15px; margin: 0; }
 img { background: #fff; border-radius: 4px; height: auto; max-width: 100%; }
 .wide { overflow-x: auto; }
-figure { margin: 16px 0; max-width: 420px; } figcaption { color: var(--quiet); }
-figure svg { background: light-dark(#ffffff, #171e26); border: 1px solid var(--line); border-radius: 8px;
-  width: 100%; }
-.charts { display: flex; flex-wrap: wrap; gap: 12px; } .charts svg { border-radius: 8px; height: auto;
-  max-width: 100%; }
+figure { margin: 12px 0; max-width: 480px; } figcaption { color: var(--quiet); }
+.charts { display: flex; flex-wrap: wrap; gap: 12px; }
+.charts svg { border: 1px solid var(--line); border-radius: 8px; box-sizing: border-box; height: auto;
+  max-width: 100%; } figure svg { width: 100%; }
+.charts rect { fill: light-dark(#ffffff, #171e26); } .charts text { fill: light-dark(#17212b, #e7ecf1); }
+.charts path { stroke: var(--quiet); } .charts path.grid { stroke: var(--line); }
 .legend { background: #fff; border-radius: 8px; display: inline-flex; flex-wrap: wrap; gap: 0 16px;
   padding: 4px 12px; }
-figure polyline { fill: none; stroke: var(--true); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 """
 
 
@@ -96,18 +96,14 @@ def _curve(points: Sequence[Mapping[str, float]]) -> str:
         return ""
     first, last = points[0], points[-1]
     highest = max(point["risk"] for point in points)
-    line = " ".join(
-        f"{100 * point['coverage']:.1f},{40 - 38 * point['risk'] / (highest or 1):.1f}" for point in points
-    )
     caption = escape(
         "Wrong values among those taken unseen, the surest first: from"
         f" {_percent(first['risk'])} % of the first {_percent(first['coverage'])} % of all values"
         f" to {_percent(last['risk'])} % of {_percent(last['coverage'])} %, at most {_percent(highest)} %."
     )
     return (
-        '<figure><svg viewBox="-1 -1 102 42" preserveAspectRatio="none" role="img"'
-        f' aria-label="{caption}">'
-        f'<polyline points="{line}"/></svg><figcaption>{caption}</figcaption></figure>'
+        "<h2>How wrong the surest values are</h2>"
+        f'<figure class="charts">{draw_curve(points)}<figcaption>{caption}</figcaption></figure>'
     )
 
 
