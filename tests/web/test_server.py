@@ -53,5 +53,7 @@ async def test_an_address_that_is_taken_is_a_setup_error(app: FastAPI, settings:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
-        with pytest.raises(MisconfiguredError, match=rf"port {port}: Address already in use\. .* web\.port"):
+        with pytest.raises(
+            MisconfiguredError, match=rf"port {port}: Address already in use\. .* --port, or web\.port"
+        ):
             await serve(app, at(settings, "127.0.0.1", port), asyncio.Event(), print)

@@ -83,7 +83,7 @@ def listen(host: str, port: int, *, setting: str) -> socket.socket:
         why = str(error.strerror).partition(" (while")[0]  # what follows repeats the address
         raise MisconfiguredError(
             f"cannot listen on {host!r}, port {port}: {why}. Is docmill running already? "
-            f"Otherwise set {setting} to a free port"
+            f"Otherwise give a free port: --port, or {setting} in the settings"
         ) from error
 
 

@@ -113,17 +113,18 @@ def test_what_a_mail_encloses_is_waited_for_and_shown(
     invoice = write_pdf(tmp_path / "invoice.pdf").read_bytes()
     message.add_attachment(invoice, "application", "pdf", filename="invoice.pdf")
     message.add_attachment(b"", "application", "pdf", filename="empty.pdf")
-    (tmp_path / "mail.eml").write_bytes(message.as_bytes())
+    (tmp_path / "invoice mail.eml").write_bytes(message.as_bytes())
 
     with vault.up() as running:
         assert running.stdout is not None
         try:
             running.stdout.readline()
-            added = vault("add", tmp_path / "mail.eml", "--wait")
+            added = vault("add", tmp_path / "invoice mail.eml", "--wait")
             mail_id = added.stdout.split()[0]
             whole = vault("show", mail_id)
             links = json.loads(vault("show", mail_id, "--json").stdout)
             part = vault("show", links["parts"][0]["child_id"])
+            either = vault("set-type", "invoice", "receipt")
         finally:
             running.send_signal(signal.SIGTERM)
 
@@ -133,6 +134,8 @@ def test_what_a_mail_encloses_is_waited_for_and_shown(
     assert "INV-104" in second
     assert f"✓ {links['parts'][0]['child_id']}  invoice.pdf" in whole.stdout
     assert "! empty.pdf: the file is empty" in whole.stdout
+    assert "'invoice' means more than one document" in either.stderr
+    assert f"{mail_id}  invoice mail.eml: Your invoice" in either.stderr
     assert f"part of {mail_id}  Your invoice" in part.stdout
     assert links["part_of"] == []
 

@@ -1,6 +1,7 @@
 import io
 import json
 import logging
+import re
 import subprocess
 import sys
 import warnings
@@ -46,6 +47,43 @@ def test_a_record_is_a_json_line_with_the_work_it_belongs_to(stream: io.StringIO
     assert record["logger"] == "docmill.test"
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_has_plain_lines_and_warnings_unless_a_setting_says_otherwise(stream: io.StringIO) -> None:
+    terminal, by_setting = Terminal(), Terminal()
+    talk = logging.getLogger("docmill.test")
+
+    configure_logs(stream=terminal)
+    talk.info("attempt ended")
+    talk.warning("trying again")
+    configure_logs(stream=by_setting, level="info", form="json")
+    talk.info("attempt ended")
+
+    assert terminal.getvalue().endswith(" warning: trying again\n")
+    assert "attempt ended" not in terminal.getvalue()
+    assert json.loads(by_setting.getvalue())["event"] == "attempt ended"
+    assert not stream.getvalue()
+
+
+def test_a_plain_line_is_for_a_person_and_tells_no_words_of_an_exception(stream: io.StringIO) -> None:
+    configure_logs(stream=stream, form="plain")
+
+    logging.getLogger("docmill.test").warning("trying again", extra={"what": "store"})
+    try:
+        fail_twice()
+    except KeyError:
+        logging.getLogger("docmill.test").exception("a fault")
+
+    first, second, *places = stream.getvalue().splitlines()
+    assert re.fullmatch(r"\d\d:\d\d:\d\d warning: trying again \(what store\)", first)
+    assert re.fullmatch(r"\d\d:\d\d:\d\d error: a fault", second)
+    assert [place.split()[0] for place in places] == ["KeyError", "ValueError"]
+    assert "text" not in stream.getvalue()
+
+
 def test_an_exception_tells_its_type_and_place_and_no_words(stream: io.StringIO) -> None:
     try:
         fail_twice()
@@ -79,7 +117,7 @@ def test_libraries_that_talk_of_themselves_are_heard_from_warnings_on(stream: io
 
 
 def test_at_debug_level_only_our_own_records_are_added(stream: io.StringIO) -> None:
-    configure_logs(level="DEBUG", stream=stream)
+    configure_logs(level="debug", stream=stream)
 
     logging.getLogger("openai._base_client").debug("Request options: text of a document")
     logging.getLogger("docmill.service.processing.attempt_report").debug(

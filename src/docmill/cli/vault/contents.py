@@ -164,7 +164,10 @@ async def _document_called(conn: Conn, name: str) -> DocumentRow:
     if not matches:
         raise ValidationError(f"no document has a file name that begins with {name!r}, or such an id")
     if len(matches) > 1:
-        candidates = "".join(f"\n  {row.id}  {shown(row.file_name)}" for row in matches)
+        candidates = "".join(
+            f"\n  {row.id}  {shown(row.file_name)}" + (f": {shown(row.title)}" if row.title else "")
+            for row in matches
+        )
         raise ValidationError(f"{name!r} means more than one document; give the id:{candidates}")
     return matches[0]
 

@@ -137,7 +137,7 @@ async def _alongside(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
 
 async def up(settings: Settings) -> int:
     """Run web server and worker until told to stop; the exit code."""
-    _configure_logs(settings)
+    configure_logs(level=settings.logs.level, form=settings.logs.format)
     if stderr.is_terminal:  # making the database takes a while, and silence looks like a failure
         stderr.print("starting; the first start creates the database, which can take half a minute")
     async with running_vault(settings) as vault:
@@ -152,7 +152,7 @@ async def up(settings: Settings) -> int:
 
 async def web(settings: Settings) -> int:
     """Run pages and API until told to stop; the exit code."""
-    _configure_logs(settings)
+    configure_logs(level=settings.logs.level, form=settings.logs.format)
     async with running_vault(settings, worker=False) as vault:
         stdout.print(f"docmill is at {vault.address}", markup=False)
         await vault.stop.wait()
@@ -161,14 +161,9 @@ async def web(settings: Settings) -> int:
 
 async def worker(settings: Settings) -> int:
     """Run a worker until told to stop; the exit code."""
-    _configure_logs(settings)
+    configure_logs(level=settings.logs.level, form=settings.logs.format)
     async with running_vault(settings, web=False) as vault:
         probes = f"; health and metrics are at {vault.address}" if vault.address else ""
         stdout.print(f"the worker takes documents{probes}", markup=False)
         await vault.stop.wait()
     return 0
-
-
-def _configure_logs(settings: Settings) -> None:
-    default = "WARNING" if stderr.is_terminal else "INFO"
-    configure_logs(level=settings.logs.level.upper() if settings.logs.level else default)

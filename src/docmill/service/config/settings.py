@@ -232,8 +232,9 @@ class Web(_Section):
 
 
 class Logs(_Section):
-    """The form and level of the log."""
+    """The form and level of the log. format: None for `plain` at a terminal, else `json`."""
 
+    format: Literal["json", "plain"] | None = None
     level: Literal["debug", "info", "warning", "error"] | None = None
 
 

@@ -1,10 +1,10 @@
-"""Logs as JSON lines that name the work they belong to and never quote a document."""
+"""Logs that name the work they belong to and never quote a document: JSON, or plain lines for a person."""
 
 import logging
 import sys
 import traceback
 from types import TracebackType
-from typing import TextIO
+from typing import Any, Literal, TextIO
 
 import structlog
 from stamina.instrumentation import RetryDetails, set_on_retry_hooks
@@ -16,13 +16,24 @@ _TALKATIVE = ("aiobotocore", "alembic", "botocore", "httpx", "httpx2", "uvicorn"
 """Libraries whose INFO messages are for their own developers, and may hold addresses with passwords."""
 
 
-def configure_logs(*, level: str = "INFO", stream: TextIO = sys.stderr) -> None:
-    """Send all records of this process to `stream`.
+def configure_logs(
+    *,
+    level: Literal["debug", "info", "warning", "error"] | None = None,
+    form: Literal["json", "plain"] | None = None,
+    stream: TextIO = sys.stderr,
+) -> None:
+    """Send all records of this process to `stream`, as JSON lines or as plain lines for a person.
+
+    Without level and form, a terminal gets warnings and worse in plain lines, and anything else JSON from
+    level `info` on.
 
     What is bound with `structlog.contextvars` (ingestion_id, document_id, tenant_id, worker_id, attempt) and
     what is in `extra` become keys. Warnings of libraries and the fault that ends the process are among them.
-    At level DEBUG only our own records are added: what libraries say there quotes what they send and receive.
+    At level `debug` only our own records are added: libraries quote there what they send and receive.
     """
+    at_terminal = stream.isatty()
+    level = level or ("warning" if at_terminal else "info")
+    form = form or ("plain" if at_terminal else "json")
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -37,14 +48,14 @@ def configure_logs(*, level: str = "INFO", stream: TextIO = sys.stderr) -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.JSONRenderer(default=str),
+                _plain_line if form == "plain" else structlog.processors.JSONRenderer(default=str),
             ],
         )
     )
     root = logging.getLogger()
     root.handlers = [handler]
-    root.setLevel("INFO" if level == "DEBUG" else level)
-    logging.getLogger("docmill").setLevel(level)
+    root.setLevel("INFO" if level == "debug" else level.upper())
+    logging.getLogger("docmill").setLevel(level.upper())
     for library in _TALKATIVE:
         logging.getLogger(library).setLevel(logging.WARNING)
     # It tells of each of its tries, every second, while the receiver of traces is away.
@@ -65,6 +76,17 @@ def _log_last_fault(kind: type[BaseException], error: BaseException, trace: Trac
 def _log_retry(details: RetryDetails) -> None:
     """Log a retry by name and reason. The hook of stamina would log arguments, such as whole documents."""
     log.warning("trying again", extra={"what": details.name, "reason": type(details.caused_by).__name__})
+
+
+def _plain_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
+    """`02:30:11 warning: trying again (what store)`, in UTC, with an exception below it."""
+    chain: list[dict[str, Any]] = event.pop("exception", [])
+    words, level, time = event.pop("event"), event.pop("level"), event.pop("timestamp")
+    event.pop("logger")
+    details = ", ".join(f"{name} {value}" for name, value in event.items())
+    lines = [f"{time[11:19]} {level}: {words}" + (f" ({details})" if details else "")]
+    lines += [f"  {error['type']} at {place}" for error in chain for place in error["at"][-1:]]
+    return "\n".join(lines)
 
 
 def _drop_texts(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
