@@ -97,6 +97,25 @@ async def test_refused_files_are_listed_before_all_others(context: BrowserContex
     await expect(uploads.filter(has_text="Added")).to_have_count(2)
     names = ["empty.txt", "nothing.txt", "one.txt", "two.txt"]
     await expect(uploads.locator(".name")).to_have_text(names)
+    await expect(page.locator("#uploads-head span")).to_have_text("2 added, 2 not uploaded")
+    await page.locator("#upload input[type=file]").set_input_files([file("again.txt", b"1")])
+    sum_of_all = "2 added, 1 already here, 2 not uploaded"
+    await expect(page.locator("#uploads-head span")).to_have_text(sum_of_all)
+    await expect(page.locator("#announcements")).to_have_text(sum_of_all)
+
+
+async def test_news_of_documents_that_a_later_page_of_the_list_shows_go_away(
+    page: Page, address: str, add: Add
+) -> None:
+    await live(page, address)
+    for number in range(25):
+        await add(f"{number}.txt")
+    await expect(page.locator("#arrivals")).to_have_text("25 new documents")
+
+    await page.locator("#upload input[type=file]").set_input_files(file("mine.txt", b"mine"))
+
+    await expect(page.locator(".card")).to_have_count(24)
+    await expect(page.locator("#arrivals")).to_be_hidden()
 
 
 async def test_a_dropped_file_is_uploaded(page: Page, address: str) -> None:

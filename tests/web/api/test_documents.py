@@ -139,10 +139,17 @@ async def test_the_list_is_newest_first_and_comes_in_pages(client: httpx.AsyncCl
 
 
 async def test_the_list_can_be_filtered(client: httpx.AsyncClient, add: Add, finish: Finish) -> None:
-    new, done = await add("new.pdf"), await add("done.pdf")
+    new, done, kept = await add("new.pdf"), await add("done.pdf"), await add("kept.exe")
     await finish(done)
+    await finish(
+        kept,
+        classification={"document_type": "other", "title": "kept.exe"},
+        error_code="unsupported_file_type",
+        error_message="It is a program.",
+    )
 
     for query, expected in [
+        ("state=not_read", kept),
         ("q=%00new", new),
         ("state=ready", done),
         ("state=processing", new),

@@ -143,6 +143,22 @@ async def test_filters_are_in_the_address_and_can_be_taken_away(
     assert "1 document found" in page.text
 
 
+async def test_files_that_were_kept_and_not_read_are_found_by_their_state(
+    client: httpx.AsyncClient, add: Add, finish: Finish
+) -> None:
+    ready, kept = await add("ready.pdf"), await add("kept.exe")
+    await finish(ready)
+    await finish(kept, error_code="unsupported_file_type", error_message="It is a program.")
+
+    page, of_ready = await client.get("/?state=not_read"), await client.get("/?state=ready")
+
+    assert '<option value="not_read" selected>Kept, not read</option>' in page.text
+    assert f'id="doc-{kept}"' in page.text
+    assert f'id="doc-{ready}"' not in page.text
+    assert f'id="doc-{kept}"' not in of_ready.text
+    assert f'id="doc-{ready}"' in of_ready.text
+
+
 async def test_filters_that_do_not_exist_are_ignored(client: httpx.AsyncClient, add: Add) -> None:
     await add()
 

@@ -37,7 +37,9 @@ _ROWS = """
 """
 """Query for `DocumentRow`s, to which conditions are appended."""
 _FILTERS = """
-             WHERE (%(state)s::text IS NULL OR state = %(state)s)
+             WHERE (%(state)s::text IS NULL
+                    OR CASE WHEN state = 'ready' AND error_message IS NOT NULL THEN 'not_read' ELSE state END
+                       = %(state)s)
                AND (%(document_type)s::text IS NULL OR document_type = %(document_type)s)
                AND (%(parts)s OR NOT EXISTS (SELECT FROM part WHERE child_id = document.id))
 """
@@ -156,8 +158,9 @@ async def page(
 ) -> list[DocumentRow]:
     """Up to `limit` documents: the newest first, with a query those that fit it best.
 
-    query: what a person typed, see `search_terms`; where its words find nothing, it is looked for inside
-    titles and file names. parts: also the documents that another one holds. after: the last one before these.
+    state: one of `STATES`, or `NOT_READ`; such files are not among the ready ones. query: what a person
+    typed, see `search_terms`; where its words find nothing, it is looked for inside titles and file names.
+    parts: also the documents that another one holds. after: the last one before these.
     """
     wanted = tsquery_of(query or "")
     is_found = bool(wanted) and await _finds(conn, wanted)

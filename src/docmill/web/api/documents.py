@@ -1,6 +1,6 @@
 """Documents: upload, list, look at, process again."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -90,7 +90,7 @@ async def list_documents(
     request: Request,
     vault: TheVault,
     *,
-    state: State | None = None,
+    state: State | Literal["not_read"] | None = None,
     document_type: DocumentType | None = None,
     q: Annotated[
         str | None,

@@ -128,7 +128,13 @@ function setZoom(level) {
   if (!sheet) return;
   sheet.dataset.zoom = String(zoom);
   sheet.querySelector("img")?.setAttribute("sizes", zoom ? `${sheet.clientWidth}px` : "760px");
-  $("#zoom").textContent = zoom ? `${Math.round((sheet.clientWidth / 760) * 100)} %` : "Fit";
+  showZoom();
+}
+
+/** Show the width of the page as a share of that on a wide screen. */
+function showZoom() {
+  const sheet = $("#sheet");
+  if (sheet) $("#zoom").textContent = `${Math.round((sheet.clientWidth / 760) * 100)} %`;
 }
 
 function toggleBoxes() {
@@ -173,6 +179,8 @@ export function start() {
   document.addEventListener("focusin", onFocus);
   document.addEventListener("mouseover", onPointer);
   document.addEventListener("keydown", moveBetweenBoxes);
+  showZoom();
+  window.addEventListener("resize", showZoom);
   document.addEventListener("page-updated", () => {
     setZoom(zoom);
     const place = document.activeElement?.closest("#panel [data-path]");

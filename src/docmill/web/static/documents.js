@@ -117,7 +117,9 @@ export function start() {
     retry(event.target);
   });
   document.addEventListener("page-updated", () => {
-    for (const id of [...arrived]) if (cardOf(id)) arrived.delete(id);
+    // Ids ascend, and the whole list begins with the newest: what is older than that is in it.
+    const newest = location.search ? "" : (cards()[0]?.id.slice("doc-".length) ?? "");
+    for (const id of [...arrived]) if (cardOf(id) || id < newest) arrived.delete(id);
     showArrivals();
   });
   onKey("/", () => document.querySelector("#search").focus());

@@ -4,13 +4,14 @@ import { announce } from "./announce.js";
 
 const AT_ONCE = 2;
 const FEW = 3;
+const OUTCOMES = { added: "added", known: "already here", cancelled: "cancelled", failed: "not uploaded" };
 
 const waiting = [];
 let running = 0;
 
 /** Wire the upload form and the drop zone. `onFinished` is called when no upload is left. */
 export function start(form, list, dropZone, onFinished) {
-  wireDismissAll(form.ownerDocument.querySelector("#dismiss-all"), list);
+  wireHead(form.ownerDocument.querySelector("#uploads-head"), list);
   const input = form.querySelector("input[type=file]");
   const limit = Number(form.dataset.limitBytes);
 
@@ -49,14 +50,32 @@ function next(onFinished) {
   }
 }
 
-/** One button for the rows that are done, once they are more than a few; what can be tried again stays. */
-function wireDismissAll(place, list) {
+/** The sum of the rows, such as "30 added, 2 not uploaded"; before all have ended, how many have. */
+function sumOf(list) {
+  const outcomes = [...list.children].map((row) => row.dataset.outcome).filter(Boolean);
+  if (outcomes.length < list.children.length) return `${outcomes.length} of ${list.children.length} done`;
+  return Object.entries(OUTCOMES)
+    .map(([key, words]) => [outcomes.filter((outcome) => outcome === key).length, words])
+    .filter(([count]) => count)
+    .map(([count, words]) => `${count} ${words}`)
+    .join(", ");
+}
+
+/** The sum of several uploads, and one button for the rows that are done; what can be tried again stays. */
+function wireHead(head, list) {
+  const sum = head.querySelector("span");
+  const button = head.querySelector("button");
   const done = () => [...list.children].filter((row) => "done" in row.dataset);
   const look = () => {
-    place.hidden = done().length <= FEW;
+    head.hidden = list.children.length < 2;
+    button.hidden = done().length <= FEW;
+    const before = sum.textContent;
+    sum.textContent = head.hidden ? "" : sumOf(list);
+    if (sum.textContent !== before && !sum.textContent.endsWith("done")) announce(sum.textContent);
   };
-  new MutationObserver(look).observe(list, { attributeFilter: ["data-done"], childList: true, subtree: true });
-  place.querySelector("button").addEventListener("click", () => {
+  const attributeFilter = ["data-done", "data-outcome"];
+  new MutationObserver(look).observe(list, { attributeFilter, childList: true, subtree: true });
+  button.addEventListener("click", () => {
     for (const row of done()) row.remove();
     announce("Dismissed");
     document.querySelector("#upload input[type=file]").focus();
@@ -123,7 +142,7 @@ class UploadItem {
       request.upload.addEventListener("progress", (event) => this.show(event.loaded / event.total));
       request.addEventListener("load", () => this.answered(request.status, request.response));
       request.addEventListener("error", () => this.fail("no connection to the vault", { again: true }));
-      request.addEventListener("abort", () => this.end("Cancelled"));
+      request.addEventListener("abort", () => this.end("Cancelled", "cancelled"));
       request.addEventListener("loadend", resolve);
       request.open("POST", this.api);
       request.send(body);
@@ -142,7 +161,7 @@ class UploadItem {
       return;
     }
     const isNew = result.status === "accepted";
-    this.end(isNew ? "Added" : "Already here");
+    this.end(isNew ? "Added" : "Already here", isNew ? "added" : "known");
     const link = make("a", { href: `/docs/${result.document_id}`, textContent: "Open" });
     link.setAttribute("aria-label", `Open ${this.file.name}`);
     this.status.after(link);
@@ -154,6 +173,7 @@ class UploadItem {
     this.status.className = "problem";
     this.button.textContent = again ? "Retry" : "Dismiss";
     if (!again) this.element.dataset.done = "";
+    this.element.dataset.outcome = "failed";
     this.button.setAttribute("aria-label", `${this.button.textContent} ${this.file.name}`);
     this.request = null;
     this.moveUp();
@@ -170,11 +190,12 @@ class UploadItem {
     }
   }
 
-  end(word) {
+  end(word, outcome) {
     this.progress.hidden = true;
     this.status.textContent = word;
     this.button.textContent = "Dismiss";
     this.element.dataset.done = "";
+    this.element.dataset.outcome = outcome;
     this.button.setAttribute("aria-label", `Dismiss ${this.file.name}`);
     this.request = null;
     announce(`${this.file.name}: ${word}`);
@@ -182,6 +203,7 @@ class UploadItem {
 
   press() {
     if (this.button.textContent === "Retry") {
+      delete this.element.dataset.outcome;
       this.progress.hidden = false;
       this.progress.value = 0;
       this.status.className = "";

@@ -7,6 +7,7 @@ from typing import Literal
 
 from docmill.errors import MisconfiguredError, UnauthorizedError
 from docmill.schemas.document_types import DEFINITIONS
+from docmill.service.store.documents import NOT_READ
 from docmill.service.store.parts import PartRow, WholeRow
 
 Tone = Literal["ok", "info", "warn", "error"]
@@ -28,15 +29,14 @@ STATES = {
     "needs_review": StateWords("Needs review", "info", "info"),
     "failed": StateWords("Failed", "error", "error"),
     "ready": StateWords("Ready", "ok"),
+    NOT_READ: StateWords("Kept, not read", "warn"),
 }
 """In the order in which the filter offers them."""
-
-KEPT = StateWords("Kept, not read", "warn")
 
 
 def state_words(state: str, error_message: str | None) -> StateWords:
     """Return the name of a document's state. A ready document with an error was kept, but not read."""
-    return KEPT if state == "ready" and error_message else STATES[state]
+    return STATES[NOT_READ if state == "ready" and error_message else state]
 
 
 RETRIES = {
