@@ -29,6 +29,10 @@ def _typed(kind: Kind, name: str, text: str) -> JsonValue:
         ("boolean", "paid", "Yes", True),
         ("boolean", "paid", "0", False),
         ("text", "number", "a  b", "a  b"),
+        ("text", "number", "\u202eR-\x0017\u202c\r\n", "R-17"),
+        ("text", "address", "8 Forge Lane\r\n\tSheffield\ufeff", "8 Forge Lane\n Sheffield"),
+        ("text", "name", "می\u200cشود", "می\u200cشود"),
+        ("date", "issue_date", "\u200e2026-11-03\u200e", "2026-11-03"),
         ("text", "seller.vat_id", "DE 136695976", "DE136695976"),
         ("text", "payment.iban", "de89 3704 0044 0532 0130 00", "DE89370400440532013000"),
         ("text", "currency", "€", "EUR"),
@@ -54,6 +58,9 @@ def test_what_is_clear_is_taken(kind: Kind, name: str, text: str, value: JsonVal
         ("text", "payment.bic", "nonsense!", "no valid BIC"),
         ("text", "currency", "XXQ", "no currency"),
         ("text", "number", "1" * 5001, "too long"),
+        ("text", "number", "\u202e\n\r", "no letter or digit"),
+        ("text", "number", " - ", "no letter or digit"),
+        ("text", "currency", "\u200b", "no currency"),
     ],
 )
 def test_what_is_not_is_refused_in_words(kind: Kind, name: str, text: str, sentence: str) -> None:

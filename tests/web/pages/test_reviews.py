@@ -110,6 +110,17 @@ async def test_what_is_refused_stays_in_its_field_with_the_reason(
     assert again.headers["location"] == f"/docs/{document_id}?page=2"
 
 
+async def test_a_text_without_a_letter_or_digit_is_refused(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+    before = (await _data(client, document_id))["seller"]
+
+    sent = await _say(client, document_id, "seller.name", value="\u202e\u200b")
+
+    assert sent.status_code == 422
+    assert "no letter or digit" in sent.text
+    assert (await _data(client, document_id))["seller"] == before
+
+
 async def test_nothing_is_confirmed_while_a_field_shows_what_was_refused(
     client: httpx.AsyncClient, read: Read
 ) -> None:

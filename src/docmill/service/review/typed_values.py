@@ -1,6 +1,7 @@
 """Parses values that people type or programs send into those of a schema's field."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from functools import partial
@@ -17,6 +18,11 @@ LONGEST = 5000
 """Letters of a value."""
 
 _CURRENCIES = frozenset(list_currencies())
+_LINE_BREAK = re.compile(r"\r\n|[\r\v\f\x85\u2028\u2029]")
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs"})
+"""Unicode categories of characters that show nothing and may turn or hide the text beside them."""
+_KEPT = frozenset("\n\u200c\u200d")
+"""Line breaks, and the joiners that some scripts are spelt with."""
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _PLAIN = re.compile(r"-?\d{1,18}(\.\d{1,12})?")
 _NO_CENTS = re.compile(r"\.0+$")
@@ -26,7 +32,7 @@ _YES, _NO = frozenset({"yes", "true", "1"}), frozenset({"no", "false", "0"})
 
 def parse_typed(outline: FieldOutline, text: str) -> JsonValue:
     """Parse typed text as the value of a field. Raises ValueError with a sentence for the person."""
-    text = text.strip()
+    text = _without_invisible(text)
     if len(text) > LONGEST:
         raise ValueError(f"This is too long: a value has {LONGEST} letters at most.")
     if outline.choices:
@@ -66,6 +72,17 @@ def converted(outline: FieldOutline, value: JsonValue) -> JsonValue:
         return value if outline.kind == "boolean" else parse_sent(outline, "yes" if value else "no")
     text = str(value)
     return parse_sent(outline, _NO_CENTS.sub("", text) if outline.kind == "integer" else text)
+
+
+def _without_invisible(text: str) -> str:
+    """The text without control characters, marks of writing direction and other invisible characters."""
+    spaced = _LINE_BREAK.sub("\n", text).replace("\t", " ")
+    visible = (
+        character
+        for character in spaced
+        if character in _KEPT or unicodedata.category(character) not in _INVISIBLE
+    )
+    return "".join(visible).strip()
 
 
 def _parse_date(text: str) -> str:
@@ -132,6 +149,8 @@ def _parse_text(name: str, text: str) -> str:
         if not is_valid(compact):
             raise ValueError(f"This is no valid {title}: a character is wrong or missing.")
         return compact
+    if not any(map(str.isalnum, text)):
+        raise ValueError("This has no letter or digit. Leave the field empty to delete the value.")
     return text
 
 
