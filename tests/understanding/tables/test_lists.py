@@ -13,7 +13,7 @@ from docmill.schemas.outline import outline
 from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.tables.lists import list_findings
-from docmill.understanding.user_schemas.extractor import meanings_of
+from docmill.understanding.user_schemas.extractor import extract_user_schema, meanings_of
 
 Typeset = Callable[..., Document]
 
@@ -180,3 +180,63 @@ def test_a_member_is_not_read_from_an_empty_column() -> None:
     )
 
     assert [found["items[0].quantity"], found["items[1].quantity"]] == [10, 1]
+
+
+MARKS = schema_of(
+    {
+        "title": "report",
+        "type": "object",
+        "properties": {
+            "marks": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"subject": {"type": "string"}, "mark": {"type": "number"}},
+                },
+            }
+        },
+    }
+)
+REPORT = (
+    "Report of the second term\n\n"
+    "{subject}           {mark}         Remark\n"
+    "Mathematics       12.50         good\n"
+    "French            14.00         very good\n"
+    "English            9.75         fair\n\n"
+    "Average of all    12.08\n"
+)
+
+
+def test_a_list_is_read_below_headings_that_only_the_schema_knows(typeset: Typeset) -> None:
+    page = typeset(REPORT.format(subject="Subject", mark="Mark"))
+
+    read = extract_user_schema(page, MARKS)
+
+    assert list(read.data.model_dump()["marks"]) == [
+        {"subject": "Mathematics", "mark": Decimal("12.50")},
+        {"subject": "French", "mark": Decimal("14.00")},
+        {"subject": "English", "mark": Decimal("9.75")},
+    ]
+    assert read.failures == ()
+
+
+def test_a_table_that_no_list_was_read_from_is_asked_about(typeset: Typeset) -> None:
+    (failure,) = extract_user_schema(typeset(REPORT.format(subject="Fach", mark="Note")), MARKS).failures
+
+    assert (failure.check, failure.fields) == ("empty_list", ("marks",))
+    assert "Fach, Note, Remark" in failure.message
+    assert extract_user_schema(typeset("Report of the term\n\nNo marks yet"), MARKS).failures == ()
+
+
+def test_lines_of_sums_below_a_list_are_no_part_of_its_last_row(typeset: Typeset) -> None:
+    page = typeset(
+        "Date          Description        Quantity     Amount\n"
+        "05/08/2025    Training           3.00         30.00\n"
+        "13/08/2025    Paperwork          7.50         75.00\n"
+        "Regular hours 34.50\n"
+        "Overtime      1.50\n"
+    )
+
+    items = extract_user_schema(page, ITEMS).data.model_dump()["items"]
+
+    assert [item["description"] for item in items] == ["Training", "Paperwork"]

@@ -29,7 +29,7 @@ class Finding:
     already includes how well the words were recognised. rivals: the next best values, the best first. named:
     how strongly labels name the field, as far as known. form: of its candidate. agrees: whether another
     reader of the field found the same value; None without another reader. is_under_label: the label that
-    names it stands over it.
+    names it stands over it. is_contradicted: the texts around it say that it is another value.
     """
 
     value: date | Decimal | str
@@ -41,6 +41,7 @@ class Finding:
     form: Form | None = None
     agrees: bool | None = None
     is_under_label: bool = False
+    is_contradicted: bool = False
 
 
 Findings = Mapping[str, Finding]

@@ -48,7 +48,8 @@ for _of_language in _OF_LANGUAGES:
 _MONEY, _PERCENT, _CODE, _NAME, OF_FORMS = (
     frozenset(_WORDS[name]) for name in ("money", "percent", "code", "name", "forms")
 )
-_STOP = frozenset(word for of_language in _OF_LANGUAGES for word in of_language.stop)
+STOP = frozenset(word for of_language in _OF_LANGUAGES for word in of_language.stop)
+"""Words without a meaning of their own."""
 _GENERIC_CONCEPTS: Mapping[Concept, float] = {
     Concept.DATE: 0.5,
     Concept.AMOUNT: 0.6,
@@ -80,11 +81,11 @@ _FOREIGN = 0.4
 _OF_CODES = frozenset(("#", "code", "ref", "reference", "id"))
 _to_stem: Callable[[str], str] = cast("Any", snowballstemmer).stemmer("english").stemWord
 _SHORTEST_VARIED = 5
+"""Letters of a word that may be misread in one of them, or have another ending."""
 _LOOK_ALIKE = tuple(map(frozenset, ("il1t", "oc0", "uv", "s5", "ce", "b8", "gq9")))
 """Letters of which one is read for another."""
 _ACTORS: tuple[str, ...] = tuple(_WORDS["actors"])
 """Endings of words for somebody who does something, or to whom it is done."""
-"""Letters of a word that may be misread in one of them, or have another ending."""
 _PAIR = 2
 _READ = 60
 """Characters of a text that are looked at, its last."""
@@ -137,7 +138,7 @@ class FieldMeaning:
             return False
         if tuple(spelling_of(text)) in self.aliases:
             return True
-        written = [word for word in words_of(text) if word not in _STOP]
+        written = [word for word in words_of(text) if word not in STOP]
         return all(word in self.words for word in written) and any(
             self.words[word] >= _NAME_WEIGHT for word in written
         )
@@ -157,7 +158,7 @@ class FieldMeaning:
         if not any(self._has_hint(word) for word in written):
             return 0.0
         labels = LABELS.find(text)
-        strength = self._by_words([word for word in written if word not in _STOP])
+        strength = self._by_words([word for word in written if word not in STOP])
         is_foreign = (
             len(labels) == 1 and len(written) > 1 and self.labels.keys().isdisjoint(labels[0].meanings)
         )
@@ -337,7 +338,7 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
         for concept in concepts.keys() & language.labels.keys()
         for phrase in language.labels[concept]
     ]
-    hints = {word for phrase in phrases for word in words_of(phrase)} - _STOP
+    hints = {word for phrase in phrases for word in words_of(phrase)} - STOP
     return FieldMeaning(
         path=outline.path,
         kind=outline.kind,
@@ -366,7 +367,7 @@ def _weigh(clause: str, owners: Sequence[str], name: str) -> tuple[dict[str, flo
     ):
         spoken = text.replace("_", " ")
         for word in words_of(spoken):
-            if word not in _STOP:
+            if word not in STOP:
                 words[word] = weight * GENERIC.get(word, 1.0)
         for concept in _concepts(spoken):
             strength = weight * _GENERIC_CONCEPTS.get(concept, 1.0)
@@ -381,7 +382,7 @@ def _weigh(clause: str, owners: Sequence[str], name: str) -> tuple[dict[str, flo
 
 def _concepts(spoken: str) -> Iterator[Concept]:
     """Concepts of the phrases and words of a name; words that say little alone are left out."""
-    telling = [word for word in spoken.split() if set(words_of(word)) - GENERIC.keys() - _STOP]
+    telling = [word for word in spoken.split() if set(words_of(word)) - GENERIC.keys() - STOP]
     for phrase in _turned(spoken):
         yield from _whole_meanings(phrase)
     phrases = [label for label in LABELS.find(spoken) if len(spoken[label.start : label.stop].split()) > 1]
@@ -391,7 +392,7 @@ def _concepts(spoken: str) -> Iterator[Concept]:
 
 def _whole_meanings(spoken: str) -> Iterator[Concept]:
     """The meanings of a phrase that is one label as a whole, or the other way round."""
-    is_pair = sum(fold(word) not in _STOP for word in spoken.split()) == _PAIR
+    is_pair = sum(fold(word) not in STOP for word in spoken.split()) == _PAIR
     for phrase in (spoken, *(_turned(spoken) if is_pair else ())):
         count = len(phrase.split())
         for label in LABELS.find(phrase):
@@ -402,7 +403,7 @@ def _whole_meanings(spoken: str) -> Iterator[Concept]:
 def _turned(spoken: str) -> Iterator[str]:
     """The pairs of words with `of the` and its like between them, the other way round: `invoice date`."""
     words = spoken.split()
-    places = [index for index, word in enumerate(words) if fold(word) not in _STOP]
+    places = [index for index, word in enumerate(words) if fold(word) not in STOP]
     for first, second in pairwise(places):
         if second - first > 1:
             yield f"{words[second]} {words[first]}"

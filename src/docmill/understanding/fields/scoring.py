@@ -205,6 +205,22 @@ def _label_strengths(meaning: FieldMeaning, candidate: AnyCandidate) -> tuple[fl
     return beside, max(_ABOVE * strength(around.above), head * strength(around.head))
 
 
+def naming_text(meaning: FieldMeaning, candidate: AnyCandidate) -> str:
+    """The text around the candidate that names the field most strongly; empty if none does."""
+    around = candidate.around
+    weights = {
+        around.before: 1.0,
+        around.left: _OUTSIDE if around.before else 1.0,
+        around.above: _ABOVE,
+        around.head: _HEAD,
+        around.row: _ROW,
+        around.left2: _LEFT2,
+    }
+    strengths = {text: weight * meaning.match_strength(text) for text, weight in weights.items() if text}
+    best = max(strengths, key=strengths.__getitem__, default="")
+    return best if strengths.get(best) else ""
+
+
 def is_whole(meaning: FieldMeaning) -> bool:
     """True if the field is a total, so that the largest amounts are preferred."""
     words = meaning.words

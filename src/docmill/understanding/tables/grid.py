@@ -232,6 +232,21 @@ def _add_head(columns: PrintedColumns, row: Row, lines: Sequence[PrintedLine]) -
                 row.cells[index].extend(cells[index])
 
 
+def _is_of_sums(line: PrintedLine, words: Sequence[Word]) -> bool:
+    """True if what a line has in the column of names is a number, or the end of a text with a number behind.
+
+    Such lines count what is above: `Regular hours  34.50`, `Total spots  41`.
+    """
+    if all(map(_is_number, (word.text for word in words))):
+        return True
+    begins_outside = words[0].start > words[0].segment.offsets[0]
+    return begins_outside and line.segments[-1] is not words[0].segment and _is_number(line.segments[-1].text)
+
+
+def _is_number(text: str) -> bool:
+    return any(map(str.isdecimal, text)) and not any(map(str.isalpha, text))
+
+
 def _add_below(columns: PrintedColumns, rows: Sequence[Row], lines: Sequence[PrintedLine]) -> None:
     """Give the last row the lines of text below it."""
     if not rows:
@@ -240,7 +255,7 @@ def _add_below(columns: PrintedColumns, rows: Sequence[Row], lines: Sequence[Pri
     for line in lines[:_MOST_TEXT]:
         words = columns.text_of(line, is_name=not columns.has_text(rows[-1]))
         is_far = line.top - bottom > _WRAPPED * line.height
-        if is_far or (not words and columns.is_within(line)):
+        if is_far or (not words and columns.is_within(line)) or (words and _is_of_sums(line, words)):
             return
         if words:  # others stand beside the table
             rows[-1].below.append(words)

@@ -7,9 +7,11 @@ from decimal import Decimal
 from docmill.understanding.fields.candidates import NO, YES, Candidates
 from docmill.understanding.fields.findings import Finding
 from docmill.understanding.fields.meaning import FieldMeaning
+from docmill.understanding.tables.columns import PrintedColumns
 from docmill.understanding.tables.find import StoredTableReader, find_tables, has_own_tables
-from docmill.understanding.tables.headings import Heading
-from docmill.understanding.tables.printed_lines import flowing, spans
+from docmill.understanding.tables.grid import Grid
+from docmill.understanding.tables.headings import Heading, HeadingRow, heading_of
+from docmill.understanding.tables.printed_lines import PrintedLine, flowing, printed_lines, spans
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.folding import fold
 from docmill.understanding.text.money import find_amounts, without_currencies
@@ -19,6 +21,12 @@ _NAMED = 0.4
 _LEAST = 2
 """Members that headings must name; all of them where there are fewer."""
 _CONFIDENCE = 0.8
+_GAP = 2.5
+"""Line heights without anything that end a list."""
+_WIDER = 1.5
+"""A gap that is wider by this than that below the headings ends it, too."""
+_FEWEST_ROWS, _FEWEST_COLUMNS = 2, 3
+"""Of a table that a list may be."""
 _MOST_LETTERS, _MOST_DIGITS = 12, 4
 """Beside the value of a cell, such as `pieces`, `1 x` or a time."""
 
@@ -55,25 +63,110 @@ def _items(candidates: Candidates, members: Members) -> Iterator[dict[str, Findi
             if page.tables:
                 reader.read(layout.sheet_of_page(index))
         grids = reader.grids or grids
-    typed = [member for member in members if members[member].form in ("money", "number", "date")]
     for grid in grids:
-        filled = {
-            column for column in range(len(grid.headings)) if any(row.cells[column] for row in grid.rows)
-        }
-        filled |= {grid.text} if grid.text is not None else set()
-        columns = _columns_of(grid.headings, members, filled)
-        for row in grid.rows:
-            item: dict[str, Finding] = {}
-            has_number = not typed
-            for member, column in columns.items():
-                lines = row.text_lines(column) if column == grid.text else [row.cells[column]]
-                words = [word for line in lines for word in line]
-                value = _value(members[member], flowing(lines), candidates) if words else None
-                has_number |= member in typed and any(map(str.isdecimal, flowing(lines)))
-                if value is not None:
-                    item[member] = Finding(value, spans(words), _CONFIDENCE)
-            if item and has_number:
+        yield from _items_of(grid, candidates, members)
+    if not grids:
+        yield from _items_below_own_headings(candidates, members)
+
+
+def _items_of(grid: Grid, candidates: Candidates, members: Members) -> Iterator[dict[str, Finding]]:
+    typed = [member for member in members if members[member].form in ("money", "number", "date")]
+    filled = {column for column in range(len(grid.headings)) if any(row.cells[column] for row in grid.rows)}
+    filled |= {grid.text} if grid.text is not None else set()
+    columns = _columns_of(grid.headings, members, filled)
+    for row in grid.rows:
+        item: dict[str, Finding] = {}
+        has_number = not typed
+        for member, column in columns.items():
+            lines = row.text_lines(column) if column == grid.text else [row.cells[column]]
+            words = [word for line in lines for word in line]
+            value = _value(members[member], flowing(lines), candidates) if words else None
+            has_number |= member in typed and any(map(str.isdecimal, flowing(lines)))
+            if value is not None:
+                item[member] = Finding(value, spans(words), _CONFIDENCE)
+        if item and has_number:
+            yield item
+
+
+def _items_below_own_headings(candidates: Candidates, members: Members) -> Iterator[dict[str, Finding]]:
+    """The rows below headings that only the schema knows, each of one line, up to the first that is none."""
+    for sheet in candidates.layout.sheets:
+        lines = printed_lines(sheet)
+        for at, line in enumerate(lines):
+            row = _own_headings(line, at + 1, members)
+            if row is None:
+                continue
+            columns = _columns_of(row.headings, members)
+            body = list(_near(lines[at + 1 :], line))
+            reader = PrintedColumns(row, body, candidates)
+            usual = frozenset[int]()
+            for cells in map(reader.cells, body):
+                filled = frozenset(column for column, words in enumerate(cells) if words)
+                if not usual <= filled:
+                    break  # a sum, which lacks a cell that all rows have
+                usual = usual & filled or filled
+                item: dict[str, Finding] = {}
+                for member, column in columns.items():
+                    value = (
+                        _value(members[member], flowing([cells[column]]), candidates)
+                        if cells[column]
+                        else None
+                    )
+                    if value is not None:
+                        item[member] = Finding(value, spans(cells[column]), _CONFIDENCE)
+                if len(item) < min(_LEAST, len(members)):
+                    break
                 yield item
+
+
+def _own_headings(line: PrintedLine, stop: int, members: Members) -> HeadingRow | None:
+    """The headings of a line, if they name members and are no row of values themselves."""
+    if len(line.segments) < _LEAST or any(map(str.isdecimal, line.text)):
+        return None
+    headings = tuple(heading_of(segment.text, segment.box.x0, segment.box.x1) for segment in line.segments)
+    named = _columns_of(headings, members)
+    if len(named) < _LEAST:
+        return None
+    return HeadingRow(headings, stop, frozenset(segment.index for segment in line.segments))
+
+
+def unread_headings(candidates: Candidates) -> tuple[str, ...]:
+    """The headings of the first table on paper with rows of numbers; empty if there is none.
+
+    A line of texts without digits is taken for headings where lines with digits follow in the same columns.
+    """
+    for sheet in candidates.layout.sheets:
+        lines = printed_lines(sheet)
+        for at, line in enumerate(lines):
+            body = list(_near(lines[at + 1 : at + 1 + _FEWEST_ROWS], line))
+            is_table = len(body) == _FEWEST_ROWS and all(
+                any(map(str.isdecimal, row.text)) and _share_columns(line, row) for row in body
+            )
+            if is_table and not any(map(str.isdecimal, line.text)):
+                return tuple(segment.text for segment in line.segments)
+    return ()
+
+
+def _share_columns(line: PrintedLine, row: PrintedLine) -> bool:
+    """True if two lines have texts in three columns or more, each of one below one of the other."""
+    boxes = [segment.box for segment in line.segments]
+    below = [
+        sum(box.x0 < segment.box.x1 and segment.box.x0 < box.x1 for box in boxes) for segment in row.segments
+    ]
+    return len(below) >= _FEWEST_COLUMNS and len(boxes) >= _FEWEST_COLUMNS and set(below) == {1}
+
+
+def _near(lines: Sequence[PrintedLine], before: PrintedLine) -> Iterator[PrintedLine]:
+    """The lines of several texts that follow one another at the distance of the first."""
+    farthest = None
+    for line in lines:
+        gap = line.top - before.bottom
+        if farthest is None:
+            farthest = min(max(line.height, _WIDER * gap), _GAP * line.height)
+        if gap > farthest or len(line.segments) < _LEAST:
+            return
+        yield line
+        before = line
 
 
 def _columns_of(

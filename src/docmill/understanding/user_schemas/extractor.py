@@ -16,7 +16,7 @@ import numpy as np
 
 from docmill.model.document import Document
 from docmill.model.paths import comparison_key, is_same_value, set_value
-from docmill.model.result import Evidence, Extraction, Schema, StepTaken, Suggestion
+from docmill.model.result import Evidence, Extraction, Failure, Schema, StepTaken, Suggestion
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
@@ -48,9 +48,10 @@ from docmill.understanding.fields.scoring import (
     is_whole,
     score_candidates,
 )
-from docmill.understanding.tables.lists import list_findings
+from docmill.understanding.tables.lists import list_findings, unread_headings
 from docmill.understanding.text.cuts import is_cut_otherwise
 from docmill.understanding.text.number_forms import is_reference, may_be_amount
+from docmill.understanding.user_schemas.doubts import ends_in_place, is_contradicted, paths_without_value
 from docmill.understanding.user_schemas.label_texts import LabelTexts
 from docmill.understanding.user_schemas.schema_model import SchemaModel
 
@@ -134,7 +135,30 @@ def extract_user_schema(
         data=filled(schema.fields, data),
         evidence=evidence,
         suggestions=suggestions,
+        failures=_unread_lists(candidates, meanings, [path for path, _ in listed]),
         steps=(STEP,),
+    )
+
+
+def _unread_lists(
+    candidates: Candidates, meanings: Mapping[str, FieldMeaning], read: Sequence[str]
+) -> tuple[Failure, ...]:
+    """A failure for each list without a row, where a table stands that no list was read from."""
+    lists = dict.fromkeys(path.partition("[].")[0] for path in meanings if "[]." in path)
+    if not lists or read:
+        return ()
+    headings = unread_headings(candidates)
+    if not headings:
+        return ()
+    table = ", ".join(headings)
+    return tuple(
+        Failure(
+            check="empty_list",
+            message=f"No row of {name} was read, but there is a table with the headings {table}; "
+            "name them as labels of its fields.",
+            fields=(name,),
+        )
+        for name in lists
     )
 
 
@@ -235,13 +259,19 @@ def find_values(
             values[path] = replace(values[path], probability=belief)
         elif meanings[path].aliases and share > alone:
             values[path] = finding
-    return {path: _doubted(finding, found[path], meanings[path]) for path, finding in values.items()}
+    empty = paths_without_value(candidates.layout, [meanings[path] for path in found])
+    return {
+        path: _doubted(finding, replace(found[path], is_contradicted=True), meanings[path])
+        if path in empty
+        else _doubted(finding, found[path], meanings[path])
+        for path, finding in values.items()
+    }
 
 
 def _doubted(finding: Finding, unjudged: Finding, meaning: FieldMeaning) -> Finding:
     """The finding, which is not believed if another value is nearly as likely or it is hardly likely itself.
 
-    Neither is a name that begins as none does.
+    Neither is a name that begins as none does, nor what the texts around it contradict.
 
     unjudged: with its share among its rivals, which a calibrated belief hardly sees.
     """
@@ -250,7 +280,8 @@ def _doubted(finding: Finding, unjudged: Finding, meaning: FieldMeaning) -> Find
     rival = max((other.probability for other in others), default=0.0)
     share += sum(other.probability for other in unjudged.rivals if other not in others)
     is_no_name = meaning.form == "name" and _NO_NAME.match(str(finding.value)) is not None
-    if share >= _LEAST_SHARE and rival <= _NEAR_RIVAL * share and not is_no_name:
+    is_plain = not (is_no_name or unjudged.is_contradicted)
+    if is_plain and share >= _LEAST_SHARE and rival <= _NEAR_RIVAL * share:
         return finding
     return replace(finding, probability=min(finding.probability, _IN_DOUBT))
 
@@ -277,7 +308,7 @@ def find_unjudged_values(
 def score_fields(candidates: Candidates, meanings: Mapping[str, FieldMeaning]) -> dict[str, Scored]:
     """Scored candidates of each field that is no member of a list; ends of a period are scored as pairs."""
     single = {path: meaning for path, meaning in meanings.items() if "[]." not in path}
-    texts = LabelTexts(meanings.values(), candidates.written_dates)
+    texts = LabelTexts(meanings.values(), candidates)
     fields = {
         path: texts.excluded_from(score_candidates(candidates, meaning)) for path, meaning in single.items()
     }
@@ -342,6 +373,7 @@ def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> d
                 finding,
                 named=float(field.labels[index]),
                 is_under_label=is_under_label(field.meaning, field.candidates[index]),
+                is_contradicted=is_contradicted(field.meaning, field.candidates[index]),
             )
     return findings
 
@@ -445,4 +477,5 @@ def value_for_kind(finding: Finding, meaning: FieldMeaning) -> object:
 def _without_address(name: str) -> str:
     """A name without the address behind it: `Ingrid Solberg, Lindenweg 2, 04109 Leipzig`."""
     first, comma, rest = name.partition(", ")
-    return first if comma and _POSTCODE.search(rest) and not any(map(str.isdecimal, first)) else name
+    is_address = _POSTCODE.search(rest) or ends_in_place(name)
+    return first if comma and is_address and not any(map(str.isdecimal, first)) else name

@@ -1,22 +1,22 @@
-"""Texts that no name is: labels of a schema's fields, what goes on behind one, and days."""
+"""Texts that no name is: labels of a schema's fields, what goes on behind one, days, ends of titles."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from docmill.understanding.fields.candidates import AnyCandidate
+from docmill.understanding.fields.candidates import AnyCandidate, Candidates
 from docmill.understanding.fields.meaning import FieldMeaning, goes_on_label
 from docmill.understanding.fields.scoring import Scored
-from docmill.understanding.text.dates import WrittenDate
+
+_LARGE = 1.3
+"""Height of a title, in those of the page's texts."""
 
 
 class LabelTexts:
-    """The texts of a document that are labels of a schema's fields, or days.
+    """The texts of a document that are labels of a schema's fields, days or ends of titles."""
 
-    dates: those of each segment of the document.
-    """
-
-    def __init__(self, meanings: Iterable[FieldMeaning], dates: Sequence[Sequence[WrittenDate]]) -> None:
+    def __init__(self, meanings: Iterable[FieldMeaning], candidates: Candidates) -> None:
         self._meanings = list(meanings)
-        self._dates = dates
+        self._dates = candidates.written_dates
+        self._layout = candidates.layout
         self._is_label: dict[str, bool] = {}
 
     def excluded_from(self, field: Scored) -> Scored:
@@ -29,6 +29,7 @@ class LabelTexts:
             for index, candidate in enumerate(field.candidates)
             if not any(self._has(span.text) for span in candidate.spans)
             and not goes_on_label(candidate.text, candidate.previous)
+            and not self._ends_title(candidate)
             and not (self._is_day(candidate) if form == "text" else self._has_day(candidate))
         )
         return field.only(list(kept))
@@ -37,6 +38,13 @@ class LabelTexts:
         if text not in self._is_label:
             self._is_label[text] = any(meaning.is_label(text) for meaning in self._meanings)
         return self._is_label[text]
+
+    def _ends_title(self, candidate: AnyCandidate) -> bool:
+        """True behind the first word of a line in large print: `Equipment | Rental Agreement`."""
+        segment = candidate.segment
+        if not candidate.start or segment.text[: candidate.start].rstrip().endswith((":", "#")):
+            return False
+        return segment.height > _LARGE * self._layout.sheet(segment).text_height
 
     def _is_day(self, candidate: AnyCandidate) -> bool:
         days = self._dates[candidate.segment.index]
