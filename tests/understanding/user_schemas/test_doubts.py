@@ -93,3 +93,13 @@ def test_a_firm_is_named_without_its_town(typeset: Typeset) -> None:
     assert read(page, {"consignee": {**TEXT, "description": "name of the consignee"}}).data.model_dump() == {
         "consignee": "Kimura Jewels Ltd"
     }
+
+
+def test_a_word_of_another_field_s_description_is_a_label(typeset: Typeset) -> None:
+    page = typeset("Biglietto\n\nPartenza            Arrivo\n\nAncona              Lecce")
+    wanted = {
+        "departure_station": {**TEXT, "description": "stazione di partenza"},
+        "arrival_station": {**TEXT, "description": "stazione di arrivo"},
+    }
+
+    assert "Arrivo" not in read(page, wanted).data.model_dump().values()

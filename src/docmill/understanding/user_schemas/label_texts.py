@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from docmill.understanding.fields.candidates import AnyCandidate, Candidates
-from docmill.understanding.fields.meaning import FieldMeaning, goes_on_label
+from docmill.understanding.fields.meaning import STOP, FieldMeaning, goes_on_label, words_of
 from docmill.understanding.fields.scoring import Scored
 
 _LARGE = 1.3
@@ -28,6 +28,7 @@ class LabelTexts:
             index
             for index, candidate in enumerate(field.candidates)
             if not any(self._has(span.text) for span in candidate.spans)
+            and not any(self._describes_another(field.meaning, span.text) for span in candidate.spans)
             and not goes_on_label(candidate.text, candidate.previous)
             and not self._ends_title(candidate)
             and not (self._is_day(candidate) if form == "text" else self._has_day(candidate))
@@ -38,6 +39,15 @@ class LabelTexts:
         if text not in self._is_label:
             self._is_label[text] = any(meaning.is_label(text) for meaning in self._meanings)
         return self._is_label[text]
+
+    def _describes_another(self, own: FieldMeaning, text: str) -> bool:
+        """True for words of another field's name or description alone: `Arrival` of `place of arrival`."""
+        written = {*words_of(text)} - STOP
+        return bool(written) and any(
+            written <= meaning.words.keys() and not written <= own.words.keys()
+            for meaning in self._meanings
+            if meaning is not own
+        )
 
     def _ends_title(self, candidate: AnyCandidate) -> bool:
         """True behind the first word of a line in large print: `Equipment | Rental Agreement`."""
