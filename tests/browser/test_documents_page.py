@@ -214,6 +214,30 @@ async def test_nothing_is_wider_than_a_phone(page: Page, address: str, add: Add,
         assert await page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+@pytest.mark.parametrize("width", [320, 768, 1280])
+async def test_what_a_search_found_is_shown_in_whole_lines(
+    page: Page, address: str, service: Service, add: Add, width: int
+) -> None:
+    document_id = await add("a long name of a document that takes two lines of its card.txt")
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute(
+            "UPDATE document SET text = %s WHERE id = %s", ["\f" + "the crane is lifted " * 20, document_id]
+        )
+    await page.set_viewport_size({"width": width, "height": 900})
+
+    await page.goto(f"{address}?q=crane")
+
+    place = page.locator(".card-found")
+    await expect(place).to_contain_text("Page 2: the crane is lifted")
+    await expect(place.locator("mark").first).to_have_text("crane")
+    for block in await page.locator(".card-title, .card-found").all():
+        lines = await block.evaluate(
+            "(each) => each.clientHeight / parseFloat(getComputedStyle(each).lineHeight)"
+        )
+        assert abs(lines - round(lines)) < 0.1
+    assert await page.locator(".card-body").evaluate("(each) => each.scrollHeight <= each.clientHeight + 1")
+
+
 async def test_a_lost_connection_is_told_and_found_again(
     context: BrowserContext, address: str, add: Add
 ) -> None:

@@ -50,6 +50,29 @@ async def test_a_document_is_found_in_any_notation(
     assert [document["id"] for document in await found(client, query)] == [str(wanted)]
 
 
+async def test_values_are_searched_and_the_names_of_their_fields_are_not(
+    client: httpx.AsyncClient, add: Add, finish: Finish
+) -> None:
+    wanted = await add("scan.pdf")
+    data = {
+        "delivery_note_number": None,
+        "seller": {"name": "Kranbau Nord"},
+        "gross_total": "1234.50",
+        "lines": [{"description": "Haken", "quantity": 7312}],
+    }
+    await finish(wanted, structured_data=data)
+
+    counts = {
+        query: len(await found(client, query))
+        for query in ("Kranbau", "1.234,50", "Haken", "7312", '"delivery note"', "seller", "quantity", "null")
+    }
+
+    assert counts == {
+        **dict.fromkeys(("Kranbau", "1.234,50", "Haken", "7312"), 1),
+        **dict.fromkeys(('"delivery note"', "seller", "quantity", "null"), 0),
+    }
+
+
 @pytest.mark.parametrize(
     "query", ["zebra", '"Beiträge und"', "müller -kranwagen", "1.234,51", "2026-02-27", "😀"]
 )

@@ -52,7 +52,10 @@ def snippet_of(text: str, query: str) -> Snippet | None:
     page_start = text.rfind(PAGE_BREAK, 0, best[0]) + 1
     page_stop = text.find(PAGE_BREAK, best[0])
     start = max(page_start, best[0] - _BEFORE)
-    stop = min(len(text) if page_stop < 0 else page_stop, best[0] + _AFTER)
+    page_stop = len(text) if page_stop < 0 else page_stop
+    stop = min(page_stop, best[0] + _AFTER)
+    if stop < page_stop:  # at the end of a word
+        stop = max(best[1], text.rfind(" ", best[0], stop), text.rfind("\n", best[0], stop))
     if start > page_start:  # at the beginning of a word
         start = min(best[0], text.find(" ", start) + 1 or start)
     piece = " ".join(text[start:stop].split())
@@ -69,16 +72,23 @@ def _places(text: str, terms: Sequence[SearchTerm]) -> list[tuple[int, int, int]
     places = [
         (found.start, found.stop, exact[found.term]) for found in exact_terms(text) if found.term in exact
     ]
-    beginnings = [
-        (word, index)
+    forms = [(term.words, term.is_whole, index) for index, term in enumerate(terms) if term.words]
+    forms += [
+        ((word,), False, index)
         for index, term in enumerate(terms)
-        for word in (*term.words, *term.variants, *term.stems)
+        for word in sorted(term.variants | term.stems)
     ]
-    for match in _WORD.finditer(text):
-        folded = fold(match[0])
-        for beginning, index in beginnings:
-            if folded.startswith(beginning):
-                places.append((match.start(), match.end(), index))
+    words = [(match.start(), match.end(), fold(match[0])) for match in _WORD.finditer(text)]
+    for at, (start, _, _) in enumerate(words):
+        for sought, is_whole, index in forms:
+            run = words[at : at + len(sought)]
+            if len(run) < len(sought):
+                continue
+            last = run[-1][2]
+            if (last == sought[-1] if is_whole else last.startswith(sought[-1])) and all(
+                word == wanted for (_, _, word), wanted in zip(run[:-1], sought[:-1], strict=True)
+            ):
+                places.append((start, run[-1][1], index))
                 break
         if len(places) > _MOST_PLACES:
             break

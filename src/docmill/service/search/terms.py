@@ -73,11 +73,16 @@ class SearchTerm:
     exact: frozenset[str] = frozenset()
 
     @property
+    def is_whole(self) -> bool:
+        """True if the last word is looked for as it stands, and not as the beginning of others."""
+        is_short = bool(self.words) and self.words[-1].isdecimal() and len(self.words[-1]) < _SHORTEST_NUMBER
+        return self.is_phrase or is_short
+
+    @property
     def tsquery(self) -> str:
         """The term in the syntax of `tsquery`: any of its forms."""
         last = len(self.words) - 1
-        is_short = bool(self.words) and self.words[-1].isdecimal() and len(self.words[-1]) < _SHORTEST_NUMBER
-        marks = "" if self.is_phrase or is_short else ":*"
+        marks = "" if self.is_whole else ":*"
         phrase = " <-> ".join(
             f"{_quoted(word)}{marks if index == last else ''}" for index, word in enumerate(self.words)
         )

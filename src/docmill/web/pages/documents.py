@@ -69,7 +69,9 @@ class Filters:
         """The filters that are on, each with the address without it."""
         chips: list[Chip] = []
         if self.query:
-            chips.append(Chip(f"“{self.query}”", replace(self, query="").link()))
+            chips.append(
+                Chip(self.query if '"' in self.query else f"“{self.query}”", replace(self, query="").link())
+            )
         if self.state:
             chips.append(Chip(STATES[self.state].name, replace(self, state="").link()))
         if self.document_type:
