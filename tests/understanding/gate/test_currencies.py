@@ -33,3 +33,21 @@ def test_a_letter_of_a_name_is_no_sign_of_a_currency(judge: Judge) -> None:
 
     assert judge("currency_place", "Toys R Us\nTotal 12.00", rand)
     assert not judge("currency_place", "Toys and More\nTotal R 12.00", rand)
+
+
+def test_items_in_another_currency_than_the_document_are_asked_about(judge: Judge) -> None:
+    page = (
+        "Freight     1 USD   2,150.00   2,150.00\n\nHandling    1 EUR     245.00     240.00\n\n"
+        "Storage     USD 20 as EUR         18.00\n\nTotal EUR 2,408.00"
+    )
+    values = {
+        "currency": ("EUR", "EUR"),
+        "lines[0].net_amount": ("2150.00", "2,150.00"),
+        "lines[1].net_amount": ("240.00", "240.00"),
+        "lines[2].net_amount": ("18.00", "18.00"),
+    }
+
+    (failure,) = judge("item_currency", page, values)
+
+    assert failure.fields == ("lines[0].net_amount",)
+    assert "is in USD, the document in EUR" in failure.message
