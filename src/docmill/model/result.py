@@ -174,7 +174,8 @@ class Extraction(Record):
     `lines[0].net_amount`) to its evidence; every value that is not null has one. suggestions: field path to
     other values, the most probable first; in the end only of fields that are null. steps: who read the
     fields, in their order, and what came of it. failures: what the extractor itself found wrong, a rule of
-    the document's own standard, say; the gate hands them on. model_error: of a model that failed and can be
+    the document's own standard, say; the gate hands them on. refuted: values that were read and that a person
+    has since replaced, by path; nothing is proved by them. model_error: of a model that failed and can be
     asked later for what is still doubted; None where nothing is.
     """
 
@@ -185,6 +186,7 @@ class Extraction(Record):
     usage: Usage = Usage()
     steps: tuple[StepTaken, ...] = ()
     failures: tuple[Failure, ...] = ()
+    refuted: dict[str, Any] = Field(default_factory=dict, exclude=True)
     model_error: InstanceOf[TransientError] | InstanceOf[SetupError] | None = Field(
         default=None, exclude=True
     )

@@ -1,5 +1,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ def judge(typeset: Callable[..., Document]) -> Judge:
         *,
         schema: Schema = REGISTRY["invoice"],
         engine: str | None = None,
+        refuted: Mapping[str, object] = MappingProxyType({}),
     ) -> list[Failure]:
         document = typeset(text, source="ocr" if engine else "text")
         document = replace(document, pages=[replace(page, engine=engine) for page in document.pages])
@@ -33,7 +35,12 @@ def judge(typeset: Callable[..., Document]) -> Judge:
         for path, (value, printed) in values.items():
             set_value(data, path, value)
             evidence[path] = _evidence(document, printed)
-        read = Extraction(document_type=schema.name, data=filled(schema.fields, data), evidence=evidence)
+        read = Extraction(
+            document_type=schema.name,
+            data=filled(schema.fields, data),
+            evidence=evidence,
+            refuted=dict(refuted),
+        )
         verdict = RuleGate().judge(document, read, schema)
         return [failure for failure in verdict.failures if failure.check == check]
 

@@ -141,3 +141,56 @@ def test_what_was_computed_is_not_excused_by_any_printed_number(judge: Judge) ->
 
     assert judge("payments", "Total 150.00\nCorrected 300.00", amounts)
     assert not judge("payments", "Total 300.00\nPaid 150.00", amounts)
+
+
+def test_no_value_that_was_read_or_refuted_is_a_payment(judge: Judge) -> None:
+    due = {"amount_due": (Decimal("150.00"), "150.00")}
+    gross, item = (
+        {"gross_total": (Decimal("190.00"), "")},
+        {"lines[0].net_amount": (Decimal("40.00"), "40.00")},
+    )
+    page = "Drill   40.00\nTotal 340.00\nAmount due 150.00"
+
+    assert judge("payments", page, due | gross | item)
+    assert judge("payments", page, due | gross, refuted={"lines[0].net_amount": Decimal("40.00")})
+    assert not judge("payments", page, due | gross)  # in words that nobody knows
+    assert not judge("payments", f"{page}\nDeposit 40.00", due | gross | item)
+
+
+def test_an_item_that_is_called_a_payment_explains_nothing(judge: Judge) -> None:
+    amounts = {"gross_total": (Decimal("112.00"), "112.00"), "amount_due": (Decimal("95.20"), "95.20")}
+    page = "Agency commission 16.80\nTotal 112.00\nTo be paid 95.20"
+
+    assert not judge("payments", page, amounts)
+    assert judge("payments", page, amounts | {"lines[0].net_amount": (Decimal("16.80"), "16.80")})
+
+
+def test_a_total_that_is_called_paid_leaves_nothing_to_pay(judge: Judge) -> None:
+    amounts = {"gross_total": (Decimal("112.00"), "112.00"), "amount_due": (Decimal("0.00"), "0.00")}
+
+    assert not judge("payments", "Total paid 112.00\nBalance 0.00", amounts)
+
+
+def test_a_number_that_stands_for_another_value_is_no_charge(judge: Judge) -> None:
+    items = {
+        "lines[0].net_amount": (Decimal("45.00"), "45.00"),
+        "lines[1].net_amount": (Decimal("80.00"), "80.00"),
+    }
+    page = "Bits   45.00\nVice   80.00\nNet 125.00\nTax 25.00\nTotal 150.00"
+    totals = {"net_total": (Decimal("250.00"), ""), "gross_total": (Decimal("300.00"), "")}
+    twice = {"lines[2].net_amount": (Decimal("80.00"), "80.00"), "net_total": (Decimal("125.00"), "125.00")}
+
+    assert not judge("lines_sum", page, items | totals)
+    assert judge("lines_sum", page, items | totals, refuted={"net_total": Decimal("125.00")})
+    assert judge("lines_sum", "Bits 45.00\nVice 80.00\nNet 125.00", items | twice)
+    assert not judge("lines_sum", "Bits 45.00\nVice 80.00\nRebate 80.00\nNet 125.00", items | twice)
+
+
+def test_the_tax_may_be_what_the_items_lack(judge: Judge) -> None:
+    amounts = {
+        "lines[0].net_amount": (Decimal("125.00"), "125.00"),
+        "tax_total": (Decimal("25.00"), "25.00"),
+        "gross_total": (Decimal("150.00"), "150.00"),
+    }
+
+    assert not judge("lines_sum", "Bits   125.00\nTax 25.00\nTotal 150.00", amounts)

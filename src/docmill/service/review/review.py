@@ -118,7 +118,7 @@ class ReviewSession:
 
     def judge(self) -> tuple[list[Failure], list[Failure]]:
         """The failed checks that a person must still look at, and those that a person has let pass."""
-        failures = self._failures(self._model, self._evidence, self._extractor_failures())
+        failures = self._reviewed_failures()
         # A person has reviewed every value that a check names, or has let the check itself pass.
         whole = self.current.get(WHOLE)
         let_pass = whole.value if whole is not None and isinstance(whole.value, list) else []
@@ -130,8 +130,16 @@ class ReviewSession:
         ]
         return still, [failure for failure in failures if failure not in still]
 
+    def _reviewed_failures(self) -> tuple[Failure, ...]:
+        """All failed checks of the values as reviewed."""
+        return self._failures(self._model, self._evidence, self._extractor_failures(), self._refuted)
+
     def _failures(
-        self, model: BaseModel, evidence: dict[str, Evidence], own: tuple[Failure, ...]
+        self,
+        model: BaseModel,
+        evidence: dict[str, Evidence],
+        own: tuple[Failure, ...],
+        refuted: dict[str, Any],
     ) -> tuple[Failure, ...]:
         if self.document is None:
             return self._stored_failures
@@ -141,6 +149,7 @@ class ReviewSession:
             evidence=evidence,
             suggestions=suggestions_of(self.result.suggestions),
             failures=own,
+            refuted=refuted,
         )
         return self.gate.judge(self.document, extraction, self.schema).failures
 
@@ -149,7 +158,7 @@ class ReviewSession:
         machine = filled(self.schema.fields, self.result.machine or {})
         of_gate = {
             (failure.check, failure.fields)
-            for failure in self._failures(machine, _evidences(self.result.evidence), ())
+            for failure in self._failures(machine, _evidences(self.result.evidence), (), {})
         }
         return tuple(
             failure for failure in self._stored_failures if (failure.check, failure.fields) not in of_gate
@@ -168,6 +177,20 @@ class ReviewSession:
         """The values as reviewed; those that a person reviewed have no evidence, since they need none."""
         evidence = {path: proof for path, proof in self._evidence.items() if path not in self.current}
         return Extraction(document_type=self.schema.name, data=self._model, evidence=evidence)
+
+    @cached_property
+    def _refuted(self) -> dict[str, Any]:
+        """The values that were read, or suggested first, and that a person has replaced, by path."""
+        read: dict[str, Any] = deepcopy(self.result.machine or {})
+        for path, suggestions in suggestions_of(self.result.suggestions).items():
+            if suggestions and value_at(read, path) is None:
+                set_value(read, path, suggestions[0].value)
+        now = dict(leaves(self._model))
+        return {
+            path: value
+            for path, value in leaves(filled(self.schema.fields, read))
+            if path in self.current and now.get(path) != value
+        }
 
     @cached_property
     def _stored_failures(self) -> tuple[Failure, ...]:
@@ -211,7 +234,7 @@ class ReviewSession:
         if review.path == WHOLE:
             if review.action != "confirm":
                 raise ValueError("A document as a whole can only be confirmed.")
-            failures = self._failures(self._model, self._evidence, self._extractor_failures())
+            failures = self._reviewed_failures()
             return "confirm", [failure.check for failure in failures if not failure.fields]
         leaf = self._leaf(review.path)
         if leaf is None or not self._has_room(review.path):

@@ -1,7 +1,8 @@
 """Input of the gate's checks: a document, the extraction from it, and look-ups in both."""
 
 import tomllib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -61,6 +62,31 @@ class GateInput:
     def printed_numbers(self) -> frozenset[Decimal]:
         """The numbers printed anywhere in the document, see `numbers_in`."""
         return numbers_in(self.document.text)
+
+    @cached_property
+    def printed_counts(self) -> Counter[Decimal]:
+        """How often each of `printed_numbers` is printed."""
+        return Counter(reading for readings in _readings(self.document.text) for reading in readings)
+
+    @cached_property
+    def refuted_numbers(self) -> frozenset[Decimal]:
+        """The absolute numbers that were read as values and that a person has replaced."""
+        refuted = self.extraction.refuted.values()
+        return frozenset(abs(value) for value in refuted if isinstance(value, Decimal))
+
+    def has_free_place(self, printed: Decimal, *, but: tuple[str, ...] = ()) -> bool:
+        """Return whether a number is printed at a place from which no value was read, now or before a review.
+
+        but: paths of values whose places count as free.
+        """
+        taken = {
+            (proof.page, proof.box)
+            for path, value in self.values.items()
+            if isinstance(value, Decimal) and abs(value) == printed and path not in but
+            if (proof := self.evidence(path)) is not None
+        }
+        refuted = printed in self.refuted_numbers
+        return self.printed_counts[printed] > len(taken) + refuted
 
     @cached_property
     def definition(self) -> TypeDefinition:
@@ -134,8 +160,13 @@ class GateInput:
 
 def numbers_in(text: str) -> frozenset[Decimal]:
     """The absolute numbers in a text, each read with a decimal point and with a decimal comma."""
-    written = find_amounts(text[:LONGEST_SEARCHED], misread=False)
-    return frozenset(abs(number(amount.digits, mark)) for amount in written for mark in _MARKS)
+    return frozenset(reading for readings in _readings(text) for reading in readings)
+
+
+def _readings(text: str) -> Iterator[set[Decimal]]:
+    """The absolute values of each number in a text, read with a decimal point and with a decimal comma."""
+    for amount in find_amounts(text[:LONGEST_SEARCHED], misread=False):
+        yield {abs(number(amount.digits, mark)) for mark in _MARKS}
 
 
 def meanings_before(line: ValueLine) -> frozenset[Concept]:

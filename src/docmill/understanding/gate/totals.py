@@ -144,11 +144,21 @@ def _labelled_amounts(judged: GateInput, concept: Concept) -> Iterator[Decimal]:
 
 
 def _is_paid(judged: GateInput, paid: Decimal) -> bool:
-    """Return whether the page prints what was paid, in one amount or in two; no total is a payment."""
-    totals = {judged.amount(role) for role in ("net_total", "tax_total", "gross_total", "amount_due")}
-    payments = {amount for concept in _REDUCING for amount in _labelled_amounts(judged, concept)}
+    """Return whether the page prints what was paid, in one amount or in two.
+
+    No payment is a number that a value was read from, or that a person has replaced, unless it is called one
+    at another place; what is called a payment may be the total.
+    """
+    payments = {
+        amount
+        for concept in _REDUCING
+        for amount in _labelled_amounts(judged, concept)
+        if judged.has_free_place(amount, but=("gross_total", "amount_due"))
+    }
+    read = {abs(value) for value in judged.values.values() if isinstance(value, Decimal)}
+    others = judged.printed_numbers - read - judged.refuted_numbers
     # Nothing on the page says that so much is due as was computed: a payment must be called one.
-    printed = payments if judged.is_computed("amount_due") else payments | (judged.printed_numbers - totals)
+    printed = payments if judged.is_computed("amount_due") else payments | others
     return any(
         abs(paid - amount) <= CENT or (paid - amount in printed and {amount, paid - amount} & payments)
         for amount in printed
