@@ -86,12 +86,15 @@ def _check_lines(judged: GateInput) -> Iterator[Failure]:
     text = document.text[:LONGEST_SEARCHED]
     is_row_lost = any(_is_printed_as_item(text, difference, amounts) for difference in differences)
     is_excused = not (is_cell_lost or is_row_lost or _is_subtotal(text, frozenset(totals.values())))
-    # A printed difference is an allowance, a charge or a tax, unless the number stands for another value. The
-    # quantity or price of an item may equal it by chance.
+    # A printed difference is an allowance, a charge or a tax, unless it is an item's amount or a person
+    # replaced it. The quantity or price of an item may equal it by chance.
     of_items = {abs(row[name]) for row in rows for name in ("quantity", "unit_price") if row[name]}
-    is_proved = judged.has_free_place(abs(lines_total)) and _is_printed_apart(text, abs(lines_total), amounts)
+    others = tuple(path for path in judged.values if not path.endswith("].net_amount"))
+    is_proved = abs(lines_total) not in judged.refuted_numbers and _is_printed_apart(
+        text, abs(lines_total), amounts
+    )
     printed = (
-        judged.has_free_place(difference, but=("tax_total", "tip"))
+        judged.has_free_place(difference, but=others)
         and (is_proved or difference not in of_items or _is_printed_apart(text, difference, amounts))
         for difference in differences
     )
