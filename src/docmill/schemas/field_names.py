@@ -94,6 +94,11 @@ def field_name(path: str, fields: type[BaseModel] | None = None) -> str:
     return FIELD_NAMES.get(path, " ".join(_CAPITALS.get(word.lower(), word) for word in words))
 
 
+def inside_sentence(name: str) -> str:
+    """The name of a field as it is written inside a sentence."""
+    return name if name[1:2].isupper() else name[:1].lower() + name[1:]
+
+
 @lru_cache(maxsize=64)
 def _titles(fields: type[BaseModel]) -> dict[str, str]:
     """The titles that the author of a model gave to its values, by path without indices."""

@@ -18,7 +18,7 @@ from docmill.cli.vault.access import address_of, existing_service
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.files import chunks, is_junk
 from docmill.model.paths import leaves, value_at
-from docmill.model.result import percent_text
+from docmill.model.result import Suggestion, percent_text
 from docmill.reading.convert import PooledUnlocker
 from docmill.schemas.payment_methods import value_in_words
 from docmill.schemas.registry import in_schema_order
@@ -125,6 +125,7 @@ async def show(settings: Settings, name: str, *, as_json: bool) -> int:
         history, links = await ingestions.of_document(conn, row.id), await parts.links(conn, row.id)
         current_reviews = await reviews.current(conn, row.id)
         pairs = await near_duplicates.of_document(conn, row.id)
+        reviewed = await service.reviews.of(row.id, tenant_id=service.default_tenant_id)
     if as_json:
         content = {
             **asdict(row),
@@ -135,7 +136,7 @@ async def show(settings: Settings, name: str, *, as_json: bool) -> int:
         }
         stdout.print_json(json.dumps(content, default=str, ensure_ascii=False))
         return 0
-    _print_document(row, history, current_reviews)
+    _print_document(row, history, current_reviews, reviewed.suggestions if reviewed else {})
     for pair in pairs:
         if pair.is_duplicate is not False:
             perhaps = "a duplicate" if pair.is_duplicate else "perhaps a duplicate"
@@ -192,7 +193,10 @@ async def set_type(settings: Settings, name: str, document_type: str | None, *, 
 
 
 def _print_document(
-    row: DocumentRow, history: Sequence[IngestionRow], current_reviews: Mapping[str, CurrentReview]
+    row: DocumentRow,
+    history: Sequence[IngestionRow],
+    current_reviews: Mapping[str, CurrentReview],
+    suggestions: Mapping[str, Sequence[Suggestion]],
 ) -> None:
     stdout.print(f"{MARKS[row.outcome]} [bold]{escape(row.title or row.file_name)}[/bold]")
     is_chosen = TYPE in current_reviews and row.document_type
@@ -208,7 +212,11 @@ def _print_document(
     if result is None:
         return
     if row.structured_data:
-        stdout.print(_values_table(row.structured_data, row.document_type, result, current_reviews))
+        table = _values_table(row.structured_data, row.document_type, result, current_reviews)
+        for path, of_field in suggestions.items():
+            if value_at(row.structured_data, path) is None:
+                table.add_row(path, Text(f"perhaps {_listed(of_field)}", style="dim"))
+        stdout.print(table)
     for failure in failures_in(row.verdict or result.verdict):
         stdout.print(f"! {failure.message}", style="yellow", markup=False)
 
@@ -219,7 +227,7 @@ def _values_table(
     result: IngestionRow,
     current_reviews: Mapping[str, CurrentReview],
 ) -> Table:
-    """The values of a document, and what is suggested where there is none."""
+    """The values of a document."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("field", "value", "read as", "page", "sure"):
         table.add_column(column)
@@ -239,17 +247,13 @@ def _values_table(
             page,
             sure,
         )
-    for path, suggestions in (result.suggestions or {}).items():
-        if suggestions and path not in current_reviews and value_at(data, path) is None:
-            table.add_row(path, Text(f"perhaps {_listed(suggestions)}", style="dim"))
     return table
 
 
-def _listed(suggestions: Sequence[Mapping[str, Any]]) -> str:
+def _listed(suggestions: Sequence[Suggestion]) -> str:
     """Suggested values with their confidence, the most probable first."""
     return " or ".join(
-        f"{suggestion['value']} ({percent_text(suggestion['evidence']['confidence'])})"
-        for suggestion in suggestions
+        f"{suggestion.value} ({percent_text(suggestion.evidence.confidence)})" for suggestion in suggestions
     )
 
 

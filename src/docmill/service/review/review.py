@@ -19,6 +19,11 @@ from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
 from docmill.service.review.typed_values import converted, parse_sent, parse_typed
 from docmill.service.store.reviews import TYPE, WHOLE, Action, CurrentReview, ReviewableResult, ReviewToStore
+from docmill.understanding.dependent_values import (
+    NO_DEPENDENT_VALUES,
+    DependentValues,
+    find_dependent_values,
+)
 from docmill.understanding.locate.evidence import located
 
 _INDEX = re.compile(r"\[(0|[1-9][0-9]{0,3})\]")
@@ -101,7 +106,7 @@ class ReviewSession:
     def confirm_all(self) -> list[ReviewToStore]:
         """A confirmation of everything that nobody has spoken of, and of the checks that failed."""
         failures, _ = self.judge()
-        paths = [path for path, _ in leaves(self.result.data)]
+        paths = [path for path, _ in leaves(self.data)]
         paths += [path for failure in failures for path in failure.fields if self._leaf(path)]
         reviews = [FieldReview(path, "confirm") for path in dict.fromkeys(paths) if path not in self.current]
         if any(not failure.fields for failure in failures):
@@ -132,34 +137,24 @@ class ReviewSession:
 
     def _reviewed_failures(self) -> tuple[Failure, ...]:
         """All failed checks of the values as reviewed."""
-        return self._failures(self._model, self._evidence, self._extractor_failures(), self._refuted)
-
-    def _failures(
-        self,
-        model: BaseModel,
-        evidence: dict[str, Evidence],
-        own: tuple[Failure, ...],
-        refuted: dict[str, Any],
-    ) -> tuple[Failure, ...]:
         if self.document is None:
-            return self._stored_failures
+            return (*self._stored_failures, *self._dependent.failures)
+        own = (*self._extractor_failures(), *self._dependent.failures)
         extraction = Extraction(
             document_type=self.schema.name,
-            data=model,
-            evidence=evidence,
-            suggestions=suggestions_of(self.result.suggestions),
+            data=self._model,
+            evidence=self._evidence,
+            suggestions=self.suggestions,
             failures=own,
-            refuted=refuted,
+            refuted=dict(self._dependent.refuted),
         )
         return self.gate.judge(self.document, extraction, self.schema).failures
 
     def _extractor_failures(self) -> tuple[Failure, ...]:
         """The extractor's own failures: all stored ones that the gate does not find in the same values."""
-        machine = filled(self.schema.fields, self.result.machine or {})
-        of_gate = {
-            (failure.check, failure.fields)
-            for failure in self._failures(machine, _evidences(self.result.evidence), (), {})
-        }
+        assert self.document is not None, "without a document all stored failures count"
+        judged = self.gate.judge(self.document, self.machine_extraction, self.schema)
+        of_gate = {(failure.check, failure.fields) for failure in judged.failures}
         return tuple(
             failure for failure in self._stored_failures if (failure.check, failure.fields) not in of_gate
         )
@@ -167,10 +162,7 @@ class ReviewSession:
     @property
     def machine_extraction(self) -> Extraction:
         """The values as they were read."""
-        data = filled(self.schema.fields, self.result.machine or {})
-        return Extraction(
-            document_type=self.schema.name, data=data, evidence=_evidences(self.result.evidence)
-        )
+        return _extraction_as_read(self.result, self.schema)
 
     @property
     def reviewed_extraction(self) -> Extraction:
@@ -179,18 +171,22 @@ class ReviewSession:
         return Extraction(document_type=self.schema.name, data=self._model, evidence=evidence)
 
     @cached_property
-    def _refuted(self) -> dict[str, Any]:
-        """The values that were read, or suggested first, and that a person has replaced, by path."""
-        read: dict[str, Any] = deepcopy(self.result.machine or {})
-        for path, suggestions in suggestions_of(self.result.suggestions).items():
-            if suggestions and value_at(read, path) is None:
-                set_value(read, path, suggestions[0].value)
-        now = dict(leaves(self._model))
-        return {
-            path: value
-            for path, value in leaves(filled(self.schema.fields, read))
-            if path in self.current and now.get(path) != value
-        }
+    def data(self) -> dict[str, Any] | None:
+        """The values as reviewed, with those that depend on them."""
+        data = deepcopy(self.result.data)
+        if data is not None:
+            for path, value in self._dependent.values.items():
+                set_value(data, path, value)
+        return data
+
+    @property
+    def suggestions(self) -> dict[str, tuple[Suggestion, ...]]:
+        """The values to accept, by path."""
+        return suggestions_of(self.result.suggestions) | dict(self._dependent.suggestions)
+
+    @cached_property
+    def _dependent(self) -> DependentValues:
+        return dependent_values_of(self.result, self.current, self.schema)
 
     @cached_property
     def _stored_failures(self) -> tuple[Failure, ...]:
@@ -198,11 +194,11 @@ class ReviewSession:
 
     @cached_property
     def _model(self) -> BaseModel:
-        return filled(self.schema.fields, self.result.data or {})
+        return filled(self.schema.fields, self.data or {})
 
     @cached_property
     def _evidence(self) -> dict[str, Evidence]:
-        return _evidences(evidence_of(self.result.evidence, self.current.values()))
+        return _evidences(evidence_of(self.result.evidence, self.current.values(), self._dependent))
 
     @cached_property
     def _leaves(self) -> dict[str, FieldOutline]:
@@ -218,7 +214,7 @@ class ReviewSession:
         if review.path == WHOLE:
             before = self.current[WHOLE].value if WHOLE in self.current else None
         else:
-            before = value_at(self.result.data, review.path)
+            before = value_at(self.data, review.path)
         if review.seen is not None and review.seen != shown(before):
             raise ChangedError("Somebody has changed this value meanwhile. Look at it as it is now.")
         machine = value_at(self.result.machine, review.path)
@@ -255,13 +251,13 @@ class ReviewSession:
     def _has_room(self, path: str) -> bool:
         """True if every list on the path has the row, or can have it as its next one."""
         for match in _INDEX.finditer(path):
-            rows: JsonValue = value_at(self.result.data, path[: match.start()])
+            rows: JsonValue = value_at(self.data, path[: match.start()])
             if int(match[1]) > (len(rows) if isinstance(rows, list) else 0):
                 return False
         return True
 
     def _data_with(self, corrected: Mapping[str, JsonValue]) -> dict[str, Any]:
-        data: dict[str, Any] = deepcopy(self.result.data or {})
+        data: dict[str, Any] = deepcopy(self.data or {})
         for path, value in corrected.items():
             set_value(data, path, value)
         return data
@@ -347,9 +343,33 @@ def shown(value: JsonValue) -> str:
     return "" if value is None else str(value)
 
 
-def evidence_of(evidence: Mapping[str, Any] | None, current: Iterable[CurrentReview]) -> dict[str, Any]:
+def dependent_values_of(
+    result: ReviewableResult, current: Mapping[str, CurrentReview], schema: Schema
+) -> DependentValues:
+    """What follows from the reviews for the values that nobody has reviewed."""
+    reviewed = current.keys() - {WHOLE, TYPE}
+    if not reviewed or result.machine is None:
+        return NO_DEPENDENT_VALUES
+    return find_dependent_values(_extraction_as_read(result, schema), result.data or {}, reviewed, schema)
+
+
+def _extraction_as_read(result: ReviewableResult, schema: Schema) -> Extraction:
+    return Extraction(
+        document_type=schema.name,
+        data=filled(schema.fields, result.machine or {}),
+        evidence=_evidences(result.evidence),
+        suggestions=suggestions_of(result.suggestions),
+    )
+
+
+def evidence_of(
+    evidence: Mapping[str, Any] | None,
+    current: Iterable[CurrentReview],
+    dependent: DependentValues = NO_DEPENDENT_VALUES,
+) -> dict[str, Any]:
     """The evidence of values as read, where they still hold, and of values as reviewed."""
-    merged = dict(evidence or {})
+    withheld = {path for path, value in dependent.values.items() if value is None}
+    merged = {path: proof for path, proof in (evidence or {}).items() if path not in withheld}
     for review in current:
         if review.action != "confirm" or review.value != review.read_now:
             merged.pop(review.path, None)

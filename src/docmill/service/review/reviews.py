@@ -20,6 +20,7 @@ from docmill.service.review.review import (
     FieldReview,
     FittedReviews,
     ReviewSession,
+    dependent_values_of,
     evidence_of,
     failures_in,
     fit_to_schema,
@@ -38,6 +39,7 @@ from docmill.service.store.reviews import (
     ReviewRow,
     ReviewToStore,
 )
+from docmill.understanding.dependent_values import NO_DEPENDENT_VALUES, DependentValues
 from docmill.understanding.duplicates import facts_of
 
 log = logging.getLogger(__name__)
@@ -52,7 +54,7 @@ class DocumentReviews:
 
     current: by path, with values of the kinds of their fields. history: newest first. schema: of its type.
     near_duplicates: documents that seem to be the same. unfit: paths of reviews whose values the fields of
-    its type cannot take.
+    its type cannot take. dependent: what follows from the reviews for other values.
     """
 
     result: ReviewableResult
@@ -61,18 +63,20 @@ class DocumentReviews:
     schema: Schema | None = None
     near_duplicates: Sequence[NearDuplicate] = ()
     unfit: Sequence[str] = ()
+    dependent: DependentValues = NO_DEPENDENT_VALUES
 
     @property
     def evidence(self) -> dict[str, Any]:
         """The evidence of the values by path, as read and as people gave it."""
-        return evidence_of(self.result.evidence, self.current.values())
+        return evidence_of(self.result.evidence, self.current.values(), self.dependent)
 
     @property
     def suggestions(self) -> dict[str, tuple[Suggestion, ...]]:
         """Values to accept, by the path of a field that is null or an ambiguous date, and not reviewed."""
+        every = suggestions_of(self.result.suggestions) | dict(self.dependent.suggestions)
         return {
             path: suggestions
-            for path, suggestions in suggestions_of(self.result.suggestions).items()
+            for path, suggestions in every.items()
             if suggestions and path not in self.current
         }
 
@@ -144,6 +148,7 @@ class Reviews:
                 schema,
                 await near_duplicates.of_document(conn, document_id),
                 unfit=tuple(path for path in current if path not in fitted.current),
+                dependent=NO_DEPENDENT_VALUES if schema is None else dependent_values_of(*fitted, schema),
             )
 
     async def add(
@@ -252,7 +257,7 @@ class Reviews:
             await reviews.settle(
                 conn,
                 document_id,
-                data=session.result.data,
+                data=session.data,
                 failures=[failure.model_dump(mode="json") for failure in failures],
                 accepted=[failure.model_dump(mode="json") for failure in accepted],
                 description=description,
@@ -261,7 +266,7 @@ class Reviews:
             await near_duplicates.refresh(
                 conn,
                 document_id,
-                facts_of(session.result.document_type, session.result.data),
+                facts_of(session.result.document_type, session.data),
                 tenant_id=tenant_id,
                 ingestion_id=ingestion_id,
             )

@@ -1,9 +1,8 @@
 """Terms of payment as printed (BT-20 of EN 16931), such as `30 Tage netto`, and values computed from them."""
 
 import re
-from calendar import monthrange
 from collections.abc import Iterator, Sequence
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from itertools import islice, pairwise
 
@@ -126,8 +125,7 @@ def _days_of_payment(candidates: Candidates, issued: date) -> Iterator[date]:
                         near.append(above)
                 if not any(speaks_of_payment(label.text) for label in near):
                     continue
-            day = issued + timedelta(days=term.days)
-            yield day.replace(day=monthrange(day.year, day.month)[1]) if term.month_end else day
+            yield term.last_day(issued)
 
 
 def _labelled(candidates: Candidates) -> Iterator[_Clause]:

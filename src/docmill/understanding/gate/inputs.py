@@ -17,7 +17,7 @@ from docmill.model.document import Document, Page
 from docmill.model.paths import leaves
 from docmill.model.result import Evidence, Extraction, Schema
 from docmill.schemas.document_types import DEFINITIONS, TypeDefinition, known_type
-from docmill.schemas.field_names import field_name
+from docmill.schemas.field_names import field_name, inside_sentence
 from docmill.schemas.outline import FieldOutline, outline
 from docmill.schemas.registry import is_built_in
 from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, words_of
@@ -104,8 +104,7 @@ class GateInput:
 
     def inner_name(self, path: str) -> str:
         """The name of a field as it is written inside a sentence."""
-        name = self.name(path)
-        return name if name[1:2].isupper() else name[:1].lower() + name[1:]
+        return inside_sentence(self.name(path))
 
     def path(self, role: str) -> str:
         """The path of the value with a role such as `net_total`; users' schemas have other paths for it."""

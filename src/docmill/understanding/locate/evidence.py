@@ -23,13 +23,13 @@ from docmill.model.document import Box, Document
 from docmill.model.paths import leaves, without_indices
 from docmill.model.result import Evidence, Schema
 from docmill.schemas.document_types import known_type
+from docmill.understanding.derivations import derivations, is_same_result
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.meaning import built_in_meaning
 from docmill.understanding.locate.searched_pages import Occurrence, PrintedForm, SearchedPages
 from docmill.understanding.locate.values import find_value
 from docmill.understanding.page.context import FARTHER, WORD_GAP, Clues, texts_above
 from docmill.understanding.text.folding import token_texts
-from docmill.understanding.text.money import CENT
 
 NOWHERE = Evidence(page=None, box=None, text=None, match="none", confidence=0.0)
 COMPUTED = Evidence(page=None, box=None, text=None, match="computed", confidence=0.9)
@@ -43,8 +43,6 @@ _ORDER = 0.3
 """The score for standing first, or last for amounts: totals are below their parts."""
 _AMOUNTS = ("gross_total", "amount_due", "net_total", "closing_balance", "amount")
 _INDEX = re.compile(r"\[\d+\]")
-_LINE = re.compile(r"(?P<item>.*\[\d+\])\.(?P<leaf>\w+)$")
-_LINE_NET = re.compile(r"lines\[\d+\]\.net_amount")
 _AMOUNT_WORDS = frozenset(("total", "amount", "sum", "price", "balance", "due", "fee", "tip"))
 _DAY_WORDS = frozenset(("date", "day", "issue", "issued", "due", "delivery", "signed", "booked"))
 _END_WORDS = frozenset(("start", "from", "since", "end", "to", "until", "till", "through", "month", "period"))
@@ -395,33 +393,6 @@ def computed_paths(values: Mapping[str, object], placed: AbstractSet[str]) -> fr
     return frozenset(
         path
         for path, value in amounts.items()
-        if path not in placed and any(abs(result - value) <= CENT for result in _computed(path, sources))
+        if path not in placed
+        and any(is_same_result(derived.value, value) for derived in derivations(path, sources))
     )
-
-
-def _computed(path: str, amounts: Mapping[str, Decimal]) -> Iterator[Decimal]:
-    """The value of a path by each way to compute it from these amounts."""
-    line = _LINE.match(path)
-    if line is not None:
-        quantity, price, net = (
-            amounts.get(f"{line['item']}.{name}") for name in ("quantity", "unit_price", "net_amount")
-        )
-        if line["leaf"] == "net_amount" and quantity is not None and price is not None:
-            yield quantity * price
-        if line["leaf"] == "unit_price" and quantity and net is not None:
-            yield net / quantity
-        if line["leaf"] == "quantity" and price and net is not None:
-            yield net / price
-        return
-    net, tax, gross = (amounts.get(name) for name in ("net_total", "tax_total", "gross_total"))
-    if path == "gross_total" and net is not None and tax is not None:
-        yield net + tax
-    if path == "net_total" and gross is not None and tax is not None:
-        yield gross - tax
-    lines = [value for other, value in amounts.items() if _LINE_NET.fullmatch(other)]
-    if path == "net_total" and lines:
-        yield sum(lines, Decimal(0))
-    if path == "tax_total" and gross is not None and net is not None:
-        yield gross - net
-    if path == "amount_due" and gross is not None:
-        yield gross

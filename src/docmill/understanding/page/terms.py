@@ -1,7 +1,9 @@
 """Terms of payment as printed: `30 Tage netto`, `payable within 14 days`, `60 gg data fattura fine mese`."""
 
 import re
+from calendar import monthrange
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, timedelta
 from typing import NamedTuple
 
 from docmill.understanding.text.folding import alternatives, fold
@@ -71,6 +73,11 @@ class Term(NamedTuple):
     of_payment: bool
     otherwise: bool
     month_end: bool
+
+    def last_day(self, issued: date) -> date:
+        """The last day to pay what was issued on a day."""
+        day = issued + timedelta(days=self.days)
+        return day.replace(day=monthrange(day.year, day.month)[1]) if self.month_end else day
 
 
 def find_terms(text: str) -> Iterator[Term]:
