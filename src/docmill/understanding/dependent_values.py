@@ -1,4 +1,4 @@
-"""Values that were computed from others which a person has since corrected."""
+"""Values that depend on others which a person has corrected: computed from them, or read with a name."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -12,11 +12,13 @@ from pydantic_core import to_jsonable_python
 
 from docmill.model.paths import leaves, set_value, value_at
 from docmill.model.result import Extraction, Failure, Schema, Suggestion
+from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.schemas.field_names import field_name, inside_sentence
 from docmill.schemas.filling import filled
 from docmill.schemas.registry import is_built_in
+from docmill.understanding.constraints.same_party import is_same_party
 from docmill.understanding.derivations import changed_derivations, is_same_result
-from docmill.understanding.withholding import MOST_SUGGESTIONS
+from docmill.understanding.withholding import MOST_SUGGESTIONS, others_of_party
 
 _ORDER = ("net_total", "tax_total", "gross_total", "amount_due", "opening_balance", "due_date")
 """Fields that may be computed, each behind those that it is computed from. The items stand before them."""
@@ -30,7 +32,7 @@ class DependentValues:
     """What follows from corrections for the values that nobody has reviewed.
 
     values: by path, as JSON; None for a value that is withheld. suggestions: of fields without a value.
-    failures: one for each value that is withheld. refuted: what people replaced, as it was read, by path.
+    failures: of the values that are withheld. refuted: what people replaced, as it was read, by path.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -83,6 +85,11 @@ def find_dependent_values(
         if value is None:
             suggestions[path] = (_doubted(read, path), *others)[:MOST_SUGGESTIONS]
             failures.append(_failure(schema, change, as_read[path]))
+    for name, others in _renamed_parties(read, refuted, now, schema):
+        if paths := tuple(path for path in others if path not in reviewed):
+            values |= dict.fromkeys(paths)
+            suggestions |= {path: (_doubted(read, path),) for path in paths}
+            failures.append(_failure_of_party(schema, paths, str(as_read[name])))
     return DependentValues(values, suggestions, tuple(failures), refuted)
 
 
@@ -140,6 +147,23 @@ def _follow(
         yield _Change(path, value, sources)
 
 
+def _renamed_parties(
+    read: Extraction, refuted: Values, now: Values, schema: Schema
+) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the path of each name that is now another party's, with the paths that were read with it.
+
+    The address and VAT number on a receipt are those of the shop whatever its name, and an XML says whose
+    they are.
+    """
+    if DEFINITIONS[known_type(schema.name)].is_till_paper:
+        return
+    for path, name in refuted.items():
+        if not path.endswith(".name") or is_same_party(str(name), str(now.get(path) or "")):
+            continue
+        proofs = {other: read.evidence.get(other) for other in others_of_party(path)}
+        yield path, [other for other, proof in proofs.items() if proof and proof.match != "embedded"]
+
+
 def _doubted(read: Extraction, path: str) -> Suggestion:
     """The value that was read, as a suggestion of half its belief."""
     proof = read.evidence[path]
@@ -153,3 +177,12 @@ def _failure(schema: Schema, change: _Change, value: object) -> Failure:
     named = f"{field_name(change.path, fields)} {value}"
     message = f"{named} was computed before a person corrected the {sources}; please look at it."
     return Failure(check="dependent", message=message, fields=(change.path,))
+
+
+def _failure_of_party(schema: Schema, paths: tuple[str, ...], name: str) -> Failure:
+    fields = None if is_built_in(schema) else schema.fields
+    names = [field_name(path, fields) for path in paths]
+    listed = " and ".join((names[0], *map(inside_sentence, names[1:])))
+    was, them = ("was", "it") if len(paths) == 1 else ("were", "them")
+    message = f"{listed} {was} read with the name {name!r}, which a person corrected; please look at {them}."
+    return Failure(check="dependent", message=message, fields=paths)

@@ -64,7 +64,7 @@ def withhold(extraction: Extraction, schema: Schema) -> Extraction:
         path: proof for path, proof in extraction.evidence.items() if is_below_floor(schema, path, proof)
     }
     if not DEFINITIONS[known_type(schema.name)].is_till_paper:
-        others = {path for name in below if name.endswith(_NAME) for path in _others_of(name)}
+        others = {path for name in below if name.endswith(_NAME) for path in others_of_party(name)}
         below |= {path: proof for path, proof in extraction.evidence.items() if path in others}
     data = extraction.data.model_dump(mode="json") if below else {}
     suggestions = {
@@ -79,8 +79,8 @@ def withhold(extraction: Extraction, schema: Schema) -> Extraction:
     )
 
 
-def _others_of(name: str) -> tuple[str, ...]:
-    """The paths of what else is known of the party with this name."""
+def others_of_party(name: str) -> tuple[str, ...]:
+    """The paths of what else is known of a party. name: the path of its name."""
     party = name.removesuffix(_NAME)
     return f"{party}.address", f"{party}.vat_id"
 

@@ -273,3 +273,54 @@ def test_the_opening_balance_follows_the_bookings(review: Review) -> None:
 
     assert value_at(session.data, "opening_balance") is None
     assert _failed(session)["dependent"] == ("opening_balance",)
+
+
+def test_what_was_read_with_a_refuted_name_is_withheld_and_suggested(review: Review) -> None:
+    session = review({"seller.name": "Wholly Other Traders plc"})
+
+    (failure,) = session.judge()[0]
+    seller = value_at(session.data, "seller")
+    assert seller == {"name": "Wholly Other Traders plc", "address": None, "vat_id": None}
+    assert (failure.check, failure.fields) == ("dependent", ("seller.address", "seller.vat_id"))
+    assert failure.message == (
+        "Seller's address and seller's VAT number were read with the name 'Kestrel Tools Ltd', "
+        "which a person corrected; please look at them."
+    )
+    assert session.suggestions["seller.vat_id"][0].value == "GB123456782"
+    assert value_at(session.data, "buyer.name") == "Marlow Fabrications Ltd"
+
+
+def test_what_a_person_confirmed_of_a_party_stays_with_it(review: Review) -> None:
+    both = {"seller.name": "Other plc", "seller.vat_id": "GB123456782", "seller.address": "Elsewhere 1"}
+
+    one = review({"seller.name": None, "seller.vat_id": "GB123456782"})
+
+    assert value_at(one.data, "seller") == {"name": None, "address": None, "vat_id": "GB123456782"}
+    assert _failed(one)["dependent"] == ("seller.address",)
+    assert _failed(review(both)) == {}
+
+
+@pytest.mark.parametrize("name", ["KESTREL TOOLS LIMITED", "Kestral Tools", "Kestrel Tools Sheffield Ltd"])
+def test_another_spelling_of_a_name_keeps_what_was_read_with_it(review: Review, name: str) -> None:
+    session = review({"seller.name": name})
+
+    assert value_at(session.data, "seller.vat_id") == "GB123456782"
+    assert session.judge()[0] == []
+
+
+def test_the_shop_of_a_receipt_keeps_its_address_under_any_name(review: Review) -> None:
+    session = review({"seller.name": "Wholly Other"}, READ, document_type="receipt")
+
+    assert value_at(session.data, "seller.vat_id") == "GB123456782"
+
+
+def test_an_xml_says_whose_the_vat_number_is(review: Review) -> None:
+    session = review({"seller.name": "Wholly Other"})
+    assert session.result.evidence is not None
+    session.result.evidence["seller.vat_id"]["match"] = "embedded"
+
+    assert value_at(session.data, "seller") == {
+        "name": "Wholly Other",
+        "address": None,
+        "vat_id": "GB123456782",
+    }

@@ -212,6 +212,17 @@ def is_country(text: str) -> bool:
 @lru_cache(maxsize=4096)
 def legal_form_end(text: str) -> int:
     """The end of the last legal form in `text` that is not at its very beginning; 0 if there is none."""
+    return _legal_form(text)[1]
+
+
+def without_legal_form(text: str) -> str:
+    """A name without the legal forms in it: `Sommer` for `Sommer GmbH & Co. KG`."""
+    start, stop = _legal_form(text)
+    return without_legal_form(text[:start] + text[stop:]) if stop else text.strip(" ,.&")
+
+
+def _legal_form(text: str) -> tuple[int, int]:
+    """Start and end of the last legal form in `text` that is not at its very beginning; zeros if none is."""
     words = tokens(text)
     texts = token_texts(text)
     for start in range(len(words) - 1, 0, -1):
@@ -225,8 +236,8 @@ def legal_form_end(text: str) -> int:
                 and texts[start:stop] == form
                 and not (is_short and not (_has_capital(text[first:end]) or _DOTTED.match(text, first)))
             ):
-                return end + text[end:].startswith(".")
-    return 0
+                return first, end + text[end:].startswith(".")
+    return 0, 0
 
 
 def _has_capital(text: str) -> bool:
