@@ -103,7 +103,7 @@ def _due_amount(values: Values, read: Values) -> Iterator[Derivation]:
     """Yield the total less what was paid of the total that was read."""
     due, before, gross = read.get("amount_due"), read.get("gross_total"), values.get("gross_total")
     if isinstance(due, Decimal) and isinstance(before, Decimal) and isinstance(gross, Decimal):
-        rest = gross - (before - due)
+        rest = gross if due == before else gross - (before - due)
         if rest * gross >= 0:
             yield Derivation(rest, "total", ("gross_total",))
 

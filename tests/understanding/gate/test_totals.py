@@ -194,3 +194,13 @@ def test_the_tax_may_be_what_the_items_lack(judge: Judge) -> None:
     }
 
     assert not judge("lines_sum", "Bits   125.00\nTax 25.00\nTotal 150.00", amounts)
+
+
+def test_a_rate_is_neither_a_charge_nor_a_payment(judge: Judge) -> None:
+    item = {"lines[0].net_amount": (Decimal("125.00"), "125.00")}
+    net = {"net_total": (Decimal("145.00"), "145.00")}
+    due = {"gross_total": (Decimal("170.00"), "170.00"), "amount_due": (Decimal("150.00"), "150.00")}
+
+    for rate, is_rate in (("20 %", True), ("20%", True), ("20", False)):
+        assert bool(judge("lines_sum", f"Bits 125.00\nNet 145.00\nVAT {rate}", item | net)) is is_rate
+        assert bool(judge("payments", f"VAT {rate}\nTotal 170.00\nDue 150.00", due)) is is_rate

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -22,7 +22,7 @@ from docmill.schemas.outline import FieldOutline, outline
 from docmill.schemas.registry import is_built_in
 from docmill.understanding.fields.meaning import FieldMeaning, meaning_of, words_of
 from docmill.understanding.page.labels import LABELS
-from docmill.understanding.text.money import Mark, find_amounts, number
+from docmill.understanding.text.money import Mark, WrittenAmount, find_amounts, number
 from docmill.understanding.user_schemas.extractor import find_periods
 from docmill.understanding.vocabulary import Concept
 
@@ -65,8 +65,9 @@ class GateInput:
 
     @cached_property
     def printed_counts(self) -> Counter[Decimal]:
-        """How often each of `printed_numbers` is printed."""
-        return Counter(reading for readings in _readings(self.document.text) for reading in readings)
+        """How often each number is printed, as in `printed_numbers`, but for percentages."""
+        amounts = find_amounts(self.document.text[:LONGEST_SEARCHED], misread=False)
+        return Counter(reading for amount in amounts if not amount.percent for reading in _readings(amount))
 
     @cached_property
     def refuted_numbers(self) -> frozenset[Decimal]:
@@ -159,13 +160,13 @@ class GateInput:
 
 def numbers_in(text: str) -> frozenset[Decimal]:
     """The absolute numbers in a text, each read with a decimal point and with a decimal comma."""
-    return frozenset(reading for readings in _readings(text) for reading in readings)
+    written = find_amounts(text[:LONGEST_SEARCHED], misread=False)
+    return frozenset(reading for amount in written for reading in _readings(amount))
 
 
-def _readings(text: str) -> Iterator[set[Decimal]]:
-    """The absolute values of each number in a text, read with a decimal point and with a decimal comma."""
-    for amount in find_amounts(text[:LONGEST_SEARCHED], misread=False):
-        yield {abs(number(amount.digits, mark)) for mark in _MARKS}
+def _readings(amount: WrittenAmount) -> set[Decimal]:
+    """The absolute values of a number, read with a decimal point and with a decimal comma."""
+    return {abs(number(amount.digits, mark)) for mark in _MARKS}
 
 
 def meanings_before(line: ValueLine) -> frozenset[Concept]:

@@ -156,7 +156,7 @@ def _is_paid(judged: GateInput, paid: Decimal) -> bool:
         if judged.has_free_place(amount, but=("gross_total", "amount_due"))
     }
     read = {abs(value) for value in judged.values.values() if isinstance(value, Decimal)}
-    others = judged.printed_numbers - read - judged.refuted_numbers
+    others = judged.printed_counts.keys() - read - judged.refuted_numbers
     # Nothing on the page says that so much is due as was computed: a payment must be called one.
     printed = payments if judged.is_computed("amount_due") else payments | others
     return any(
