@@ -26,7 +26,7 @@ from docmill.errors import (
 from docmill.model import codec
 from docmill.model.corrections import CorrectedValue, Correction, Corrections
 from docmill.model.document import Document, Part, Usage
-from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, Verdict
+from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, Suggestion, Verdict
 from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
 from docmill.ports import Findings, Journal, Original, PageJournal, PartFile, Ref, Understood
 from docmill.resilience.spending import Meter, Spending
@@ -215,6 +215,24 @@ async def test_a_document_whose_values_stay_as_they_were_read_keeps_its_name(
     result = await process(REF, replace(steps, understander=Naming()), io())
 
     assert result.classification.title == "Receipt of the corner shop"
+
+
+async def test_a_party_that_is_only_suggested_is_no_tag(io: MakeIO, steps: Steps) -> None:
+    class Doubting(Extracting):
+        async def extract(
+            self, document: Document, schema: Schema, original: Original | None = None
+        ) -> Extraction:
+            read = await super().extract(document, schema, original)
+            perhaps = Suggestion(value="Corner Shop", evidence=read.evidence["gross_total"])
+            return read.model_copy(update={"suggestions": {"seller.name": (perhaps,)}})
+
+    named = Classification(document_type="receipt", tags=("Corner shop", "bread"), confidence=1)
+
+    result = await process(
+        REF, replace(steps, understander=FakeUnderstander(named), extractor=Doubting()), io()
+    )
+
+    assert result.classification.tags == ("bread",)
 
 
 async def test_fields_that_come_with_the_type_are_not_read_again(io: MakeIO, steps: Steps) -> None:

@@ -53,6 +53,7 @@ from docmill.resilience.spending import Spending
 from docmill.resilience.time_limits import LimitedStep, StepClock
 from docmill.schemas.document_types import DOCUMENT_TYPES
 from docmill.schemas.registry import REGISTRY
+from docmill.understanding.types.tags import without_doubted_parties
 
 log = logging.getLogger(__name__)
 
@@ -272,6 +273,7 @@ async def _understand(attempt: _Attempt) -> Result:
         from docmill.understanding.types.summary import describe  # noqa: PLC0415
 
         classification = describe(document, classification, extraction, tags)
+    classification = without_doubted_parties(classification, extraction)
     # A person looks for the content; a document of a sure type needs no person, only a name.
     if classification.title is None and (document.parts or classification.confidence >= SURE):
         classification = classification.model_copy(update={"title": ref.name})

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from docmill.model.document import Document
 from docmill.model.paths import leaves, set_value, value_at
 from docmill.schemas.registry import REGISTRY
+from docmill.service.review.description import describe_reviewed
 from docmill.service.review.review import ReviewSession
 from docmill.service.store.reviews import CurrentReview, ReviewableResult
 from docmill.understanding.gate import RuleGate
@@ -60,6 +61,7 @@ def review(make_document: Callable[..., Document]) -> Review:
         suggested: Mapping[str, JsonValue] | None = None,
         document_type: str = "invoice",
         text: str = INVOICE,
+        tags: tuple[str, ...] = (),
     ) -> ReviewSession:
         document = make_document(text)
         machine = deepcopy(READ) if document_type == "invoice" else {}
@@ -83,7 +85,7 @@ def review(make_document: Callable[..., Document]) -> Review:
             file_name="invoice.pdf",
             ingestion_id=ID,
             transcription_file_path=None,
-            classification={"document_type": document_type, "title": "Invoice, Kestrel Tools Ltd"},
+            classification={"document_type": document_type, "title": "Invoice KT-20417", "tags": tags},
             machine=machine,
             data=data,
             evidence=evidence,
@@ -325,3 +327,25 @@ def test_an_xml_says_whose_the_vat_number_is(review: Review) -> None:
         "address": None,
         "vat_id": "GB123456782",
     }
+
+
+def test_the_tag_of_a_refuted_party_goes_and_comes_back(review: Review) -> None:
+    tags = ("Kestrel Tools Ltd", "tools")
+    suggested = {"seller.name": "Kestrel Tools Ltd"}
+    nobody = {"seller": {"name": None, "address": None, "vat_id": None}}
+
+    refuted, withheld, accepted, doubted, undone = (
+        describe_reviewed(session).tags
+        for session in (
+            review({"seller.name": "Foo Works Ltd"}, tags=tags),
+            review({"seller.name": "Foo Works Ltd"}, nobody, suggested=suggested, tags=tags),
+            review({"seller.name": "Kestrel Tools Ltd"}, nobody, suggested=suggested, tags=tags),
+            review({"number": "KT-1"}, nobody, suggested=suggested, tags=tags),
+            review({}, tags=tags),
+        )
+    )
+
+    assert "Kestrel Tools Ltd" not in {*refuted, *withheld, *doubted}
+    assert "tools" in refuted
+    assert "Kestrel Tools Ltd" in accepted
+    assert undone == tags

@@ -182,6 +182,12 @@ async def test_a_mail_has_its_subject_its_day_and_the_tags_it_speaks_of(typeset:
     assert found.tags == ("Fairs", "harbour club", "2026")
 
 
+async def test_a_firm_that_is_named_somewhere_is_no_tag(typeset: Typeset) -> None:
+    mail = replace(typeset(f"{MAIL}Harbour Clubs Ltd"), media_type="message/rfc822")
+
+    assert classify(mail, ("Harbour Clubs Ltd", "Fairs")).tags == ("Fairs", "2026")
+
+
 async def test_tags_are_counterparty_type_and_year_spelt_as_they_are_in_use(typeset: Typeset) -> None:
     fresh = classify(typeset(SLIP))
     used = classify(typeset(SLIP), ("Receipts", "Café Marlène", "Rent"))

@@ -1,6 +1,8 @@
 import pytest
 
-from docmill.understanding.types.tags import choose_tags, one_line, tags_in
+from docmill.model.result import Classification, Evidence, Extraction, Suggestion
+from docmill.schemas.types import Invoice, Party
+from docmill.understanding.types.tags import choose_tags, one_line, tags_in, without_doubted_parties
 
 
 @pytest.mark.parametrize(
@@ -44,3 +46,21 @@ def test_a_tag_in_use_is_said_where_all_its_words_stand_together() -> None:
 def test_a_line_is_cut_and_has_no_signs_that_cannot_be_printed() -> None:
     assert one_line(" a\x00b\n c ", 9) == "a b c"
     assert one_line("abc def", 4) == "abc"
+
+
+def test_the_name_of_a_party_that_is_not_believed_is_no_tag() -> None:
+    nowhere = Evidence(page=None, box=None, text=None, match="none", confidence=0.4)
+    named = Classification(tags=("Kestrel Tools Ltd", "Marlow", "harbour", "2026"))
+    perhaps = tuple(Suggestion(value=name, evidence=nowhere) for name in ("KESTREL TOOLS LTD.", "Marlow"))
+    invoice = Invoice(buyer=Party(name="Marlow"))
+    doubted = Extraction(
+        document_type="invoice", data=invoice, evidence={}, suggestions={"seller.name": perhaps}
+    )
+    refuted = doubted.model_copy(
+        update={"suggestions": {}, "refuted": {"seller.name": "Kestrel Tools Ltd", "number": "2026"}}
+    )
+    others = doubted.model_copy(update={"suggestions": {"subject": perhaps}})
+
+    assert without_doubted_parties(named, doubted).tags == ("Marlow", "harbour", "2026")
+    assert without_doubted_parties(named, refuted).tags == ("Marlow", "harbour", "2026")
+    assert without_doubted_parties(named, others) is named

@@ -5,6 +5,7 @@ import re
 from docmill.model.result import Classification
 from docmill.service.review.review import ReviewSession, shown
 from docmill.service.store.reviews import TYPE, WHOLE
+from docmill.understanding.types.tags import without_doubted_parties
 
 _SHORTEST = 3
 """Characters of a value whose place in a title is certain."""
@@ -17,7 +18,14 @@ def describe_reviewed(session: ReviewSession) -> Classification:
     user's own), the corrected values in it are replaced.
     """
     read = Classification.model_validate(session.result.classification or {})
-    if not session.has_reviewed_values or read.title == session.result.file_name:
+    if not session.has_reviewed_values:
+        return read
+    return without_doubted_parties(_describe(session, read), session.reviewed_extraction)
+
+
+def _describe(session: ReviewSession, read: Classification) -> Classification:
+    """The description by the values as reviewed. read: the description of the result."""
+    if read.title == session.result.file_name:
         return read
     if session.document is not None:
         # The words of all languages take half a second to load, which a start can do without.

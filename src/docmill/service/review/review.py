@@ -167,8 +167,13 @@ class ReviewSession:
     @property
     def reviewed_extraction(self) -> Extraction:
         """The values as reviewed; those that a person reviewed have no evidence, since they need none."""
-        evidence = {path: proof for path, proof in self._evidence.items() if path not in self.current}
-        return Extraction(document_type=self.schema.name, data=self._model, evidence=evidence)
+        return Extraction(
+            document_type=self.schema.name,
+            data=self._model,
+            evidence={path: proof for path, proof in self._evidence.items() if path not in self.current},
+            suggestions={path: some for path, some in self.suggestions.items() if path not in self.current},
+            refuted=dict(self._dependent.refuted),
+        )
 
     @cached_property
     def data(self) -> dict[str, Any] | None:

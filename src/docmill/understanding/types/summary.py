@@ -10,7 +10,7 @@ from docmill.model.paths import leaves
 from docmill.model.result import Classification, Extraction
 from docmill.schemas.document_types import DEFINITIONS, PATH_IN_BRACES, DocumentType, known_type
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.constraints.address_features import is_name
+from docmill.understanding.constraints.address_features import is_name, legal_form_end
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings
@@ -57,7 +57,9 @@ def describe_as_type(
     texts = [segment.text for segment in layout.segments[:_HEAD_SEGMENTS]]
     texts += [text for text in (party, subject) if text]
     type_name = None if is_other else name_of(document_type)
-    tags = [*tags_in(texts, tags_in_use), party, type_name, str(day.year) if day else None]
+    # A firm that the page names somewhere may be anybody: only the counterparty is a tag by its name.
+    printed = [tag for tag in tags_in(texts, tags_in_use) if legal_form_end(tag) < len(tag)]
+    tags = [*printed, party, type_name, str(day.year) if day else None]
     title = one_line(subject or _heading(layout) or "", LONGEST_TITLE)
     return Classification(
         document_type=document_type,

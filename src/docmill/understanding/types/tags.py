@@ -1,13 +1,17 @@
 """Tags: a few words by which a document is found again, spelt as they are in use."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from docmill.model.paths import leaves
+from docmill.model.result import Classification, Extraction
 from docmill.understanding.text.folding import fold
 
 MOST = 5
 LONGEST = 40
 _SHORTEST_PLURAL = 4
+_NAME = ".name"
+"""The end of the paths of the names of parties."""
 
 
 def choose_tags(suggested: Iterable[object], used: Sequence[str] = ()) -> tuple[str, ...]:
@@ -37,6 +41,29 @@ def tags_in(texts: Iterable[str], used: Sequence[str]) -> list[str]:
 def is_same_tag(tag: str, other: str) -> bool:
     """True for two spellings of one tag, see `choose_tags`."""
     return _key(tag) == _key(other)
+
+
+def without_doubted_parties(classification: Classification, extraction: Extraction) -> Classification:
+    """The classification without tags that name a party which is only suggested, or was refuted by a person.
+
+    A name that a field of another party has stays.
+    """
+    believed = [value for path, value in leaves(extraction.data) if path.endswith(_NAME)]
+    doubted: list[object] = [value for path, value in extraction.refuted.items() if path.endswith(_NAME)]
+    for path, suggestions in extraction.suggestions.items():
+        if path.endswith(_NAME):
+            doubted += [suggestion.value for suggestion in suggestions]
+    gone, kept = ({_key(name) for name in _names(values)} for values in (doubted, believed))
+    tags = tuple(tag for tag in classification.tags if _key(tag) not in gone - kept)
+    return classification.model_copy(update={"tags": tags}) if tags != classification.tags else classification
+
+
+def _names(values: Iterable[object]) -> Iterator[str]:
+    """Names as they are tags."""
+    for value in values:
+        name = one_line(value, LONGEST)
+        if name is not None:
+            yield name
 
 
 def one_line(value: object, longest: int) -> str | None:
