@@ -187,7 +187,7 @@ def test_results_of_before_that_were_not_judged_with_reviews_will_be(
                 [new_id(), DEFAULT_TENANT_ID, document_id, new_id(), new_id()],
             )
 
-        migrate(url_of(postgres, owner))
+        upgrade(url_of(postgres, owner), "0019")
 
         rows = conn.execute("SELECT id, needs_human_review FROM document WHERE review_due").fetchall()
         assert conn.execute("SELECT id FROM documents_to_judge(%s, 10)", [UUID(int=0)]).fetchall() == [
@@ -197,3 +197,37 @@ def test_results_of_before_that_were_not_judged_with_reviews_will_be(
         assert forced.fetchall() == []
     assert rows == [(left, True)]
     assert plain not in dict(rows)
+
+
+def test_documents_corrected_before_are_judged_with_what_follows(
+    postgres: EmbeddedPostgres, owner: str
+) -> None:
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute(sql.SQL("GRANT docmill_app, docmill_dispatch TO {}").format(sql.Identifier(owner)))
+    upgrade(url_of(postgres, owner), "0031")
+    reviews = {new_id(): ("number", "correct"), new_id(): ("number", "confirm"), new_id(): ("", "confirm")}
+    with psycopg.connect(postgres.url(owner), autocommit=True) as conn:
+        for number, (document_id, (path, action)) in enumerate(reviews.items()):
+            conn.execute(
+                """
+                INSERT INTO document (id, tenant_id, content_hash, byte_size, file_name, file_path,
+                                      structured_data, verdict)
+                VALUES (%s, %s, repeat(%s, 64), 1, 'a', 'a', '{"number": "4"}', '{}')
+                """,
+                [document_id, DEFAULT_TENANT_ID, str(number)],
+            )
+            conn.execute(
+                """
+                INSERT INTO review (id, tenant_id, document_id, ingestion_id, path, action, value, before,
+                                    machine, reviewed_by)
+                VALUES (%s, %s, %s, %s, %s, %s, '"7"', '"4"', '"4"', %s)
+                """,
+                [new_id(), DEFAULT_TENANT_ID, document_id, new_id(), path, action, new_id()],
+            )
+
+        migrate(url_of(postgres, owner))
+
+        due = conn.execute("SELECT id FROM documents_to_judge(%s, 10)", [UUID(int=0)]).fetchall()
+        forced = conn.execute("SELECT relname FROM pg_class WHERE relrowsecurity AND NOT relforcerowsecurity")
+        assert forced.fetchall() == []
+    assert due == [(next(iter(reviews)),)]
