@@ -6,12 +6,13 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
+from docmill.model.paths import without_indices
 from docmill.understanding.page.terms import find_terms
 from docmill.understanding.text.money import CENT
 
 _LINE = re.compile(r"(?P<item>.*\[\d+\])\.(?P<leaf>\w+)$")
 _LINE_NET = re.compile(r"lines\[\d+\]\.net_amount")
-_BOOKING = re.compile(r"transactions\[\d+\]\.amount")
+_BOOKING = "transactions[].amount"
 
 Values = Mapping[str, object]
 """Typed values by path, lists by index."""
@@ -91,7 +92,7 @@ def _opening_balance(values: Values) -> Iterator[Derivation]:
     bookings = {
         path: value
         for path, value in values.items()
-        if _BOOKING.fullmatch(path) and isinstance(value, Decimal)
+        if without_indices(path) == _BOOKING and isinstance(value, Decimal)
     }
     closing = values.get("closing_balance")
     if bookings and isinstance(closing, Decimal):
