@@ -138,7 +138,7 @@ def measure_folds(cases: Sequence[Case], folds: Sequence[Sequence[int]], seed: i
         model = fit_model("adbuy", [cases[rest[index]].example for index in order])
         for index in fold:
             for path, good in right_fields(
-                cases[index], model.weights_for(cases[index].example.words)
+                cases[index], model.on_page(cases[index].example.words).weights
             ).items():
                 hits[path].append(good)
     return hits
@@ -157,7 +157,7 @@ def measure_after_corrections(cases: Sequence[Case], layouts: Sequence[Sequence[
             )
             for index in order[count:]:
                 for path, good in right_fields(
-                    cases[index], model.weights_for(cases[index].example.words)
+                    cases[index], model.on_page(cases[index].example.words).weights
                 ).items():
                     hits[path].append(good)
     return hits

@@ -8,8 +8,9 @@ import pytest
 from docmill.model.document import Document
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
-from docmill.understanding.constraints.address_features import is_country, legal_form_end
 from docmill.understanding.constraints.extractor import extract_by_rules
+from docmill.understanding.text.countries import is_country
+from docmill.understanding.text.legal_forms import legal_form_end
 
 Typeset = Callable[..., Document]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from docmill.understanding.constraints.address_features import without_legal_form
 from docmill.understanding.constraints.same_party import is_same_party
+from docmill.understanding.text.legal_forms import without_legal_form
 
 
 @pytest.mark.parametrize(

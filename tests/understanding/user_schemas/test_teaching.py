@@ -256,7 +256,7 @@ def test_errors_on_one_layout_hardly_lower_the_belief_on_others(typeset: Typeset
     def belief(*outcomes: Outcome) -> float:
         shift = fitted_shift(outcomes, stiffness=1, clip=0.001)
         model = SchemaModel("job", shifts={"job_number": shift})
-        return model.judged("job_number", 0.95, typeset(ticket(1)), is_choice=False)
+        return model.on(typeset(ticket(1))).judged("job_number", 0.95, is_choice=False)
 
     assert belief(Outcome(0.05, came=False)) > 0.94
     assert 0.85 < belief(Outcome(0.95, came=False)) < 0.92

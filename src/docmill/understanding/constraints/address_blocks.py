@@ -12,7 +12,6 @@ from docmill.understanding.constraints.address_features import (
     LineFeatures,
     has_postcode,
     is_bank,
-    is_country,
     line_features,
 )
 from docmill.understanding.constraints.consignments import with_consignment
@@ -29,6 +28,7 @@ from docmill.understanding.constraints.party_forms import (
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.labels import Label
 from docmill.understanding.page.layout import Segment, Sheet, Span
+from docmill.understanding.text.countries import is_country
 from docmill.understanding.text.folding import token_texts
 from docmill.understanding.vocabulary import Concept
 

@@ -2,16 +2,15 @@
 
 import re
 from dataclasses import dataclass
-from functools import cache, lru_cache
-
-from babel import Locale
+from functools import lru_cache
 
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.page.layout import Segment
 from docmill.understanding.page.titles import is_title
 from docmill.understanding.text.dates import find_dates
-from docmill.understanding.text.folding import alternatives, fold, token_texts, tokens
+from docmill.understanding.text.folding import alternatives, fold, token_texts
+from docmill.understanding.text.legal_forms import legal_form_end
 from docmill.understanding.text.money import find_amounts
 from docmill.understanding.text.number_forms import is_post_box
 from docmill.understanding.vocabulary import LANGUAGES, Concept
@@ -26,19 +25,6 @@ REGIONS = frozenset(region for words in _ADDRESSES for region in words.regions)
 _BANK_PHRASES = [token_texts(phrase.lstrip("-")) for phrase in _BANKS if not phrase.startswith("-")]
 _BANK_ENDS = tuple(fold(word[1:]) for word in _BANKS if word.startswith("-"))
 FIRM_WORDS = frozenset(word for language in LANGUAGES for word in language.firms)
-LEGAL_FORMS = sorted(
-    {token_texts(form) for language in LANGUAGES for form in (*language.legal, *language.parties.legal)},
-    key=len,
-    reverse=True,
-)
-_FINAL_FORMS = frozenset(token_texts(form) for language in LANGUAGES for form in language.parties.legal) - {
-    token_texts(form) for language in LANGUAGES for form in language.legal
-}
-"""Legal forms that count at the end of a name only."""
-_FORMS_BY_WORD = {
-    first: [form for form in LEGAL_FORMS if form[0] == first] for first in {form[0] for form in LEGAL_FORMS}
-}
-"""Legal forms by their first word, the longest first."""
 _COMMON = frozenset(word for language in LANGUAGES for word in language.common)
 _REGIONS = frozenset(tuple(region.split()) for region in REGIONS)
 _LONGEST_REGION = max(map(len, _REGIONS))
@@ -91,10 +77,6 @@ _NOT_NAMED = NOT_LETTERHEAD | {
 _MOST_OF_IT = 0.75
 _INITIALS = 4
 _SENTENCE_WORDS = 4
-_LONGEST_CAPITAL_FORM = 3
-_DOTTED = re.compile(r"[^\W\d_]\.\s?[^\W\d_]\.")
-"""Letters with full stops, as in `s.r.o.`, which prose has not at the end of a line."""
-"""Legal forms up to this length, such as SA or AG, count in capitals only: `co` and `ek` occur in prose."""
 _HOUSE_NUMBER = re.compile(r"\d{1,5}[a-z]?")
 _SUFFIXES = alternatives(word for words in _ADDRESSES for word in words.suffixes)
 _HOUSE_FIRST = re.compile(rf"^\W*\d{{1,5}}\s?[a-z]?(?:\s?(?:{_SUFFIXES}))?[\s,]+(?=[^\W\d_])")
@@ -189,60 +171,6 @@ def has_postcode(text: str) -> bool:
         return False
     folded = fold(text)
     return POSTCODE.search(folded) is not None or _FOREIGN_POSTCODE.search(folded) is not None
-
-
-_LOCALES = ("nb", "fi", "cs", "sk", "hu", "ro", "hr", "sl", "el", "bg", "et", "lv", "lt", "tr")
-"""Locales beside those of the vocabulary, in which addresses name their countries."""
-
-
-@cache
-def _countries() -> frozenset[str]:
-    """The names of all countries in many languages, folded."""
-    codes = {*_LOCALES, *(code for language in LANGUAGES for code in language.dates.locales)}
-    names: list[dict[str, str]] = [dict(Locale.parse(code).territories) for code in codes]
-    return frozenset(fold(name) for of in names for code, name in of.items() if not code.isdecimal())
-
-
-def is_country(text: str) -> bool:
-    """True if the text is the name of a country, or its code of two letters."""
-    text = text.strip(" .,;")
-    return fold(text) in _countries() or (len(text) == 2 and text in Locale("en").territories)  # noqa: PLR2004 - ISO 3166
-
-
-@lru_cache(maxsize=4096)
-def legal_form_end(text: str) -> int:
-    """The end of the last legal form in `text` that is not at its very beginning; 0 if there is none."""
-    return _legal_form(text)[1]
-
-
-def without_legal_form(text: str) -> str:
-    """A name without the legal forms in it: `Sommer` for `Sommer GmbH & Co. KG`."""
-    start, stop = _legal_form(text)
-    return without_legal_form(text[:start] + text[stop:]) if stop else text.strip(" ,.&")
-
-
-def _legal_form(text: str) -> tuple[int, int]:
-    """Start and end of the last legal form in `text` that is not at its very beginning; zeros if none is."""
-    words = tokens(text)
-    texts = token_texts(text)
-    for start in range(len(words) - 1, 0, -1):
-        for form in _FORMS_BY_WORD.get(texts[start], ()):
-            stop = start + len(form)
-            is_short = len("".join(form)) <= _LONGEST_CAPITAL_FORM
-            first, end = words[start].start, words[min(stop, len(words)) - 1].stop
-            is_final = form not in _FINAL_FORMS or stop == len(texts)
-            if (
-                is_final
-                and texts[start:stop] == form
-                and not (is_short and not (_has_capital(text[first:end]) or _DOTTED.match(text, first)))
-            ):
-                return first, end + text[end:].startswith(".")
-    return 0, 0
-
-
-def _has_capital(text: str) -> bool:
-    """True for `AG` and `eG`, not for a word such as `ab`."""
-    return any(map(str.isupper, text))
 
 
 def is_name(text: str) -> bool:

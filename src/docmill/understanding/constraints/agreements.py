@@ -6,11 +6,12 @@ from functools import cache
 from itertools import accumulate
 
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
-from docmill.understanding.constraints.address_features import is_name, legal_form_end
+from docmill.understanding.constraints.address_features import is_name
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.text.folding import alternatives, fold
+from docmill.understanding.text.legal_forms import legal_form_end
 
 _PATHS = ("first_party.name", "second_party.name")
 _LONGEST = 320

@@ -7,7 +7,6 @@ from datetime import date, timedelta
 from decimal import Decimal
 from itertools import accumulate, pairwise, product
 
-from docmill.understanding.constraints.address_features import legal_form_end
 from docmill.understanding.constraints.booking_signs import (
     SIDES,
     sections,
@@ -31,6 +30,7 @@ from docmill.understanding.tables.printed_lines import Word, flowing, joined, re
 from docmill.understanding.text.codes import find_ibans
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.folding import alternatives
+from docmill.understanding.text.legal_forms import legal_form_end
 from docmill.understanding.vocabulary import LANGUAGES, Column, Concept
 
 _WORDS = [language.bookings for language in LANGUAGES]

@@ -5,17 +5,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from docmill.model.document import letters_and_digits
-from docmill.understanding.constraints.address_features import (
-    FIRM_WORDS,
-    LEGAL_FORMS,
-    STREET_WORDS,
-    LineFeatures,
-    legal_form_end,
-)
+from docmill.understanding.constraints.address_features import FIRM_WORDS, STREET_WORDS, LineFeatures
 from docmill.understanding.constraints.party_forms import is_attention, starts_with_salutation
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.text.folding import alternatives, token_texts
+from docmill.understanding.text.legal_forms import LEGAL_FORMS, legal_form_end
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 _JOINING = frozenset(word for language in LANGUAGES for word in language.joining)

@@ -14,7 +14,6 @@ from docmill.understanding.constraints.address_features import (
     LineFeatures,
     has_common_words,
     is_name,
-    legal_form_end,
     line_features,
 )
 from docmill.understanding.constraints.header_fields import WRONG_CHECKSUM
@@ -39,6 +38,7 @@ from docmill.understanding.page.labels import COLUMNS, LABELS, covered_share
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.page.titles import is_title
 from docmill.understanding.text.folding import alternatives, fold
+from docmill.understanding.text.legal_forms import legal_form_end
 from docmill.understanding.text.money import find_currencies
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 

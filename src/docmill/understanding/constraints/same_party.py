@@ -3,8 +3,8 @@
 from rapidfuzz.distance import Levenshtein
 
 from docmill.model.document import letters_and_digits
-from docmill.understanding.constraints.address_features import without_legal_form
 from docmill.understanding.text.folding import fold, token_texts
+from docmill.understanding.text.legal_forms import without_legal_form
 
 _ALLOWED = ((8, 2), (4, 1))
 """Letters of the shorter name from which on so many letters may differ."""

@@ -126,8 +126,8 @@ def _with_learned_places(
     candidates = candidates_of(document)
     before = dict(leaves(read.data))
     better: dict[str, ValueWithEvidence | None] = {}
-    model = SchemaModel(schema.name, layouts=(layout,))
-    for path, finding in find_values(candidates, meanings, model).items():
+    learned = SchemaModel(schema.name, layouts=(layout,)).on(document)
+    for path, finding in find_values(candidates, meanings, learned).items():
         value, proof = value_for_kind(finding, meanings[path]), evidence_of(finding, candidates.layout)
         read_proof = read.evidence.get(path)
         is_as_sure = read_proof is not None and read_proof.confidence >= proof.confidence

@@ -7,13 +7,7 @@ from dataclasses import astuple, dataclass, field, replace
 from docmill.model.corrections import Weights
 from docmill.understanding.corrections.fit import fit_general, fit_model, group_by_layout
 from docmill.understanding.log_odds import Outcome, fitted_shift
-from docmill.understanding.user_schemas.schema_model import (
-    Example,
-    HeldOut,
-    SchemaModel,
-    Shifts,
-    taught_belief,
-)
+from docmill.understanding.user_schemas.schema_model import Example, HeldOut, SchemaModel, Shifts
 
 _FOLDS = 4
 _STIFFNESS_ELSEWHERE, _STIFFNESS_WITHIN = 1.0, 0.25
@@ -96,19 +90,13 @@ def held_out_figures(examples: Sequence[Example]) -> HeldOutFigures:
 
 def _outcomes(example: Example, model: SchemaModel) -> dict[str, Outcome]:
     """The belief in what the model reads for each known value of the document, and whether it is right."""
-    weights = model.weights_for(example.words)
-    layout = model.layout_of(example.words)
+    page = model.on_page(example.words)
     outcomes: dict[str, Outcome] = {}
     for path, known in example.fields.items():
         if known.is_known:
-            chosen = weights.get(path, Weights.none())
-            is_taught = layout is not None and path in layout.weights
-            belief = (
-                taught_belief(known.share(chosen), layout)
-                if layout is not None and is_taught
-                else known.belief_with(chosen)
-            )
-            outcomes[path] = Outcome(belief, known.is_read_right(chosen))
+            weights = page.weights.get(path, Weights.none())
+            belief = page.belief(path, known.share(weights), alone=known.belief_alone(weights))
+            outcomes[path] = Outcome(belief, known.is_read_right(weights))
     return outcomes
 
 
@@ -121,7 +109,7 @@ def _shifts(outcomes: Mapping[str, Sequence[Outcome]], stiffness: float) -> Shif
 
 def _read_right(example: Example, model: SchemaModel) -> list[str]:
     """The paths of the document's known values that the model reads correctly."""
-    weights = model.weights_for(example.words)
+    weights = model.on_page(example.words).weights
     return [
         path
         for path, field in example.fields.items()

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from docmill.model.document import letters_and_digits
 from docmill.model.result import Failure
-from docmill.understanding.constraints.address_features import legal_form_end
 from docmill.understanding.gate.inputs import GateInput, ValueLine
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.page.titles import is_title
 from docmill.understanding.text.folding import fold
+from docmill.understanding.text.legal_forms import legal_form_end
 from docmill.understanding.text.money import find_amounts
 from docmill.understanding.vocabulary import Concept
 

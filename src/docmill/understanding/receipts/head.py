@@ -13,7 +13,6 @@ from docmill.model.document import letters_and_digits
 from docmill.understanding.constraints.address_features import (
     FIRM_WORDS,
     HOUSE,
-    LEGAL_FORMS,
     NET,
     NOT_LETTERHEAD,
     PHONE,
@@ -23,12 +22,12 @@ from docmill.understanding.constraints.address_features import (
     STREET_ENDS,
     STREET_PHRASES,
     STREET_WORDS,
-    legal_form_end,
 )
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.layout import Segment, Sheet
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.folding import alternatives, fold, tokens
+from docmill.understanding.text.legal_forms import LEGAL_FORMS, legal_form_end
 from docmill.understanding.text.money import find_amounts
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 

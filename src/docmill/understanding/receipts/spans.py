@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.model.document import letters_and_digits
-from docmill.understanding.constraints.address_features import legal_form_end
 from docmill.understanding.page.layout import Span
 from docmill.understanding.receipts.head import FEATURES, LABEL_FEATURES, TEXT_FEATURES, Head, text_features
 from docmill.understanding.text.folding import alternatives
+from docmill.understanding.text.legal_forms import legal_form_end
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 Field = Literal["name", "address"]

@@ -10,7 +10,6 @@ from docmill.understanding.constraints.address_features import (
     PHONE,
     has_common_words,
     has_postcode,
-    legal_form_end,
 )
 from docmill.understanding.fields.analysis_cache import once
 from docmill.understanding.fields.candidates import Candidates
@@ -18,6 +17,7 @@ from docmill.understanding.fields.findings import Finding, Findings
 from docmill.understanding.page.layout import Segment, Sheet
 from docmill.understanding.receipts.model import FIELDS, PATHS
 from docmill.understanding.text.folding import fold
+from docmill.understanding.text.legal_forms import legal_form_end
 from docmill.understanding.text.mixed_words import has_mixed_words
 from docmill.understanding.text.money import find_amounts
 from docmill.understanding.vocabulary import Concept

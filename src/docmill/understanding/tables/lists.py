@@ -7,7 +7,7 @@ from decimal import Decimal
 from docmill.understanding.fields.candidates import NO, YES, Candidates
 from docmill.understanding.fields.findings import Finding
 from docmill.understanding.fields.meaning import FieldMeaning
-from docmill.understanding.tables.columns import PrintedColumns
+from docmill.understanding.tables.columns import Cells, PrintedColumns
 from docmill.understanding.tables.find import StoredTableReader, find_tables, has_own_tables
 from docmill.understanding.tables.grid import Grid
 from docmill.understanding.tables.headings import Heading, HeadingRow, heading_of
@@ -75,17 +75,27 @@ def _items_of(grid: Grid, candidates: Candidates, members: Members) -> Iterator[
     filled |= {grid.text} if grid.text is not None else set()
     columns = _columns_of(grid.headings, members, filled)
     for row in grid.rows:
-        item: dict[str, Finding] = {}
-        has_number = not typed
-        for member, column in columns.items():
-            lines = row.text_lines(column) if column == grid.text else [row.cells[column]]
-            words = [word for line in lines for word in line]
-            value = _value(members[member], flowing(lines), candidates) if words else None
-            has_number |= member in typed and any(map(str.isdecimal, flowing(lines)))
-            if value is not None:
-                item[member] = Finding(value, spans(words), _CONFIDENCE)
+        cells = {
+            member: row.text_lines(column) if column == grid.text else [row.cells[column]]
+            for member, column in columns.items()
+        }
+        item = _item(cells, candidates, members)
+        has_number = not typed or any(
+            member in typed and any(map(str.isdecimal, flowing(lines))) for member, lines in cells.items()
+        )
         if item and has_number:
             yield item
+
+
+def _item(cells: Mapping[str, Cells], candidates: Candidates, members: Members) -> dict[str, Finding]:
+    """The values of a row by member. cells: of each member, the lines of its cell."""
+    item: dict[str, Finding] = {}
+    for member, lines in cells.items():
+        words = [word for line in lines for word in line]
+        value = _value(members[member], flowing(lines), candidates) if words else None
+        if value is not None:
+            item[member] = Finding(value, spans(words), _CONFIDENCE)
+    return item
 
 
 def _items_below_own_headings(candidates: Candidates, members: Members) -> Iterator[dict[str, Finding]]:
@@ -105,15 +115,9 @@ def _items_below_own_headings(candidates: Candidates, members: Members) -> Itera
                 if not usual <= filled:
                     break  # a sum, which lacks a cell that all rows have
                 usual = usual & filled or filled
-                item: dict[str, Finding] = {}
-                for member, column in columns.items():
-                    value = (
-                        _value(members[member], flowing([cells[column]]), candidates)
-                        if cells[column]
-                        else None
-                    )
-                    if value is not None:
-                        item[member] = Finding(value, spans(cells[column]), _CONFIDENCE)
+                item = _item(
+                    {member: [cells[column]] for member, column in columns.items()}, candidates, members
+                )
                 if len(item) < min(_LEAST, len(members)):
                     break
                 yield item

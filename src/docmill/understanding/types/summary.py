@@ -10,12 +10,13 @@ from docmill.model.paths import leaves
 from docmill.model.result import Classification, Extraction
 from docmill.schemas.document_types import DEFINITIONS, PATH_IN_BRACES, DocumentType, known_type
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.constraints.address_features import is_name, legal_form_end
+from docmill.understanding.constraints.address_features import is_name
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.text.dates import find_dates
+from docmill.understanding.text.legal_forms import legal_form_end
 from docmill.understanding.types.tags import LONGEST, choose_tags, is_same_tag, one_line, tags_in
 
 MAILS = frozenset({"message/rfc822", "application/vnd.ms-outlook", "application/ms-tnef"})

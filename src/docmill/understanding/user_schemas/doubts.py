@@ -2,19 +2,17 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from importlib import resources
-from typing import Any, cast
-
-from babel import Locale
+from typing import Any
 
 from docmill.understanding.fields.candidates import AnyCandidate
 from docmill.understanding.fields.meaning import GENERIC, STOP, FieldMeaning, words_of
 from docmill.understanding.fields.scoring import is_whole, naming_text
 from docmill.understanding.page.layout import Layout
+from docmill.understanding.text.countries import is_country_name
 from docmill.understanding.text.folding import fold, token_texts
-from docmill.understanding.vocabulary import LANGUAGES
+from docmill.understanding.text.legal_forms import LEGAL_FORMS
 
 _WORDS: dict[str, Any] = tomllib.loads(
     resources.files(__package__ or "").joinpath("qualifiers.toml").read_text(encoding="utf-8")
@@ -27,9 +25,6 @@ _OPPOSITES = [
     for one, other in [(frozenset(each["one"]), frozenset(each["other"]))]
     for pair in ((one, other), (other, one))
 ]
-_LEGAL_FORMS = frozenset(
-    token_texts(form) for language in LANGUAGES for form in (*language.legal, *language.parties.legal)
-)
 _PLACES, _LONGEST_PLACE = 2, 3
 """Places behind the name of a firm, and words of each."""
 _WORD = re.compile(r"[^\W\d_]+|/")
@@ -43,7 +38,7 @@ def is_contradicted(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:
     """True if the texts around a value say that it is another one than the field asks for."""
     label = naming_text(meaning, candidate)
     return (
-        _is_of_other_period(meaning, candidate)
+        _is_of_other_period(meaning, candidate, label)
         or _is_of_other_state(meaning, label)
         or _is_part(meaning, label)
         or _is_named_in_passing(meaning, label)
@@ -51,7 +46,7 @@ def is_contradicted(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:
         or _is_aside(meaning, candidate)
         or _is_in_other_cell(meaning, candidate)
         or (meaning.form in ("name", "text") and _is_broken_off(str(candidate.value)))
-        or (meaning.form == "name" and fold(str(candidate.value).strip(" .,")) in _countries())
+        or (meaning.form == "name" and is_country_name(str(candidate.value)))
     )
 
 
@@ -82,7 +77,7 @@ def ends_in_place(name: str) -> bool:
 def _has_legal_form(text: str) -> bool:
     """True if a text ends with the legal form of a firm, or is one."""
     words = token_texts(text)
-    return any(words[-len(form) :] == form for form in _LEGAL_FORMS)
+    return any(words[-len(form) :] == form for form in LEGAL_FORMS)
 
 
 def paths_without_value(layout: Layout, meanings: Sequence[FieldMeaning]) -> set[str]:
@@ -100,11 +95,11 @@ def _labels_of_nothing(layout: Layout) -> Iterator[str]:
     for sheet in layout.sheets:
         for segment in sheet.segments:
             if fold(segment.text.strip()) in _NOTHING or segment.text.strip() in _NOTHING:
-                for other in (*list(sheet.left_of(segment))[:1], *sheet.above(segment.box)[:1]):
+                for other in (*sheet.left_of(segment)[:1], *sheet.above(segment.box)[:1]):
                     yield other.text.rstrip(" :")
 
 
-def _is_of_other_period(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:
+def _is_of_other_period(meaning: FieldMeaning, candidate: AnyCandidate, label: str) -> bool:
     """True for `38.50 per month` where the field asks for a year or for a total."""
     if meaning.form != "money":
         return False
@@ -112,7 +107,7 @@ def _is_of_other_period(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:
     behind = _WORD.findall(fold(candidate.segment.text[candidate.stop :]))[:2]
     said = _periods(behind[1:]) if behind[:1] and behind[0] in _PER else set[str]()
     if not said and wanted:
-        said = _periods(_spoken(naming_text(meaning, candidate)))
+        said = _periods(_spoken(label))
     return bool(said) and (said.isdisjoint(wanted) if wanted else is_whole(meaning))
 
 
@@ -178,16 +173,3 @@ def _own_words(meaning: FieldMeaning) -> list[str]:
 
 def _spoken(text: str) -> list[str]:
     return _WORD.findall(fold(text))
-
-
-@cache
-def _countries() -> frozenset[str]:
-    """The names of all countries in the languages that docmill knows."""
-    locales = [Locale.parse(language.code) for language in LANGUAGES]
-    names = [cast("Mapping[str, str]", locale.territories) for locale in locales]
-    return frozenset(
-        fold(name)
-        for of_language in names
-        for code, name in of_language.items()
-        if len(code) == _SHORTEST and code.isalpha()
-    )

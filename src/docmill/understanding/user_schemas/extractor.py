@@ -24,7 +24,6 @@ from docmill.schemas.registry import REGISTRY
 from docmill.understanding.belief.model import believed
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidate, Candidates
-from docmill.understanding.fields.features import layout_words
 from docmill.understanding.fields.findings import (
     MOST_RIVALS,
     Finding,
@@ -53,7 +52,7 @@ from docmill.understanding.text.cuts import is_cut_otherwise
 from docmill.understanding.text.number_forms import is_reference, may_be_amount
 from docmill.understanding.user_schemas.doubts import ends_in_place, is_contradicted, paths_without_value
 from docmill.understanding.user_schemas.label_texts import LabelTexts
-from docmill.understanding.user_schemas.schema_model import SchemaModel
+from docmill.understanding.user_schemas.schema_model import PageModel, SchemaModel
 
 STEP = StepTaken(
     kind="read", by="labels and layout", note="no embedded data", without_model="no model needed"
@@ -102,16 +101,20 @@ def extract_user_schema(
     data: dict[str, Any] = {}
     evidence: dict[str, Evidence] = {}
     suggestions: dict[str, tuple[Suggestion, ...]] = {}
-    taught = model.weights_for(layout_words(document)) if model else {}
-    others = {path: some for path, some in (built_in or {}).items() if path not in taught}
-    found = find_values(candidates, meanings, model, others)
+    learned = model.on(document) if model is not None else None
+    others = {
+        path: some
+        for path, some in (built_in or {}).items()
+        if learned is None or path not in learned.weights
+    }
+    found = find_values(candidates, meanings, learned, others)
     values = surest(found, believed_others(candidates, found, others))
-    if model is not None:
+    if learned is not None:
         values = {
             path: replace(
                 finding,
-                probability=model.judged(
-                    path, finding.probability, document, is_choice=meanings[path].form == "choice"
+                probability=learned.judged(
+                    path, finding.probability, is_choice=meanings[path].form == "choice"
                 ),
             )
             for path, finding in values.items()
@@ -240,32 +243,25 @@ def _one_of_several(finding: Finding, others: Sequence[Finding]) -> Finding:
 def find_values(
     candidates: Candidates,
     meanings: Mapping[str, FieldMeaning],
-    model: SchemaModel | None = None,
+    learned: PageModel | None = None,
     others: OtherFindings | None = None,
 ) -> dict[str, Finding]:
     """One value for each field that is no member of a list, with calibrated probabilities.
 
     others: of another reader. A value whose field has labels by its owner keeps its probability among its
-    rivals if that is higher; see `SchemaModel.belief` for one that was learned.
+    rivals if that is higher; see `PageModel.belief` for one that was learned.
     """
-    found = find_unjudged_values(candidates, meanings, model, others)
+    found = find_unjudged_values(candidates, meanings, learned, others)
     values = believed(found, candidates, "own")
-    document = candidates.layout.document
-    taught = model.weights_for(layout_words(document)) if model else {}
     for path, finding in found.items():
         share, alone = finding.probability, values[path].probability
-        if model is not None and path in taught:
-            belief = model.belief(path, share, document, alone=alone)
-            values[path] = replace(values[path], probability=belief)
+        if learned is not None and path in learned.weights:
+            values[path] = replace(values[path], probability=learned.belief(path, share, alone=alone))
         elif meanings[path].aliases and share > alone:
             values[path] = finding
-    empty = paths_without_value(candidates.layout, [meanings[path] for path in found])
-    return {
-        path: _doubted(finding, replace(found[path], is_contradicted=True), meanings[path])
-        if path in empty
-        else _doubted(finding, found[path], meanings[path])
-        for path, finding in values.items()
-    }
+    for path in paths_without_value(candidates.layout, [meanings[path] for path in found]):
+        found[path] = replace(found[path], is_contradicted=True)
+    return {path: _doubted(finding, found[path], meanings[path]) for path, finding in values.items()}
 
 
 def _doubted(finding: Finding, unjudged: Finding, meaning: FieldMeaning) -> Finding:
@@ -289,13 +285,13 @@ def _doubted(finding: Finding, unjudged: Finding, meaning: FieldMeaning) -> Find
 def find_unjudged_values(
     candidates: Candidates,
     meanings: Mapping[str, FieldMeaning],
-    model: SchemaModel | None = None,
+    learned: PageModel | None = None,
     others: OtherFindings | None = None,
 ) -> dict[str, Finding]:
     """As `find_values`, with probabilities among the rivals, which are not calibrated."""
     fields = score_fields(candidates, meanings)
-    if model is not None:
-        fields = model.rescored(fields, candidates.layout.document)
+    if learned is not None:
+        fields = learned.rescored(fields, len(candidates.layout.document.pages))
     found = choose_values(fields, find_periods([field.meaning for field in fields.values()]))
     agreed = {
         path: any(is_same_value(found[path].value, reading.value) for reading in readings)

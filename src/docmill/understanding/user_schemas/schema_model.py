@@ -81,13 +81,11 @@ class FieldExample:
             highest[value] = max(score, highest.get(value, score))
         return probabilities([highest.pop(values[best]), *highest.values()], null=self.null)[0]
 
-    def belief_with(self, weights: Weights) -> float:
-        """The belief in what these weights of all layouts read; see `SchemaModel.belief`."""
-        belief = self.untaught.probability if self.untaught else 0.0
-        if not weights.is_learned:
-            return belief
-        is_as_before = self.best(weights) == self.best(Weights.none())
-        return max(self.share(weights), belief if is_as_before else 0.0)
+    def belief_alone(self, weights: Weights) -> float:
+        """The belief with nothing learned in what these weights choose; 0 if that is another value."""
+        if self.untaught is None or (weights.is_learned and self.best(weights) != self.best(Weights.none())):
+            return 0.0
+        return self.untaught.probability
 
     def content(self) -> dict[str, Any]:
         """As JSON."""
@@ -164,66 +162,69 @@ class SchemaModel:
     shifts: Shifts = field(default_factory=dict[str, float])
     layout_shifts: tuple[Shifts, ...] = ()
 
-    def weights_for(self, words: frozenset[str]) -> dict[str, Weights]:
-        """The weights of each field on a page with these words: those of its layout before the general."""
-        known = self._place_of(words)
-        return {**self.general, **(self.layouts[known].weights if known is not None else {})}
-
-    def layout_of(self, words: frozenset[str]) -> LayoutWeights | None:
-        """The known layout of a page with these words."""
-        known = self._place_of(words)
-        return None if known is None else self.layouts[known]
-
-    def _place_of(self, words: frozenset[str]) -> int | None:
-        """The index of the known layout of a page with these words."""
+    def on_page(self, words: frozenset[str]) -> "PageModel":
+        """What was learned for a page with these words."""
         likeness = [layout_likeness(words, layout.pages) for layout in self.layouts]
         best = int(np.argmax(likeness)) if likeness else -1
-        return best if best >= 0 and likeness[best] >= SAME_LAYOUT else None
+        if best < 0 or likeness[best] < SAME_LAYOUT:
+            return PageModel(self.general, None, self.shifts)
+        layout = self.layouts[best]
+        shifts = self.layout_shifts[best] if best < len(self.layout_shifts) else self.shifts
+        return PageModel({**self.general, **layout.weights}, layout, shifts)
 
-    def belief(self, path: str, share: float, document: Document, *, alone: float) -> float:
-        """The belief in a value that learned weights of its field chose.
-
-        share: its probability among its rivals, with learned weights. alone: the belief in it without them.
-        Weights of a layout that were fitted to few documents are small, so shares are too modest: 1 / n is
-        added to their log-odds for n documents (bench/results/trust.md).
-        """
-        layout = self.layout_of(layout_words(document))
-        if layout is not None and path in layout.weights:
-            return taught_belief(share, layout)
-        return max(share, alone)
-
-    def judged(self, path: str, belief: float, document: Document, *, is_choice: bool) -> float:
-        """The belief in a value, with what was read of its field on the documents that were held out.
-
-        It falls where values were wrong more often than was believed: on the layout of the document if that
-        is known, and else on layouts that were not seen. Where they were right more often, it rises only for
-        a field of a few known words, which are hardly misread.
-        """
-        known = self._place_of(layout_words(document))
-        is_known = known is not None and known < len(self.layout_shifts)
-        shift = (self.layout_shifts[known] if known is not None and is_known else self.shifts).get(path, 0.0)
-        shift = shift if is_choice else min(shift, 0.0)
-        return shift_probability(belief, shift, clip=_CLIP) if shift else belief
-
-    def rescored(self, fields: Mapping[str, Scored], document: Document) -> dict[str, Scored]:
-        """The fields with what was learned in their scores."""
-        weights = self.weights_for(layout_words(document) if self.layouts else frozenset())
-        count = len(document.pages)
-        return {
-            path: apply_weights(field, weights[path], best_features(field, count))
-            if path in weights
-            else field
-            for path, field in fields.items()
-        }
+    def on(self, document: Document) -> "PageModel":
+        """What was learned for this document."""
+        return self.on_page(layout_words(document) if self.layouts else frozenset())
 
     def without_examples(self) -> "SchemaModel":
         """The model without the documents that it was learned from, so that it can be passed on."""
         return replace(self, examples=())
 
 
-def taught_belief(share: float, layout: LayoutWeights) -> float:
-    """The belief in a value by the weights of its layout. share: its probability among its rivals."""
-    return shift_probability(share, 1 / len(layout.pages), clip=_CLIP)
+@dataclass(frozen=True, slots=True)
+class PageModel:
+    """What a model has learned for one page.
+
+    weights: of each field, those of the page's layout before the general. layout: None if it is not known.
+    shifts: what was read on documents that were held out means so much for the belief in values here.
+    """
+
+    weights: Mapping[str, Weights]
+    layout: LayoutWeights | None
+    shifts: Shifts
+
+    def belief(self, path: str, share: float, *, alone: float) -> float:
+        """The belief in a value that was chosen with the weights of its field, if that has some.
+
+        share: its probability among its rivals, with learned weights. alone: the belief in it without them.
+        Weights of a layout that were fitted to few documents are small, so shares are too modest: 1 / n is
+        added to their log-odds for n documents (bench/results/trust.md).
+        """
+        if path not in self.weights:
+            return alone
+        if self.layout is not None and path in self.layout.weights:
+            return shift_probability(share, 1 / len(self.layout.pages), clip=_CLIP)
+        return max(share, alone)
+
+    def judged(self, path: str, belief: float, *, is_choice: bool) -> float:
+        """The belief in a value, with what was read of its field on the documents that were held out.
+
+        It falls where values were wrong more often than was believed: on the layout of the page if that is
+        known, and else on layouts that were not seen. Where they were right more often, it rises only for a
+        field of a few known words, which are hardly misread.
+        """
+        shift = self.shifts.get(path, 0.0)
+        shift = shift if is_choice else min(shift, 0.0)
+        return shift_probability(belief, shift, clip=_CLIP) if shift else belief
+
+    def rescored(self, fields: Mapping[str, Scored], page_count: int) -> dict[str, Scored]:
+        """The fields with what was learned in their scores."""
+        return {
+            path: apply_weights(field, self.weights[path], best_features(field, page_count))
+            if path in self.weights
+            else field
+            for path, field in fields.items()
+        }
 
 
 def apply_weights(field: Scored, weights: Weights, features: CandidateFeatures) -> Scored:
