@@ -25,7 +25,7 @@ BELIEVED = 0.9
 
 
 class Answer(NamedTuple):
-    """What the rules gave for one field of one page. probability: 0 where they gave nothing."""
+    """The value that the rules read for one field of one page. probability: 0 where they read none."""
 
     page: PartyPage
     given: str

@@ -33,13 +33,18 @@ async def page(context: BrowserContext) -> AsyncIterator[Page]:
     assert [error for error in errors if "status of 422" not in error] == []
 
 
-async def test_values_are_corrected_confirmed_and_taken_back_with_the_keyboard(
-    vault: str, page: Page, receipt: bytes
-) -> None:
+async def _open_uploaded(vault: str, page: Page, receipt: bytes) -> None:
+    """Add a receipt and open its page."""
     till: FilePayload = {"name": "till.png", "mimeType": "image/png", "buffer": receipt}
     uploaded = await page.request.post(f"{vault}api/v1/documents", multipart={"file": till})
     document_id = (await uploaded.json())["results"][0]["document_id"]
     await page.goto(f"{vault}docs/{document_id}")
+
+
+async def test_values_are_corrected_confirmed_and_taken_back_with_the_keyboard(
+    vault: str, page: Page, receipt: bytes
+) -> None:
+    await _open_uploaded(vault, page, receipt)
     await expect(page.locator("#connection")).to_have_text("Live")
     date = page.get_by_label("Date", exact=True)
     await expect(date).to_have_value("2026-11-03", timeout=READING_MS)
@@ -97,10 +102,7 @@ async def test_values_are_corrected_confirmed_and_taken_back_with_the_keyboard(
 async def test_an_undo_that_is_pressed_while_reviews_are_on_their_way_is_done_after_them(
     vault: str, page: Page, receipt: bytes
 ) -> None:
-    till: FilePayload = {"name": "till.png", "mimeType": "image/png", "buffer": receipt}
-    uploaded = await page.request.post(f"{vault}api/v1/documents", multipart={"file": till})
-    document_id = (await uploaded.json())["results"][0]["document_id"]
-    await page.goto(f"{vault}docs/{document_id}")
+    await _open_uploaded(vault, page, receipt)
     await expect(page.get_by_label("Date", exact=True)).to_have_value("2026-11-03", timeout=READING_MS)
     undo_is_pressed = asyncio.Event()
 
@@ -122,10 +124,7 @@ async def test_an_undo_that_is_pressed_while_reviews_are_on_their_way_is_done_af
 async def test_the_type_is_changed_with_the_keyboard_and_the_page_follows(
     vault: str, page: Page, receipt: bytes
 ) -> None:
-    till: FilePayload = {"name": "till.png", "mimeType": "image/png", "buffer": receipt}
-    uploaded = await page.request.post(f"{vault}api/v1/documents", multipart={"file": till})
-    document_id = (await uploaded.json())["results"][0]["document_id"]
-    await page.goto(f"{vault}docs/{document_id}")
+    await _open_uploaded(vault, page, receipt)
     await expect(page.locator("#connection")).to_have_text("Live")
     type_ = page.get_by_label("Type", exact=True)
     await expect(type_).to_have_value("receipt", timeout=READING_MS)
@@ -172,10 +171,7 @@ async def _withhold_number(database_url: str) -> None:
 async def test_a_suggestion_is_shown_on_the_page_and_accepted_with_one_key(
     vault: str, page: Page, receipt: bytes, database_url: str
 ) -> None:
-    till: FilePayload = {"name": "till.png", "mimeType": "image/png", "buffer": receipt}
-    uploaded = await page.request.post(f"{vault}api/v1/documents", multipart={"file": till})
-    document_id = (await uploaded.json())["results"][0]["document_id"]
-    await page.goto(f"{vault}docs/{document_id}")
+    await _open_uploaded(vault, page, receipt)
     number = page.get_by_label("Number", exact=True)
     await expect(number).to_have_value("4711", timeout=READING_MS)
     await _withhold_number(database_url)

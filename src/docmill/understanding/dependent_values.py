@@ -29,7 +29,7 @@ Values = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class DependentValues:
-    """What follows from corrections for the values that nobody has reviewed.
+    """Values that nobody has reviewed and that change, or are withheld, because of corrections.
 
     values: by path, as JSON; None for a value that is withheld. suggestions: of fields without a value.
     failures: of the values that are withheld. refuted: what people replaced, as it was read, by path.
@@ -60,7 +60,7 @@ class _Change(NamedTuple):
 def find_dependent_values(
     read: Extraction, data: Mapping[str, Any], reviewed: AbstractSet[str], schema: Schema
 ) -> DependentValues:
-    """What follows from a person's corrections.
+    """Find the values that change, or are withheld, because of a person's corrections.
 
     read: as it was before any review. data: the values with the reviews, as JSON. reviewed: the paths of the
     values that a person has confirmed, corrected or cleared; they stay as they are.

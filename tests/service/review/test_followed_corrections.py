@@ -1,4 +1,4 @@
-"""What follows from a person's corrections for the values that nobody has reviewed."""
+"""Values that nobody has reviewed follow a person's corrections, or are withheld."""
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy

@@ -351,7 +351,7 @@ def shown(value: JsonValue) -> str:
 def dependent_values_of(
     result: ReviewableResult, current: Mapping[str, CurrentReview], schema: Schema
 ) -> DependentValues:
-    """What follows from the reviews for the values that nobody has reviewed."""
+    """The values that nobody has reviewed and that change, or are withheld, because of the reviews."""
     reviewed = current.keys() - {WHOLE, TYPE}
     if not reviewed or result.machine is None:
         return NO_DEPENDENT_VALUES

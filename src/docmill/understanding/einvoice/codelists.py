@@ -51,7 +51,7 @@ REASONED = frozenset({"E", "AE", "K", "G", "O"})
 
 
 Level = Literal["minimum", "without_lines", "en16931", "zugferd1", "order", "other"]
-"""Which rules apply: those of EN 16931 or a part of it, of ZUGFeRD 1 or of orders; none for `other`."""
+"""The set of rules that applies: of EN 16931 or a part of it, of ZUGFeRD 1 or of orders; none for `other`."""
 
 
 class Profile(NamedTuple):

@@ -65,7 +65,7 @@ class GateInput:
 
     @cached_property
     def printed_counts(self) -> Counter[Decimal]:
-        """How often each number is printed, as in `printed_numbers`, but for percentages."""
+        """The number of places at which each of `printed_numbers` is printed; percentages do not count."""
         amounts = find_amounts(self.document.text[:LONGEST_SEARCHED], misread=False)
         return Counter(reading for amount in amounts if not amount.percent for reading in _readings(amount))
 

@@ -35,7 +35,7 @@ _DOLLARS = [
 
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """How a document writes dates and amounts.
+    """The conventions by which a document writes dates and amounts.
 
     language: ISO 639-1 code, None if unclear. day_first: whether the day stands before the month in dates.
     has_date_order: False if the dates do not tell, so that `day_first` only follows from the country. mark:

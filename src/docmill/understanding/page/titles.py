@@ -76,7 +76,7 @@ _LONGEST_FIRST = tuple(sorted(_ENDINGS, key=len, reverse=True))
 
 @dataclass(slots=True)
 class TitleScore:
-    """How strongly the printed titles speak for one document type. Scores are weights of the vocabulary.
+    """Scores of one document type by the printed titles; they are weights of the vocabulary.
 
     total: the sum for all phrases. heading: the strongest phrase that is a heading of the first page.
     strongest: the strongest phrase anywhere. phrases: all that were found, case-folded.

@@ -1,4 +1,4 @@
-"""What speaks against a value of a user's field although a label names it: another period, state or owner."""
+"""Reasons to doubt a value of a user's field although a label names it: another period, state or owner."""
 
 import re
 import tomllib

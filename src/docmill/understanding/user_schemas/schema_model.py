@@ -163,7 +163,7 @@ class SchemaModel:
     layout_shifts: tuple[Shifts, ...] = ()
 
     def on_page(self, words: frozenset[str]) -> "PageModel":
-        """What was learned for a page with these words."""
+        """The learned weights and shifts for a page with these words."""
         likeness = [layout_likeness(words, layout.pages) for layout in self.layouts]
         best = int(np.argmax(likeness)) if likeness else -1
         if best < 0 or likeness[best] < SAME_LAYOUT:
@@ -173,7 +173,7 @@ class SchemaModel:
         return PageModel({**self.general, **layout.weights}, layout, shifts)
 
     def on(self, document: Document) -> "PageModel":
-        """What was learned for this document."""
+        """The learned weights and shifts for this document, by its first page."""
         return self.on_page(layout_words(document) if self.layouts else frozenset())
 
     def without_examples(self) -> "SchemaModel":
@@ -183,10 +183,10 @@ class SchemaModel:
 
 @dataclass(frozen=True, slots=True)
 class PageModel:
-    """What a model has learned for one page.
+    """The part of a model that applies to one page.
 
     weights: of each field, those of the page's layout before the general. layout: None if it is not known.
-    shifts: what was read on documents that were held out means so much for the belief in values here.
+    shifts: of the log-odds of the belief in each field's values on this page.
     """
 
     weights: Mapping[str, Weights]
@@ -316,6 +316,6 @@ def _shifts_of(content: Mapping[str, Any]) -> Shifts:
 
 
 def _shift_of_counts(counts: HeldOut) -> float:
-    """What the errors of a model up to format 2 mean, of which only the counts are known."""
+    """The shift for a model up to format 2, of whose errors only the counts are known."""
     right = (counts.unseen + _USUAL_COUNT * _USUAL) / (counts.values + _USUAL_COUNT)
     return log_odds(right, clip=_CLIP) - log_odds(_USUAL, clip=_CLIP)
