@@ -93,6 +93,7 @@ BENCHMARKS = (
         data=True,
         arguments="samples, or orders",
     ),
+    Benchmark("learned_beliefs", "bench.accuracy.learned_beliefs", 20, data=True),
     Benchmark("einvoice_files", "bench.accuracy.einvoice_files", 3, data=True),
     Benchmark("type_papers", "bench.accuracy.type_papers", 1),
     Benchmark("classification", "bench.accuracy.classification", 20, data=True, arguments="--cache FOLDER"),

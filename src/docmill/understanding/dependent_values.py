@@ -158,10 +158,10 @@ def _renamed_parties(
     if DEFINITIONS[known_type(schema.name)].is_till_paper:
         return
     for path, name in refuted.items():
-        if not path.endswith(".name") or is_same_party(str(name), str(now.get(path) or "")):
+        others = others_of_party(path, read.evidence)
+        if not isinstance(name, str) or is_same_party(name, str(now.get(path) or "")):
             continue
-        proofs = {other: read.evidence.get(other) for other in others_of_party(path)}
-        yield path, [other for other, proof in proofs.items() if proof and proof.match != "embedded"]
+        yield path, [other for other in others if read.evidence[other].match != "embedded"]
 
 
 def _doubted(read: Extraction, path: str) -> Suggestion:

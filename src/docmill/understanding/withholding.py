@@ -1,6 +1,6 @@
 """Withholding: values that are believed too little become null, and suggestions to a person."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 
 from docmill.model.paths import value_at, without_indices
@@ -19,6 +19,10 @@ _FLOOR_OF_SHARES = 0.0
 """The same for values in lists whose confidence is no calibrated belief: of tills and of users' schemas."""
 
 _NAME = ".name"
+_PARTS_OF_ADDRESS = ("address", "street", "city", "town", "postcode", "zip", "zip_code", "country")
+_TAX_NUMBERS = ("vat_id", "vat_number", "vat_no", "tax_id", "tax_number", "tax_no")
+_READ_WITH_NAME = frozenset((*_PARTS_OF_ADDRESS, *_TAX_NUMBERS))
+"""Names of the fields of a party that were read beside its name."""
 _OF_ROWS = ("line_amount", "line_quantity", "lines_sum", "lines_missing", "bookings_sum")
 
 
@@ -64,8 +68,9 @@ def withhold(extraction: Extraction, schema: Schema) -> Extraction:
         path: proof for path, proof in extraction.evidence.items() if is_below_floor(schema, path, proof)
     }
     if not DEFINITIONS[known_type(schema.name)].is_till_paper:
-        others = {path for name in below if name.endswith(_NAME) for path in others_of_party(name)}
-        below |= {path: proof for path, proof in extraction.evidence.items() if path in others}
+        named = [name for name in below if name.endswith(_NAME)]
+        others = {path for name in named for path in others_of_party(name, extraction.evidence)}
+        below |= {path: extraction.evidence[path] for path in others}
     data = extraction.data.model_dump(mode="json") if below else {}
     suggestions = {
         path: others for path, others in extraction.suggestions.items() if path not in extraction.evidence
@@ -79,10 +84,13 @@ def withhold(extraction: Extraction, schema: Schema) -> Extraction:
     )
 
 
-def others_of_party(name: str) -> tuple[str, ...]:
-    """The paths of what else is known of a party. name: the path of its name."""
-    party = name.removesuffix(_NAME)
-    return f"{party}.address", f"{party}.vat_id"
+def others_of_party(name: str, paths: Iterable[str]) -> list[str]:
+    """Those of the paths that are what else is known of a party: its address and VAT number.
+
+    name: the path of its name, such as `seller.name`, or in a user's schema `supplier_name` or `supplier`.
+    """
+    stem = name.removesuffix("name") if name.endswith((_NAME, "_name")) else f"{name}_"
+    return [path for path in paths if path.startswith(stem) and path.removeprefix(stem) in _READ_WITH_NAME]
 
 
 def withhold_ambiguous(extraction: Extraction, schema: Schema, other_days: Mapping[str, date]) -> Extraction:

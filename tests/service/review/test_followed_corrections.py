@@ -11,7 +11,9 @@ from pydantic import JsonValue
 
 from docmill.model.document import Document
 from docmill.model.paths import leaves, set_value, value_at
+from docmill.model.result import Schema
 from docmill.schemas.registry import REGISTRY
+from docmill.schemas.user_schemas import schema_of
 from docmill.service.review.description import describe_reviewed
 from docmill.service.review.review import ReviewSession
 from docmill.service.store.reviews import CurrentReview, ReviewableResult
@@ -51,6 +53,7 @@ def review(make_document: Callable[..., Document]) -> Review:
     """A session of the invoice with values that a person gave, by path.
 
     read: values beside those of `READ`. computed: paths of which no place is known.
+    schema: of the user's own.
     """
 
     def session(
@@ -62,6 +65,7 @@ def review(make_document: Callable[..., Document]) -> Review:
         document_type: str = "invoice",
         text: str = INVOICE,
         tags: tuple[str, ...] = (),
+        schema: Schema | None = None,
     ) -> ReviewSession:
         document = make_document(text)
         machine = deepcopy(READ) if document_type == "invoice" else {}
@@ -93,7 +97,7 @@ def review(make_document: Callable[..., Document]) -> Review:
             verdict=None,
             read_verdict={"failures": []},
         )
-        return ReviewSession(result, current, REGISTRY[document_type], document, RuleGate())
+        return ReviewSession(result, current, schema or REGISTRY[document_type], document, RuleGate())
 
     return session
 
@@ -291,6 +295,25 @@ def test_what_was_read_with_a_refuted_name_is_withheld_and_suggested(review: Rev
     )
     assert session.suggestions["seller.vat_id"][0].value == "GB123456782"
     assert value_at(session.data, "buyer.name") == "Marlow Fabrications Ltd"
+
+
+def test_flat_names_of_a_schema_of_ones_own_are_followed_too(review: Review) -> None:
+    names = ("supplier_name", "supplier_address", "supplier_vat_id", "supplier_phone", "customer_address")
+    schema = schema_of(
+        {"title": "bill", "type": "object", "properties": {name: {"type": "string"} for name in names}}
+    )
+    read: dict[str, JsonValue] = {
+        "supplier_name": "Kestrel Tools Ltd",
+        "supplier_address": "8 Forge Lane, Sheffield",
+        "supplier_vat_id": "GB123456782",
+        "customer_address": "Marlow Fabrications Ltd",
+    }
+
+    session = review({"supplier_name": "Wholly Other plc"}, read, document_type="bill", schema=schema)
+
+    assert session.data["supplier_address"] is session.data["supplier_vat_id"] is None
+    assert session.data["customer_address"] == "Marlow Fabrications Ltd"
+    assert _failed(session)["dependent"] == ("supplier_address", "supplier_vat_id")
 
 
 def test_what_a_person_confirmed_of_a_party_stays_with_it(review: Review) -> None:

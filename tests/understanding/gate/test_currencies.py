@@ -51,3 +51,9 @@ def test_items_in_another_currency_than_the_document_are_asked_about(judge: Judg
 
     assert failure.fields == ("lines[0].net_amount",)
     assert "is in USD, the document in EUR" in failure.message
+
+
+def test_a_currency_of_an_item_that_is_known_beside_amounts_only_is_asked_about_too(judge: Judge) -> None:
+    values = {"currency": ("EUR", "EUR"), "lines[0].net_amount": ("90.00", "90.00")}
+
+    assert judge("item_currency", "Hotel, Reykjavik   ISK 12900   90.00\n\nTotal EUR 90.00", values)

@@ -312,6 +312,39 @@ def test_a_field_without_learned_weights_is_read_by_the_rules_of_its_type_too(ty
     assert untaught.evidence["invoice_number"] == taught.evidence["invoice_number"]
 
 
+def test_a_field_of_which_nothing_was_learned_on_a_layout_keeps_its_rules(
+    typeset: Typeset, example: MakeExample
+) -> None:
+    # With one candidate on each page there is nothing to choose between, so no feature gets a weight.
+    taught = [
+        example(typeset(f"Ticket of the day\n\nKennung   KN{number:05}"), WANTED, job_number=f"KN{number:05}")
+        for number in (1, 2)
+    ]
+
+    model = fit_layouts(SchemaModel("job", examples=tuple(taught)))
+
+    assert len(taught[0].fields["job_number"].rows) == 1
+    assert [layout.weights for layout in model.layouts] == [{}]
+
+
+def test_the_place_that_people_showed_counts_more_than_the_words_around_it(
+    typeset: Typeset, example: MakeExample
+) -> None:
+    wanted = schema_of({"title": "rental", "type": "object", "properties": {"total_fee": {"type": "number"}}})
+
+    def page(number: int) -> Document:
+        return typeset(f"Hirefast plant\n\nFee   {number}5.50 per month\n\nOther   {number}9.00")
+
+    model = learned_model(
+        "rental", [example(page(number), wanted, total_fee=f"{number}5.50") for number in range(1, 9)]
+    )
+    untaught, taught = (extract_user_schema(page(9), wanted, learned) for learned in (None, model))
+
+    assert untaught.data.model_dump() == taught.data.model_dump() == {"total_fee": Decimal("95.5")}
+    assert untaught.evidence["total_fee"].confidence <= 0.6
+    assert taught.evidence["total_fee"].confidence > 0.8
+
+
 def test_the_only_choice_on_a_page_is_offered_and_read_once_it_was_right_on_others(
     typeset: Typeset, example: MakeExample
 ) -> None:

@@ -159,7 +159,7 @@ def fit_layouts(model: SchemaModel) -> SchemaModel:
         for path in members[0].fields:
             general = model.general.get(path, Weights.none())
             fitted = _fit_field([member.fields[path] for member in members], general)
-            if fitted is not None:
+            if fitted is not None and fitted.is_learned:
                 weights[path] = fitted
         layouts.append(LayoutWeights(tuple(member.words for member in members), weights))
     return replace(model, layouts=tuple(layouts))
@@ -214,7 +214,7 @@ def fit_layout(schema: Schema, documents: Sequence[CorrectedDocument]) -> Layout
             if is_built_in(schema)
             else _fit_field(fields, Weights.none())
         )
-        if fitted is not None:
+        if fitted is not None and fitted.is_learned:
             weights[path], sources[path] = fitted, (corrected or [name for _, _, name in given])[0]
     pages = tuple(example.words for example in examples)
     return LayoutWeights(pages, weights, sources) if weights else LayoutWeights()

@@ -6,17 +6,11 @@ from collections.abc import Iterator
 from docmill.model.result import Failure
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.page.labels import LABELS
+from docmill.understanding.text.money import find_currencies
 
 _LONGEST_SEARCHED = 100_000
 _LETTERS = re.compile(r"[^\W\d_]{1,4}")
 """A code, or a sign of letters such as `kr` or `R`."""
-
-
-_CODES = re.compile(
-    r"(?<![^\W_])(?:USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BGN|CAD|AUD|NZD|SGD|HKD|MYR|INR|ZAR|BRL|MXN)"
-    r"(?![^\W_])"
-)
-"""Codes of currencies that are no words; `ALL` and `TOP` are."""
 _OF_ITEM = re.compile(r"lines\[\d+\]\.net_amount")
 
 
@@ -25,7 +19,7 @@ def check_item_currencies(judged: GateInput) -> Iterator[Failure]:
     currency = judged.values.get("currency")
     for path in filter(_OF_ITEM.fullmatch, judged.values if currency else ()):
         line = judged.line_of(path)
-        codes = set(_CODES.findall(f"{line.before} {line.after}")) if line else set[str]()
+        codes = set(find_currencies(f"{line.before} {line.after}")) if line else set[str]()
         if codes and currency not in codes:
             message = f"{judged.name(path)} is in {', '.join(sorted(codes))}, the document in {currency}."
             yield Failure(check="item_currency", message=message, fields=(path,))

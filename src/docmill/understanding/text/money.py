@@ -64,7 +64,7 @@ _CODE_OF = {
 _COMMON_CODES = (
     "EUR", "USD", "GBP", "CHF", "MYR", "SGD", "AUD", "CAD", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN",
     "CZK", "HUF", "RON", "BGN", "BRL", "MXN", "ZAR", "TRY", "THB", "HKD", "IDR", "NZD", "AED", "PHP", "VND",
-    "KWD", "OMR", "JOD", "TND", "LYD", "IQD",
+    "KWD", "OMR", "JOD", "TND", "LYD", "IQD", "ISK",
 )  # fmt: skip
 """Not BHD, the dinar of Bahrain: in Malaysia it is the legal form of a firm, `Sdn Bhd`."""
 _SIGNS_OF_LANGUAGES = [sign for language in LANGUAGES for sign in language.currencies]

@@ -249,9 +249,13 @@ def find_values(
     """One value for each field that is no member of a list, with calibrated probabilities.
 
     others: of another reader. A value whose field has labels by its owner keeps its probability among its
-    rivals if that is higher; see `PageModel.belief` for one that was learned.
+    rivals if that is higher; see `PageModel.belief` for one that was learned. What people showed on documents
+    of this layout counts more than the words around it.
     """
     found = find_unjudged_values(candidates, meanings, learned, others)
+    if learned is not None and learned.layout is not None:
+        shown = found.keys() & learned.layout.weights.keys()
+        found |= {path: replace(found[path], is_contradicted=False) for path in shown}
     values = believed(found, candidates, "own")
     for path, finding in found.items():
         share, alone = finding.probability, values[path].probability
