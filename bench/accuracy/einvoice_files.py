@@ -233,6 +233,7 @@ def recognise_pages(path: Path, dpi: int, cache: Path) -> Document:
             page = tasks.recognise_picture(file, "image/png", 1, OPTIONS, "rapidocr").page
             pages.append(replace(page, number=number))
     read = Document("0" * 64, "image/png", pages)
+    cache.mkdir(parents=True, exist_ok=True)
     kept.write_bytes(pickle.dumps(read))
     return read
 
