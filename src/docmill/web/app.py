@@ -7,7 +7,9 @@ from fastapi import APIRouter, FastAPI
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -20,13 +22,16 @@ from docmill.service.observe.tracing import Tracer
 from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
 from docmill.web import problems
-from docmill.web.api import documents, events, files, operations, reviews
+from docmill.web.access import AccessRoute
+from docmill.web.api import documents, events, files, operations, people, reviews
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.page_images import PageImages
 from docmill.web.pages import documents as documents_page
+from docmill.web.pages import people as people_page
+from docmill.web.pages import profile, sign_in
 from docmill.web.pages import reviews as reviews_page
-from docmill.web.security import LocalRequestsOnly, SecurityHeaders, check_host
+from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
 
 _API = "/api/v1"
@@ -37,6 +42,14 @@ _API_ROUTERS = (
     reviews.router,
     operations.router,
     events.router,
+    people.router,
+)
+_PAGE_ROUTERS = (
+    documents_page.router,
+    reviews_page.router,
+    sign_in.router,
+    profile.router,
+    people_page.router,
 )
 _SMALLEST_GZIP = 500
 _UNAVAILABLE = 503
@@ -57,9 +70,9 @@ def create_app(
 
     unlocker: opens files that are protected by a password; without one they are refused. probes: health and
     metrics of the process; made of `service` unless given. Raises MisconfiguredError if the settings let
-    other machines connect: that needs a sign-in, which does not exist yet.
+    other machines connect without TLS.
     """
-    check_host(settings.web.host)
+    check_host(settings.web)
     templates = Templates()
     app = FastAPI(
         title="docmill",
@@ -80,14 +93,17 @@ def create_app(
         closing,
         unlocker or NoUnlocker(),
     )
-    for router in _API_ROUTERS:
-        app.include_router(router, prefix=_API)
-    for router in (_probe_router(probes), documents_page.router, reviews_page.router):
-        app.include_router(router)
+    for router in (*_API_ROUTERS, *_PAGE_ROUTERS):
+        for route in router.routes:
+            assert isinstance(route, AccessRoute), f"{route} is of no Router, so that nobody asks who may use it"
+        app.include_router(router, prefix=_API if router in _API_ROUTERS else "")
+    app.include_router(_probe_router(probes))
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
     problems.install(app, templates)
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
-    app.add_middleware(LocalRequestsOnly)
+    app.add_middleware(
+        TrustedRequestsOnly, hosts=settings.web.hosts, proxies=settings.web.trusted_proxies
+    )
     app.add_middleware(SecurityHeaders)
     if service.tracer.enabled:
         app.add_middleware(RequestSpans, tracer=service.tracer, prefix=_API)
@@ -98,7 +114,7 @@ def create_probe_app(probes: Probes) -> FastAPI:
     """Build an application of `/healthz`, `/readyz` and `/metrics` alone, for a process without pages."""
     app = FastAPI(title="docmill", openapi_url=None, docs_url=None, redoc_url=None)
     app.include_router(_probe_router(probes))
-    app.add_middleware(LocalRequestsOnly)
+    app.add_middleware(TrustedRequestsOnly)
     return app
 
 
@@ -122,8 +138,10 @@ def _probe_router(probes: Probes) -> APIRouter:
         """Readiness: database, queue and file store answer, and this process is not stopping."""
         return answer(await probes.health.ready())
 
-    async def metrics() -> Response:
-        """Metrics of this process in Prometheus' text format."""
+    async def metrics(request: Request) -> Response:
+        """Metrics of this process in Prometheus' text format, for this machine only: they tell of all tenants."""
+        if not request.state.is_local:
+            raise HTTPException(403, "Metrics are for programs on this machine.")
         return Response(await probes.scrape(), headers={"content-type": CONTENT_TYPE_LATEST})
 
     router.add_api_route("/healthz", healthz, response_model=Health, responses=failing)

@@ -71,7 +71,7 @@ async def running_vault(
     or if a web server and a worker are to start on a data folder that has a web server already.
     """
     if web:
-        check_host(settings.web.host)
+        check_host(settings.web)
     if web and worker and (running := await asyncio.to_thread(address_of, settings.folder)):
         raise MisconfiguredError(
             f"a vault on {str(settings.folder)!r} runs already, at {running}; give another --data-dir"

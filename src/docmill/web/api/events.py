@@ -6,14 +6,15 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import Header, Query
 from starlette.responses import Response, StreamingResponse
 
 from docmill.service.store import events
 from docmill.service.store.events import EventRow
+from docmill.web.access import Router, needs
 from docmill.web.context import TheVault
 
-router = APIRouter(tags=["events"])
+router = Router(tags=["events"])
 
 HEARTBEAT_S = 15.0
 """Shorter than the idle limits of common proxies; a client that is gone is noticed as fast."""
@@ -23,6 +24,7 @@ _HEARTBEAT = b": still here\n\n"
 
 
 @router.get("/events", response_class=Response)
+@needs("read")
 async def follow(
     vault: TheVault,
     *,

@@ -1,0 +1,3 @@
+"""People for tests, and a browser of theirs."""
+
+PASSWORD = "correct horse battery"
