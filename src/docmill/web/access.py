@@ -1,8 +1,8 @@
 """Access to routes: each declares what it needs, and no request gets further without that.
 
-A router is a `Router`; below the decorator of its method each route has `@needs(...)`. What a request is and may
-do stands in `request.state.access` then, and `TheVault` is bound to its tenant. Each change goes to the audit
-log under the name of the route's function.
+A router is a `Router`; below the decorator of its method each route has `@needs(...)`. Who asks stands in
+`request.state.access` then, and `TheVault` is bound to their tenant. Each change goes to the audit log under
+the name of the route's function.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
@@ -13,7 +13,6 @@ from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
-from pydantic import JsonValue
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -25,6 +24,8 @@ from docmill.service.store import audit_log
 from docmill.web.security import SAFE_METHODS
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from docmill.web.context import Vault
 
 SESSION_COOKIE = "docmill-session"
@@ -33,11 +34,12 @@ FORM_TOKEN = "form_token"  # noqa: S105  the name of a field
 FORM_TOKEN_HEADER = "x-form-token"  # noqa: S105  the name of a header
 
 Need = Scope | Literal["public", "signed in", "person"]
-"""public: everybody. signed in: any person or API key of a tenant. person: somebody who has signed in, whatever
-their role. The others are scopes, which a role or a key has."""
+"""public: everybody. signed in: any person or API key of a tenant. person: somebody who has signed in, with
+any role. The others are scopes, which a role or a key has."""
 
-TokenPlace = Literal["form or header", "stream", "none"]
-"""Where a form's token is looked for. stream: the route reads the body itself, and calls `check_form_token`."""
+FormCheck = Literal["checked", "streamed", "unchecked"]
+"""Whether the token of a form is checked. streamed: the route reads the body itself, and calls
+`check_form_token`."""
 
 _MOST_BYTES = 20_000_000
 _MOST_PUBLIC_BYTES = 100_000
@@ -51,14 +53,14 @@ class Declaration:
     """What a route needs."""
 
     need: Need
-    token: TokenPlace = "form or header"
+    form: FormCheck = "checked"
 
 
-def needs(need: Need, *, token: TokenPlace = "form or header") -> Callable[[F], F]:
+def needs(need: Need, *, form: FormCheck = "checked") -> Callable[[F], F]:
     """Declare what a route needs; stands below the decorator of its method."""
 
     def declare(endpoint: F) -> F:
-        vars(endpoint)["declaration"] = Declaration(need, token)
+        vars(endpoint)["declaration"] = Declaration(need, form)
         return endpoint
 
     return declare
@@ -68,7 +70,9 @@ def declaration_of(endpoint: Callable[..., Any]) -> Declaration:
     """Return what a route needs. Raises TypeError for one that declares nothing."""
     declaration = vars(endpoint).get("declaration")
     if not isinstance(declaration, Declaration):
-        raise TypeError(f"the route {endpoint.__name__!r} declares no access: put @needs(...) above its function")
+        raise TypeError(
+            f"the route {endpoint.__name__!r} declares no access: put @needs(...) above its function"
+        )
     return declaration
 
 
@@ -127,7 +131,7 @@ async def _admit(request: Request, declaration: Declaration) -> Response | None:
             raise HTTPException(403, "Only a person who has signed in can do this.")
         if need not in {"person", "signed in"} and need not in access.allows:
             raise HTTPException(403, _reason(access, need))
-    if request.method not in SAFE_METHODS and declaration.token != "none":  # noqa: S105  no secret
+    if request.method not in SAFE_METHODS and declaration.form != "unchecked":
         await _check_token(request, access, declaration)
     return None
 
@@ -143,7 +147,9 @@ def _reason(access: Access, need: Need) -> str:
 async def _ask_to_sign_in(request: Request) -> Response:
     """Send a person to the sign-in, and back here afterwards. Raises HTTPException for programs."""
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
-        header = {"www-authenticate": 'Bearer realm="docmill"'} if request.url.path.startswith("/api/") else None
+        header = (
+            {"www-authenticate": 'Bearer realm="docmill"'} if request.url.path.startswith("/api/") else None
+        )
         raise HTTPException(401, "Sign in first, or send an API key.", header)
     here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     if request.method not in SAFE_METHODS:  # the form cannot be sent again, so back to its page
@@ -164,7 +170,7 @@ async def _check_token(request: Request, access: Access | None, declaration: Dec
         return
     request.state.form_secret = secret
     given = request.headers.get(FORM_TOKEN_HEADER)
-    if given is None and declaration.token == "stream":  # noqa: S105  no secret
+    if given is None and declaration.form == "streamed":
         return
     if given is None and request.headers.get("content-type", "").startswith(_FORMS):
         given = str((await request.form()).get(FORM_TOKEN, ""))
@@ -182,7 +188,8 @@ def check_form_token(request: Request, given: str) -> None:
 def _compare(given: str, secret: str) -> None:
     if not (secret and is_form_token(given, secret)):
         raise HTTPException(
-            403, "This form is out of date: you have signed in or out since. Open its page again and repeat it."
+            403,
+            "This form is out of date: you have signed in or out since. Open its page again and repeat it.",
         )
 
 
@@ -223,7 +230,7 @@ def local_address(path: str) -> str:
 
 def _with_limited_body(request: Request, declaration: Declaration) -> Request:
     """Return the request with an end to its body, but for uploads, whose files have a limit of their own."""
-    if request.method in SAFE_METHODS or declaration.token == "stream":  # noqa: S105  no secret
+    if request.method in SAFE_METHODS or declaration.form == "streamed":
         return request
     most = _MOST_PUBLIC_BYTES if declaration.need == "public" else _MOST_BYTES
     receive: Callable[[], Awaitable[Message]] = request.receive

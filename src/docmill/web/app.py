@@ -34,8 +34,8 @@ from docmill.web.pages import reviews as reviews_page
 from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
 
-_API = "/api/v1"
-_API_ROUTERS = (
+API_PREFIX = "/api/v1"
+API_ROUTERS = (
     documents.router,
     documents.ingestions_router,
     files.router,
@@ -44,7 +44,7 @@ _API_ROUTERS = (
     events.router,
     people.router,
 )
-_PAGE_ROUTERS = (
+PAGE_ROUTERS = (
     documents_page.router,
     reviews_page.router,
     sign_in.router,
@@ -93,20 +93,18 @@ def create_app(
         closing,
         unlocker or NoUnlocker(),
     )
-    for router in (*_API_ROUTERS, *_PAGE_ROUTERS):
+    for router in (*API_ROUTERS, *PAGE_ROUTERS):
         for route in router.routes:
-            assert isinstance(route, AccessRoute), f"{route} is of no Router, so that nobody asks who may use it"
-        app.include_router(router, prefix=_API if router in _API_ROUTERS else "")
+            assert isinstance(route, AccessRoute), f"{route} is of no Router: who may use it?"
+        app.include_router(router, prefix=API_PREFIX if router in API_ROUTERS else "")
     app.include_router(_probe_router(probes))
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
     problems.install(app, templates)
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
-    app.add_middleware(
-        TrustedRequestsOnly, hosts=settings.web.hosts, proxies=settings.web.trusted_proxies
-    )
+    app.add_middleware(TrustedRequestsOnly, hosts=settings.web.hosts, proxies=settings.web.trusted_proxies)
     app.add_middleware(SecurityHeaders)
     if service.tracer.enabled:
-        app.add_middleware(RequestSpans, tracer=service.tracer, prefix=_API)
+        app.add_middleware(RequestSpans, tracer=service.tracer, prefix=API_PREFIX)
     return app
 
 
@@ -139,7 +137,7 @@ def _probe_router(probes: Probes) -> APIRouter:
         return answer(await probes.health.ready())
 
     async def metrics(request: Request) -> Response:
-        """Metrics of this process in Prometheus' text format, for this machine only: they tell of all tenants."""
+        """Metrics of this process in Prometheus' text format, for this machine: they tell of all tenants."""
         if not request.state.is_local:
             raise HTTPException(403, "Metrics are for programs on this machine.")
         return Response(await probes.scrape(), headers={"content-type": CONTENT_TYPE_LATEST})

@@ -52,7 +52,7 @@ def check_host(web: Web) -> None:
     if not (is_this_machine(web.host) or web.tls_certificate or web.trusted_proxies):
         raise MisconfiguredError(
             f"web.host is {web.host!r}, so passwords would cross the network in the clear. Set "
-            "web.tls_certificate and web.tls_key, or web.trusted_proxies for a proxy with TLS in front; or set "
+            "web.tls_certificate and web.tls_key, or web.trusted_proxies for a proxy with TLS; or set "
             "web.host to '127.0.0.1' and use an SSH tunnel"
         )
 
@@ -106,7 +106,9 @@ class TrustedRequestsOnly:
             host = headers.get("host", "").lower()
             name = host_name(host)
             if not (is_this_machine(name) or name in self._hosts):
-                app = PlainTextResponse("This vault does not answer to this name; see the setting web.hosts.", 421)
+                app = PlainTextResponse(
+                    "This vault does not answer to this name; see the setting web.hosts.", 421
+                )
             elif scope["method"] not in SAFE_METHODS:
                 site, origin = headers.get("sec-fetch-site"), headers.get("origin")
                 if site is None:
@@ -146,7 +148,11 @@ class TrustedRequestsOnly:
         """Return the last address that no trusted proxy has: those before it may be made up."""
         addresses = [address.strip() for line in forwarded_for for address in line.split(",")]
         return next(
-            (address for address in reversed(addresses) if is_address(address) and not self._is_proxy(address)),
+            (
+                address
+                for address in reversed(addresses)
+                if is_address(address) and not self._is_proxy(address)
+            ),
             peer,
         )
 

@@ -144,7 +144,7 @@ async def _parse_form(request: Request) -> AsyncGenerator[_Event]:
 
 
 class _Parts:
-    """Collects what the parser reports. Only parts with a file name, and the fields of `_FIELDS`, give events."""
+    """Collects what the parser reports. Files, and the fields of `_FIELDS`, give events."""
 
     def __init__(self) -> None:
         self.events: deque[_Event] = deque()

@@ -1,6 +1,6 @@
 """People in two organisations."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 import pytest
@@ -18,10 +18,9 @@ async def anna(service: Service) -> UUID:
 
 
 @pytest.fixture
-async def other_tenant(service: Service) -> AsyncIterator[UUID]:
+async def other_tenant(service: Service) -> UUID:
     async with service.database.accounts() as conn:
-        tenant_id = await tenants.add(conn, "Other")
-    yield tenant_id
+        return await tenants.add(conn, "Other")
 
 
 @pytest.fixture

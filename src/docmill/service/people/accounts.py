@@ -19,6 +19,7 @@ from docmill.service.store import (
 )
 from docmill.service.store.database import DEFAULT_TENANT_ID, Database, storable, try_lock
 from docmill.service.store.memberships import Role
+from docmill.service.store.one_time_links import NewInvitation
 from docmill.service.store.users import UserRow
 
 INVITATION = timedelta(days=7)
@@ -86,9 +87,7 @@ class Accounts:
         token = new_token()
         async with self._database.accounts() as conn:
             await one_time_links.delete_of_kind(conn, "first")
-            await one_time_links.add(
-                conn, token_hash=hash_token(token), kind="first", lifetime=_FIRST_LINK
-            )
+            await one_time_links.add(conn, token_hash=hash_token(token), kind="first", lifetime=_FIRST_LINK)
         return token
 
     async def is_first_link(self, token: str) -> bool:
@@ -106,9 +105,7 @@ class Accounts:
         async with self._database.accounts(DEFAULT_TENANT_ID) as conn:
             if not await try_lock(conn, "first account") or await users.any_exist(conn):
                 raise ChangedError("Somebody has made the first account meanwhile. Sign in, or be invited.")
-            user_id = await users.add(
-                conn, email=person.email, name=person.name, password_hash=password_hash
-            )
+            user_id = await users.add(conn, email=person.email, name=person.name, password_hash=password_hash)
             assert user_id is not None, "there was no account"
             await tenants.rename(conn, DEFAULT_TENANT_ID, organisation)
             await memberships.put(conn, DEFAULT_TENANT_ID, user_id, "owner")
@@ -136,9 +133,7 @@ class Accounts:
         async with self._database.accounts() as conn:
             return await users.by_email(conn, email.strip().lower())
 
-    async def invite(
-        self, role: Role, *, tenant_id: UUID, email: str | None = None, invited_by: UUID
-    ) -> str:
+    async def invite(self, role: Role, *, tenant_id: UUID, email: str | None = None, invited_by: UUID) -> str:
         """Make an invitation into a tenant; the token of its link."""
         token = new_token()
         async with self._database.accounts(tenant_id) as conn:
@@ -147,10 +142,9 @@ class Accounts:
                 token_hash=hash_token(token),
                 kind="invitation",
                 lifetime=INVITATION,
-                tenant_id=tenant_id,
-                role=role,
-                email=clean_email(email) if email and email.strip() else None,
-                created_by=invited_by,
+                invitation=NewInvitation(
+                    tenant_id, role, clean_email(email) if email and email.strip() else None, invited_by
+                ),
             )
         return token
 
@@ -200,7 +194,9 @@ class Accounts:
                     )
             assert user_id is not None, "one of the two is given"
             if await memberships.role_of(conn, link.tenant_id, user_id) is not None:
-                raise ValidationError("You belong to this organisation already; an owner can change your role.")
+                raise ValidationError(
+                    "You belong to this organisation already; an owner can change your role."
+                )
             await memberships.put(conn, link.tenant_id, user_id, link.role)
             await audit_log.add(
                 conn,

@@ -32,6 +32,16 @@ class LinkRow:
 
 
 @dataclass(frozen=True, slots=True)
+class NewInvitation:
+    """What an invitation leads into. email: a note of whom it is for."""
+
+    tenant_id: UUID
+    role: Role
+    email: str | None
+    created_by: UUID
+
+
+@dataclass(frozen=True, slots=True)
 class InvitationRow:
     """An invitation that nobody has accepted yet."""
 
@@ -48,11 +58,8 @@ async def add(
     token_hash: bytes,
     kind: Kind,
     lifetime: timedelta,
-    tenant_id: UUID | None = None,
-    role: Role | None = None,
-    email: str | None = None,
+    invitation: NewInvitation | None = None,
     user_id: UUID | None = None,
-    created_by: UUID | None = None,
 ) -> UUID:
     """Add a link; its id. Links whose time is over are deleted."""
     await conn.execute("DELETE FROM one_time_links WHERE expires_at <= now()")
@@ -68,11 +75,11 @@ async def add(
             "id": link_id,
             "token_hash": token_hash,
             "kind": kind,
-            "tenant_id": tenant_id,
-            "role": role,
-            "email": email,
+            "tenant_id": invitation and invitation.tenant_id,
+            "role": invitation and invitation.role,
+            "email": invitation and invitation.email,
             "user_id": user_id,
-            "created_by": created_by,
+            "created_by": invitation and invitation.created_by,
             "lifetime": lifetime,
         },
     )

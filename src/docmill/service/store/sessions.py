@@ -32,9 +32,7 @@ class SessionSummary:
     last_seen_at: datetime
 
 
-async def find(
-    conn: Conn, token_hash: bytes, *, idle: timedelta, longest: timedelta
-) -> SessionRow | None:
+async def find(conn: Conn, token_hash: bytes, *, idle: timedelta, longest: timedelta) -> SessionRow | None:
     """The session of a token, unless it was idle or lasts too long."""
     async with conn.cursor(row_factory=class_row(SessionRow)) as cur:
         await cur.execute(
@@ -96,9 +94,7 @@ async def rotate(conn: Conn, session_id: UUID, token_hash: bytes, *, tenant_id: 
     )
 
 
-async def of_user(
-    conn: Conn, user_id: UUID, *, idle: timedelta, longest: timedelta
-) -> list[SessionSummary]:
+async def of_user(conn: Conn, user_id: UUID, *, idle: timedelta, longest: timedelta) -> list[SessionSummary]:
     """The sessions of a user that still hold, the one used last first."""
     async with conn.cursor(row_factory=class_row(SessionSummary)) as cur:
         await cur.execute(

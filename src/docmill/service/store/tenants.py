@@ -45,6 +45,4 @@ async def add(conn: Conn, name: str) -> UUID:
 
 async def rename(conn: Conn, tenant_id: UUID, name: str) -> None:
     """Give a tenant another name."""
-    await conn.execute(
-        "UPDATE tenant SET name = %(name)s WHERE id = %(id)s", {"id": tenant_id, "name": name}
-    )
+    await conn.execute("UPDATE tenant SET name = %(name)s WHERE id = %(id)s", {"id": tenant_id, "name": name})

@@ -62,7 +62,7 @@ _FORM = {
     openapi_extra=_FORM,
     responses={200: {"model": UploadResult, "description": "Every file was in the vault already"}},
 )
-@needs("write", token="stream")
+@needs("write", form="streamed")
 async def upload(request: Request, vault: TheVault, *, force: bool = False) -> Response:
     """Take in the files of a form. `force`: process content again that is already in the vault.
 

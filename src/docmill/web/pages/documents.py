@@ -154,7 +154,7 @@ async def show_pauses(request: Request, vault: TheVault) -> HTMLResponse:
 
 
 @router.post("/upload")
-@needs("write", token="stream")
+@needs("write", form="streamed")
 async def upload(request: Request, vault: TheVault) -> HTMLResponse:
     """Take in the files of the form, and list the outcome of each."""
     results = await receive(request, vault)
@@ -172,7 +172,7 @@ async def retry(
 
 
 @router.post("/theme")
-@needs("public", token="none")
+@needs("public", form="unchecked")
 async def set_theme(
     *, theme: Annotated[str, Form()], to: Annotated[str, Form(alias="next")] = "/"
 ) -> RedirectResponse:

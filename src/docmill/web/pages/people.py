@@ -52,7 +52,9 @@ async def _people_page(
 
 @router.post("/people/invitations")
 @needs("administer")
-async def invite(request: Request, vault: TheVault, *, role: Annotated[Role, Form()], email: _Typed = "") -> Response:
+async def invite(
+    request: Request, vault: TheVault, *, role: Annotated[Role, Form()], email: _Typed = ""
+) -> Response:
     """Make an invitation, and show its link once."""
     try:
         token = await vault.service.accounts.invite(
@@ -145,14 +147,20 @@ async def create_key(
 ) -> Response:
     """Make an API key, and show it once. days: until it ends; empty for one without an end."""
     try:
-        if days and not (days.isascii() and days.isdigit()):
-            raise ValidationError("Give the number of days until the key ends, or nothing.")
-        expires_at = datetime.now(UTC) + timedelta(days=int(days)) if days else None
+        expires_at = _end_after(days)
         key = await vault.service.api_keys.create(vault.access, name, scope, expires_at)
     except ValidationError as error:
         return await _keys_page(request, vault, message=error.message, name=name, scopes=tuple(scope))
     vault.audit_details.update({"key": key.prefix, "name": name, "scopes": list(scope)})
     return await _keys_page(request, vault, new_key=key)
+
+
+def _end_after(days: str) -> datetime | None:
+    if not days.strip():
+        return None
+    if not (days.isascii() and days.isdigit()):
+        raise ValidationError("Give the number of days until the key ends, or nothing.")
+    return datetime.now(UTC) + timedelta(days=int(days))
 
 
 @router.post("/keys/{key_id}/revoke")

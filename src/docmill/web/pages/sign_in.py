@@ -3,7 +3,7 @@
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import Form, Request
+from fastapi import Form, Query, Request
 from starlette.datastructures import URL
 from starlette.responses import RedirectResponse, Response
 
@@ -71,14 +71,18 @@ def _enter(request: Request, vault: Vault, session: NewSession, to: str) -> Resp
 @router.get("/login")
 @needs("public")
 async def show_login(
-    request: Request, vault: TheVault, *, next: str = "/", changed: str = ""  # noqa: A002  the name in the address
+    request: Request,
+    vault: TheVault,
+    *,
+    to: Annotated[str, Query(alias="next")] = "/",
+    changed: str = "",
 ) -> Response:
     """The sign-in; for who has signed in, where they wanted to go."""
     if vault.bound_to is not None and vault.bound_to.is_person:
-        return RedirectResponse(local_address(next), 303)
+        return RedirectResponse(local_address(to), 303)
     if not await vault.service.accounts.exist():
         return RedirectResponse("/welcome", 303)
-    return _page(request, vault, "login.html", next=local_address(next), email="", is_changed=bool(changed))
+    return _page(request, vault, "login.html", next=local_address(to), email="", is_changed=bool(changed))
 
 
 @router.post("/login")
