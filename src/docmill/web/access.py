@@ -101,8 +101,11 @@ class AccessRoute(APIRoute):
 Router = partial(APIRouter, route_class=AccessRoute)
 
 
-async def find_access(request: Request) -> Access | None:
-    """Return who asks: an API key, a session, or this machine while the vault has no account."""
+async def find_access(request: Request, *, is_activity: bool = True) -> Access | None:
+    """Return who asks: an API key, a session, or this machine while the vault has no account.
+
+    is_activity: whether a session lasts longer for it.
+    """
     vault: Vault = request.app.state.vault
     service = vault.service
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
@@ -110,7 +113,7 @@ async def find_access(request: Request) -> Access | None:
         return await service.sign_in.of_key(secret.strip())
     token = request.cookies.get(SESSION_COOKIE)
     if token:
-        access = await service.sign_in.of_session(token)
+        access = await service.sign_in.of_session(token, is_activity=is_activity)
         if access is not None:
             request.state.session_token = token
             return access

@@ -101,7 +101,11 @@ def create_app(
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
     problems.install(app, templates)
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
-    app.add_middleware(TrustedRequestsOnly, hosts=settings.web.hosts, proxies=settings.web.trusted_proxies)
+    app.add_middleware(
+        TrustedRequestsOnly,
+        hosts={*settings.web.hosts, settings.web.host},
+        proxies=settings.web.trusted_proxies,
+    )
     app.add_middleware(SecurityHeaders)
     if service.tracer.enabled:
         app.add_middleware(RequestSpans, tracer=service.tracer, prefix=API_PREFIX)

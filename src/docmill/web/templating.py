@@ -63,7 +63,7 @@ class Templates:
             extensions=[_FormTokens],
         )
         self._common = {"static": f"/static/{static_version()}", "words": words, "themes": THEMES}
-        self._environment.globals["form_token_field"] = _form_token_field
+        cast("dict[str, object]", self._environment.globals)["form_token_field"] = _form_token_field
         filters = cast("dict[str, object]", self._environment.filters)
         filters.update(
             moment=words.moment,

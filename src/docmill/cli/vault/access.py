@@ -1,5 +1,6 @@
 """Access of the commands to a vault: its settings, its service, and the addresses of its web servers."""
 
+import ssl
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -130,7 +131,11 @@ def address_of(folder: Path) -> str | None:
     for file in sorted((folder / "addresses").glob("*")):
         try:
             address, _, vault_id = file.read_text().partition("\n")
-            with urlopen(f"{address}healthz", timeout=_ANSWER_S) as answer:  # noqa: S310  written by ourselves
+            # The certificate is for the vault's public name. Nothing is sent, and the answer names the vault.
+            context = ssl.create_default_context()
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            request = f"{address}healthz"
+            with urlopen(request, timeout=_ANSWER_S, context=context) as answer:  # noqa: S310  written by ourselves
                 if answer.headers.get(VAULT_HEADER, "") == vault_id:  # an older release sends none
                     return address
             file.unlink(missing_ok=True)  # it was killed, and another vault has its port

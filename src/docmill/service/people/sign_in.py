@@ -151,13 +151,16 @@ class SignIn:
                 )
         return NewSession(token, user_id, chosen)
 
-    async def of_session(self, token: str) -> Access | None:
-        """Return the access of a session; None if it has ended or there is none."""
+    async def of_session(self, token: str, *, is_activity: bool = True) -> Access | None:
+        """Return the access of a session; None if it has ended or there is none.
+
+        is_activity: whether the session lasts longer for it.
+        """
         async with self._database.accounts() as conn:
             session = await sessions.find(conn, hash_token(token), idle=self._idle, longest=self._longest)
             if session is None:
                 return None
-            if session.is_due:
+            if session.is_due and is_activity:
                 await sessions.touch(conn, session.id)
             own = await memberships.of_user(conn, session.user_id)
         current = next((row for row in own if row.tenant_id == session.tenant_id), next(iter(own), None))

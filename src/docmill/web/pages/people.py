@@ -127,7 +127,7 @@ async def _keys_page(
         all_scopes=SCOPES,
         new_key=new_key,
         message=message,
-        name=name,
+        key_name=name,
         scopes=scopes,
     )
     if new_key is not None:
