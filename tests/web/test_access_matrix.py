@@ -85,6 +85,8 @@ NEEDS = {
     "POST /welcome": "public",
     "GET /join": "public",
     "POST /join": "public",
+    "GET /forgotten": "public",
+    "POST /forgotten": "public",
     "GET /password": "public",
     "POST /password": "public",
     "GET /profile": "person",

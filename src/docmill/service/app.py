@@ -19,6 +19,7 @@ from docmill.service.intake.type_choice import TypeChoices
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
 from docmill.service.people.accounts import Accounts
 from docmill.service.people.keys import ApiKeys
+from docmill.service.people.mail import Mailer
 from docmill.service.people.passwords import Passwords
 from docmill.service.people.sign_in import SignIn
 from docmill.service.ports import Queue, Sender
@@ -60,6 +61,7 @@ class Service:
     accounts: Accounts
     sign_in: SignIn
     api_keys: ApiKeys
+    mailer: Mailer
     tracer: Tracer = NO_TRACER
     default_tenant_id: UUID = DEFAULT_TENANT_ID
 
@@ -108,6 +110,7 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
             Accounts(database, passwords),
             SignIn(database, passwords, settings.web),
             ApiKeys(database),
+            Mailer(settings.smtp),
             tracer,
         )
 

@@ -1,5 +1,6 @@
 """Access of the commands to a vault: its settings, its service, and the addresses of its web servers."""
 
+import os
 import ssl
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -98,7 +99,7 @@ async def log_command(
 ) -> None:
     """Write to the audit log what a command has changed, and which user of the machine called it."""
     tenant_id = tenant_id or service.default_tenant_id
-    by = {"command": True, "system_user": getuser()}
+    by = {"command": True, "system_user": _system_user()}
     async with service.database.tenant(tenant_id) as conn:
         await audit_log.add(
             conn,
@@ -108,6 +109,13 @@ async def log_command(
             target=target,
             details={**by, **(details or {})},
         )
+
+
+def _system_user() -> str:
+    try:
+        return getuser()
+    except (KeyError, OSError):  # a container may run as a number that has no name
+        return str(os.getuid())
 
 
 @contextmanager

@@ -146,7 +146,8 @@ async def up(settings: Settings) -> int:
     if stderr.is_terminal:  # making the database takes a while, and silence looks like a failure
         stderr.print("starting; the first start creates the database, which can take half a minute")
     async with running_vault(settings) as vault:
-        stdout.print(f"docmill is at {vault.address}. Ctrl-C stops it.", markup=False)
+        stdout.print(f"docmill is at {vault.address}", markup=False)
+        stdout.print("Ctrl-C stops it.")
         await _print_first_link(vault)
         await vault.stop.wait()
         stdout.print(
@@ -159,7 +160,9 @@ async def _print_first_link(vault: RunningVault) -> None:
     """Print the link for the first account, if there is none."""
     token = await vault.service.accounts.first_link()
     if token is not None:
-        stdout.print("It has no account: everybody on this machine can open it, and nobody elsewhere.")
+        stdout.print(
+            "It has no account, so it is open to everybody on this machine, and to this machine only."
+        )
         stdout.print("The first account closes it. This link makes it, also from elsewhere:")
         stdout.print(f"{vault.address}welcome?token={token}", markup=False, soft_wrap=True)
 

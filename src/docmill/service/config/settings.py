@@ -252,6 +252,25 @@ class Web(_Section):
         return self
 
 
+class Smtp(_Section):
+    """The mail server that sends links for new passwords. host: without one no mail is sent."""
+
+    host: str | None = None
+    port: int = Field(default=587, ge=1, le=65535)
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    user: str | None = None
+    password: SecretStr | None = None
+    sender: str | None = None
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if self.host is not None and self.sender is None:
+            raise ValueError("host needs a sender, the address from which mails come")
+        if (self.user is None) != (self.password is None):
+            raise ValueError("user and password are given together or not at all")
+        return self
+
+
 class Logs(_Section):
     """The form and level of the log. format: None for `plain` at a terminal, else `json`."""
 
@@ -344,6 +363,7 @@ class Settings(BaseSettings):
     reading: ReadingSettings = ReadingSettings()
     limits: Limits = Limits()
     web: Web = Web()
+    smtp: Smtp = Smtp()
     logs: Logs = Logs()
     otel: Otel = Otel()
     aws: Aws = Aws()

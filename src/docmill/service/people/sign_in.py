@@ -22,6 +22,8 @@ WINDOW = timedelta(minutes=15)
 MOST_FOR_ADDRESS_AND_EMAIL = 10
 MOST_FOR_EMAIL = 100
 MOST_FOR_ADDRESS = 100
+MOST_RESETS_FOR_EMAIL = 3
+MOST_RESETS_FROM_ADDRESS = 20
 _LONGEST_USER_AGENT = 300
 
 
@@ -94,6 +96,16 @@ class SignIn:
                 await users.set_password(conn, user.id, await self._passwords.hash(password))
         return user.id
 
+    async def count_reset(self, email: str, visitor: Visitor) -> None:
+        """Count a request for a new password. Raises RateLimitedError after too many."""
+        address = visitor.address or ""
+        await self._count_attempt(
+            {
+                _subject("reset", email.strip().lower()[:1000]): MOST_RESETS_FOR_EMAIL,
+                _subject("resets from", address): MOST_RESETS_FROM_ADDRESS,
+            }
+        )
+
     async def _count_attempt(self, subjects: dict[bytes, int]) -> None:
         async with self._database.accounts() as conn:
             counts = [
@@ -104,7 +116,7 @@ class SignIn:
         if waits:
             minutes = math.ceil(max(waits) / 60)
             raise RateLimitedError(
-                "Too many attempts to sign in. Try again in "
+                "Too many attempts. Try again in "
                 + ("one minute." if minutes <= 1 else f"{minutes} minutes."),
                 retry_after_s=max(waits),
             )

@@ -1,13 +1,14 @@
 """Pages for people who have not signed in: sign-in, first account, invitation, new password."""
 
+import logging
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import Form, Query, Request
+from fastapi import BackgroundTasks, Form, Query, Request
 from starlette.datastructures import URL
 from starlette.responses import RedirectResponse, Response
 
-from docmill.errors import DocmillError, RateLimitedError, ValidationError
+from docmill.errors import DocmillError, NetworkError, RateLimitedError, ValidationError
 from docmill.service.people.accounts import LinkIsOverError, NewPerson
 from docmill.service.people.passwords import SHORTEST
 from docmill.service.people.sign_in import NewSession, SignInRefusedError, Visitor
@@ -15,6 +16,8 @@ from docmill.service.people.tokens import new_token
 from docmill.web.access import SESSION_COOKIE, VISIT_COOKIE, Router, client_address, local_address, needs
 from docmill.web.context import TheVault, Vault
 from docmill.web.problems import status_of
+
+log = logging.getLogger(__name__)
 
 router = Router(include_in_schema=False)
 
@@ -237,6 +240,56 @@ async def accept_invitation(
         user_id, visitor, tenant_id=tenant_id, by="invitation"
     )
     return _enter(request, vault, session, "/")
+
+
+@router.get("/forgotten")
+@needs("public")
+async def show_forgotten(request: Request, vault: TheVault) -> Response:
+    """The form that asks for a link by mail."""
+    return _page(request, vault, "forgotten.html", is_sent=False, by_mail=vault.service.mailer.is_set_up)
+
+
+@router.post("/forgotten")
+@needs("public")
+async def send_password_link(
+    request: Request, vault: TheVault, tasks: BackgroundTasks, *, email: _Typed = ""
+) -> Response:
+    """Send a link for a new password, if there is such an account; the answer does not tell.
+
+    The account is looked up after the answer, so that the time does not tell either.
+    """
+    by_mail = vault.service.mailer.is_set_up
+    try:
+        await vault.service.sign_in.count_reset(email, visitor_of(request))
+    except RateLimitedError as error:
+        return _page(
+            request,
+            vault,
+            "forgotten.html",
+            status=429,
+            is_sent=False,
+            by_mail=by_mail,
+            message=error.message,
+        )
+    if by_mail:
+        tasks.add_task(_mail_password_link, vault, email, address_with(request, "/password"))
+    return _page(request, vault, "forgotten.html", is_sent=by_mail, by_mail=by_mail)
+
+
+async def _mail_password_link(vault: Vault, email: str, address: str) -> None:
+    user = await vault.service.accounts.by_email(email)
+    if user is None:
+        return
+    token = await vault.service.accounts.password_link(user.id)
+    text = (
+        f"Hello {user.name},\n\nsomebody, probably you, asked for a new password for docmill. This link sets it. "
+        f"It works once, for a day:\n\n{address}?token={token}\n\nIf it was not you, ignore this mail: "
+        "nothing has changed.\n"
+    )
+    try:
+        await vault.service.mailer.send(user.email, "A new password for docmill", text)
+    except NetworkError as error:
+        log.error("a link for a new password could not be sent", extra={"reason": error.message})  # noqa: TRY400  no traceback is needed
 
 
 @router.get("/password")
