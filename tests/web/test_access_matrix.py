@@ -85,6 +85,8 @@ NEEDS = {
     "POST /welcome": "public",
     "GET /join": "public",
     "POST /join": "public",
+    "GET /openid": "public",
+    "GET /openid/callback": "public",
     "GET /forgotten": "public",
     "POST /forgotten": "public",
     "GET /password": "public",

@@ -20,6 +20,7 @@ from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
 from docmill.service.people.accounts import Accounts
 from docmill.service.people.keys import ApiKeys
 from docmill.service.people.mail import Mailer
+from docmill.service.people.openid import OpenIdProvider
 from docmill.service.people.passwords import Passwords
 from docmill.service.people.sign_in import SignIn
 from docmill.service.ports import Queue, Sender
@@ -62,6 +63,7 @@ class Service:
     sign_in: SignIn
     api_keys: ApiKeys
     mailer: Mailer
+    openid: OpenIdProvider
     tracer: Tracer = NO_TRACER
     default_tenant_id: UUID = DEFAULT_TENANT_ID
 
@@ -111,6 +113,7 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
             SignIn(database, passwords, settings.web),
             ApiKeys(database),
             Mailer(settings.smtp),
+            OpenIdProvider(settings.oidc),
             tracer,
         )
 

@@ -28,8 +28,8 @@ from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.page_images import PageImages
 from docmill.web.pages import documents as documents_page
+from docmill.web.pages import openid, profile, sign_in
 from docmill.web.pages import people as people_page
-from docmill.web.pages import profile, sign_in
 from docmill.web.pages import reviews as reviews_page
 from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
@@ -48,6 +48,7 @@ PAGE_ROUTERS = (
     documents_page.router,
     reviews_page.router,
     sign_in.router,
+    openid.router,
     profile.router,
     people_page.router,
 )

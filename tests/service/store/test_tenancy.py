@@ -13,7 +13,13 @@ from support.scripted_steps import Upload
 
 WITHOUT_TENANT = {
     *("alembic_version", "message", "dead_message", "outbox", "chore", "vault", "pause"),
-    *("users", "sessions", "sign_in_attempts", "one_time_links"),  # seen by transactions of accounts
+    *(
+        "users",
+        "sessions",
+        "sign_in_attempts",
+        "one_time_links",
+        "identities",
+    ),  # seen by transactions of accounts
 }
 
 

@@ -271,6 +271,25 @@ class Smtp(_Section):
         return self
 
 
+class Oidc(_Section):
+    """The OpenID provider through which people sign in. issuer: its address; without one there is none.
+
+    label: of the button on the sign-in page.
+    """
+
+    issuer: str | None = Field(default=None, pattern=r"^https?://[^/?#]+(/[^?#]*)?$")
+    client_id: str | None = None
+    client_secret: SecretStr | None = None
+    label: str = "Single sign-on"
+    scopes: tuple[str, ...] = ("openid", "email", "profile")
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if (self.issuer is None) != (self.client_id is None):
+            raise ValueError("issuer and client_id are given together or not at all")
+        return self
+
+
 class Logs(_Section):
     """The form and level of the log. format: None for `plain` at a terminal, else `json`."""
 
@@ -364,6 +383,7 @@ class Settings(BaseSettings):
     limits: Limits = Limits()
     web: Web = Web()
     smtp: Smtp = Smtp()
+    oidc: Oidc = Oidc()
     logs: Logs = Logs()
     otel: Otel = Otel()
     aws: Aws = Aws()

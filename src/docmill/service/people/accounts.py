@@ -5,12 +5,14 @@ from datetime import timedelta
 from uuid import UUID
 
 from docmill.errors import ChangedError, ValidationError
+from docmill.service.people.openid import Identity
 from docmill.service.people.passwords import Passwords, check_new_password
 from docmill.service.people.sign_in import clean_email
 from docmill.service.people.tokens import hash_token, new_token
 from docmill.service.store import (
     api_keys,
     audit_log,
+    identities,
     memberships,
     one_time_links,
     sessions,
@@ -127,6 +129,20 @@ class Accounts:
                     raise ValidationError(f"{email} belongs to this organisation already.")
             await memberships.put(conn, tenant_id, user_id, role)
         return user_id, await self.password_link(user_id) if is_new else None
+
+    async def of_identity(self, identity: Identity) -> UUID | None:
+        """Return the user of an identity at an OpenID provider; None if there is no account.
+
+        The first time, it is the account with the e-mail address that the provider has verified.
+        """
+        async with self._database.accounts() as conn:
+            user_id = await identities.user_of(conn, identity.issuer, identity.subject)
+            if user_id is None and identity.email is not None:
+                user = await users.by_email(conn, identity.email.strip().lower())
+                if user is not None:
+                    user_id = user.id
+                    await identities.add(conn, identity.issuer, identity.subject, user_id)
+        return user_id
 
     async def by_email(self, email: str) -> UserRow | None:
         """Return the account of an e-mail address."""

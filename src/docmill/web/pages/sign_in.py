@@ -23,6 +23,14 @@ router = Router(include_in_schema=False)
 
 _Typed = Annotated[str, Form()]
 _DAY_S = 24 * 3600
+_MAIL_TEXT = """Hello {name},
+
+somebody, probably you, asked for a new password for docmill. This link sets it. It works once, for a day:
+
+{link}
+
+If it was not you, ignore this mail: nothing has changed.
+"""
 
 
 def visitor_of(request: Request) -> Visitor:
@@ -48,11 +56,19 @@ def address_with(request: Request, path: str, **query: str) -> str:
     return str(URL(scope=request.scope).replace(path=path, query=urlencode(query), fragment=""))
 
 
-def _page(request: Request, vault: Vault, name: str, *, status: int = 200, **content: object) -> Response:
+def visit_page(
+    request: Request, vault: Vault, name: str, *, status: int = 200, **content: object
+) -> Response:
     """Render a page whose form is bound to a cookie of this visit."""
     known = request.cookies.get(VISIT_COOKIE)
     request.state.visit_token = known or new_token()
-    content = {"message": "", "shortest_password": SHORTEST, **content}
+    openid = vault.service.openid
+    content = {
+        "message": "",
+        "shortest_password": SHORTEST,
+        "openid": openid.label if openid.is_set_up else "",
+        **content,
+    }
     response = vault.templates.page(request, name, status_code=status, **content)
     if not known:
         response.set_cookie(
@@ -65,7 +81,8 @@ def _page(request: Request, vault: Vault, name: str, *, status: int = 200, **con
     return response
 
 
-def _enter(request: Request, vault: Vault, session: NewSession, to: str) -> Response:
+def enter(request: Request, vault: Vault, session: NewSession, to: str) -> Response:
+    """Send a person to a page of the vault with their new session."""
     response = RedirectResponse(local_address(to), 303)
     set_session_cookie(request, response, session.token, vault)
     return response
@@ -85,7 +102,9 @@ async def show_login(
         return RedirectResponse(local_address(to), 303)
     if not await vault.service.accounts.exist():
         return RedirectResponse("/welcome", 303)
-    return _page(request, vault, "login.html", next=local_address(to), email="", is_changed=bool(changed))
+    return visit_page(
+        request, vault, "login.html", next=local_address(to), email="", is_changed=bool(changed)
+    )
 
 
 @router.post("/login")
@@ -104,7 +123,7 @@ async def sign_in(
         session = await vault.service.sign_in.sign_in(email, password, visitor_of(request))
     except (SignInRefusedError, RateLimitedError) as error:
         status = 401 if isinstance(error, SignInRefusedError) else status_of(error)
-        response = _page(
+        response = visit_page(
             request,
             vault,
             "login.html",
@@ -119,7 +138,7 @@ async def sign_in(
         return response
     if before is not None and before.session_id is not None:
         await vault.service.sign_in.end_session(before.session_id, before.user_id)
-    return _enter(request, vault, session, to)
+    return enter(request, vault, session, to)
 
 
 @router.post("/logout")
@@ -140,7 +159,7 @@ async def show_welcome(request: Request, vault: TheVault, *, token: str = "") ->
     if await vault.service.accounts.exist():
         return RedirectResponse("/login", 303)
     may_begin = await _may_make_first(request, vault, token)
-    return _page(
+    return visit_page(
         request,
         vault,
         "welcome.html",
@@ -173,7 +192,7 @@ async def create_first_account(
             raise LinkIsOverError("This link does not work (any more). `docmill up` prints a new one.")
         user_id = await vault.service.accounts.create_first(person, organisation)
     except DocmillError as error:
-        return _page(
+        return visit_page(
             request,
             vault,
             "welcome.html",
@@ -185,7 +204,7 @@ async def create_first_account(
             message=error.message,
         )
     session = await vault.service.sign_in.begin_session(user_id, visitor_of(request), by="first account")
-    return _enter(request, vault, session, "/")
+    return enter(request, vault, session, "/")
 
 
 async def _may_make_first(request: Request, vault: Vault, token: str) -> bool:
@@ -199,7 +218,7 @@ async def show_invitation(request: Request, vault: TheVault, *, token: str = "")
     """An invitation, with the form to accept it."""
     invitation = await vault.service.accounts.invitation(token)
     typed = NewPerson(invitation.email or "", "", "")
-    return _page(request, vault, "join.html", invitation=invitation, token=token, typed=typed)
+    return visit_page(request, vault, "join.html", invitation=invitation, token=token, typed=typed)
 
 
 @router.post("/join")
@@ -224,7 +243,7 @@ async def accept_invitation(
         else:
             user_id, tenant_id = await accounts.accept(token, person, visitor.address)
     except ValidationError as error:
-        return _page(
+        return visit_page(
             request,
             vault,
             "join.html",
@@ -239,14 +258,14 @@ async def accept_invitation(
     session = await vault.service.sign_in.begin_session(
         user_id, visitor, tenant_id=tenant_id, by="invitation"
     )
-    return _enter(request, vault, session, "/")
+    return enter(request, vault, session, "/")
 
 
 @router.get("/forgotten")
 @needs("public")
 async def show_forgotten(request: Request, vault: TheVault) -> Response:
     """The form that asks for a link by mail."""
-    return _page(request, vault, "forgotten.html", is_sent=False, by_mail=vault.service.mailer.is_set_up)
+    return visit_page(request, vault, "forgotten.html", is_sent=False, by_mail=vault.service.mailer.is_set_up)
 
 
 @router.post("/forgotten")
@@ -262,7 +281,7 @@ async def send_password_link(
     try:
         await vault.service.sign_in.count_reset(email, visitor_of(request))
     except RateLimitedError as error:
-        return _page(
+        return visit_page(
             request,
             vault,
             "forgotten.html",
@@ -273,7 +292,7 @@ async def send_password_link(
         )
     if by_mail:
         tasks.add_task(_mail_password_link, vault, email, address_with(request, "/password"))
-    return _page(request, vault, "forgotten.html", is_sent=by_mail, by_mail=by_mail)
+    return visit_page(request, vault, "forgotten.html", is_sent=by_mail, by_mail=by_mail)
 
 
 async def _mail_password_link(vault: Vault, email: str, address: str) -> None:
@@ -281,11 +300,7 @@ async def _mail_password_link(vault: Vault, email: str, address: str) -> None:
     if user is None:
         return
     token = await vault.service.accounts.password_link(user.id)
-    text = (
-        f"Hello {user.name},\n\nsomebody, probably you, asked for a new password for docmill. This link sets it. "
-        f"It works once, for a day:\n\n{address}?token={token}\n\nIf it was not you, ignore this mail: "
-        "nothing has changed.\n"
-    )
+    text = _MAIL_TEXT.format(name=user.name, link=f"{address}?token={token}")
     try:
         await vault.service.mailer.send(user.email, "A new password for docmill", text)
     except NetworkError as error:
@@ -297,7 +312,7 @@ async def _mail_password_link(vault: Vault, email: str, address: str) -> None:
 async def show_new_password(request: Request, vault: TheVault, *, token: str = "") -> Response:
     """The form for a new password."""
     user = await vault.service.accounts.user_of_password_link(token)
-    return _page(request, vault, "password.html", token=token, email=user.email)
+    return visit_page(request, vault, "password.html", token=token, email=user.email)
 
 
 @router.post("/password")
@@ -312,7 +327,7 @@ async def set_password(
     except LinkIsOverError:
         raise
     except ValidationError as error:
-        return _page(
+        return visit_page(
             request, vault, "password.html", status=422, token=token, email=user.email, message=error.message
         )
     return RedirectResponse("/login?changed=1", 303)
