@@ -3,7 +3,8 @@
 import asyncio
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.datastructures import Headers
@@ -52,6 +53,9 @@ PAGE_ROUTERS = (
     profile.router,
     people_page.router,
 )
+_KEY = HTTPBearer(auto_error=False, scheme_name="apiKey", description="A key of the page API keys: dm_…")
+"""For the description of the API alone: `AccessRoute` checks the key."""
+
 _SMALLEST_GZIP = 500
 _UNAVAILABLE = 503
 _SERVER_ERROR = 500
@@ -71,7 +75,7 @@ def create_app(
 
     unlocker: opens files that are protected by a password; without one they are refused. probes: health and
     metrics of the process; made of `service` unless given. Raises MisconfiguredError if the settings let
-    other machines connect without TLS.
+    other machines connect without TLS, TypeError if a route does not ask who may use it.
     """
     check_host(settings.web)
     templates = Templates()
@@ -96,8 +100,12 @@ def create_app(
     )
     for router in (*API_ROUTERS, *PAGE_ROUTERS):
         for route in router.routes:
-            assert isinstance(route, AccessRoute), f"{route} is of no Router: who may use it?"
-        app.include_router(router, prefix=API_PREFIX if router in API_ROUTERS else "")
+            if not isinstance(route, AccessRoute):
+                raise TypeError(f"{route} was made by no Router of docmill.web.access: who may use it?")
+        if router in API_ROUTERS:
+            app.include_router(router, prefix=API_PREFIX, dependencies=[Depends(_KEY)])
+        else:
+            app.include_router(router)
     app.include_router(_probe_router(probes))
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
     problems.install(app, templates)

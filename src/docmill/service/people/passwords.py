@@ -41,7 +41,7 @@ class Passwords:
         """Return whether the password is right. Without a hash it takes as long, and it is not."""
         usable = password if len(password) <= LONGEST else ""
         async with self._turns:
-            is_right = await asyncio.to_thread(self._verify, password_hash or self._nobodys, usable)
+            is_right = await asyncio.to_thread(self._verify, password_hash, usable)
         return is_right and password_hash is not None and usable == password
 
     def needs_rehash(self, password_hash: str) -> bool:
@@ -53,8 +53,9 @@ class Passwords:
         """A hash to compare with where there is no account, so that the time does not tell."""
         return self._hasher.hash("nobody has this password")
 
-    def _verify(self, password_hash: str, password: str) -> bool:
+    def _verify(self, password_hash: str | None, password: str) -> bool:
+        nobodys = self._nobodys  # made at the first call, whoever is asked for
         try:
-            return self._hasher.verify(password_hash, password)
+            return self._hasher.verify(password_hash or nobodys, password)
         except (VerificationError, InvalidHashError):
             return False
