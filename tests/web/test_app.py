@@ -19,13 +19,13 @@ def client_of(app: FastAPI, host: str = "localhost") -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=transport, base_url=f"http://{host}")
 
 
-async def test_it_refuses_to_listen_to_other_machines_without_a_sign_in(
+async def test_it_refuses_to_listen_to_other_machines_in_the_clear(
     service: Service, renderer: PageRenderer, tmp_path: Path
 ) -> None:
     web = Web(host="0.0.0.0")  # noqa: S104  the address under test
     settings = Settings(data_dir=tmp_path, database_url=SecretStr("postgresql:///unused"), web=web)
 
-    with pytest.raises(MisconfiguredError, match="no sign-in"):
+    with pytest.raises(MisconfiguredError, match="in the clear"):
         create_app(service, renderer, settings)
 
 

@@ -21,12 +21,13 @@ from docmill.cli.console import (
     ModelFile,
     Passwords,
     SettingsFile,
+    TenantName,
     WebPort,
     exit_after,
     give_up_stdout,
     stderr,
 )
-from docmill.cli.vault import dead_letter_commands
+from docmill.cli.vault import dead_letter_commands, people_commands
 from docmill.errors import DocmillError
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",  # the other one keeps the line ends of docstrings, and eats [names]
 )
 app.add_typer(dead_letter_commands.app)
+app.add_typer(people_commands.users)
+app.add_typer(people_commands.tenants)
 
 
 def main() -> None:
@@ -319,6 +322,7 @@ def learn(
     ] = None,
     config: SettingsFile = None,
     data_dir: DataFolder = None,
+    tenant: TenantName = None,
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and compare; write nothing.")] = False,
 ) -> None:
@@ -333,7 +337,7 @@ def learn(
 
         if folder or schema or truth or labels or jobs:
             raise typer.BadParameter("--reviewed goes with --out, --config, --data-dir and --dry-run alone")
-        raise typer.Exit(relearn(RelearnOptions(reviewed, out, config, data_dir, dry_run)))
+        raise typer.Exit(relearn(RelearnOptions(reviewed, out, config, data_dir, dry_run, tenant)))
     from docmill.cli.files.learn import LearnOptions
     from docmill.cli.files.learn import learn as learn_from_folder
 
@@ -408,6 +412,7 @@ def add(
     files: Annotated[list[Path], typer.Argument(help="Files to put into the vault.", metavar="FILE…")],
     config: SettingsFile = None,
     data_dir: DataFolder = None,
+    tenant: TenantName = None,
     *,
     force: Annotated[bool, typer.Option("--force", help="Process again what is already there.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until each is processed.")] = False,
@@ -422,7 +427,7 @@ def add(
     from docmill.cli.vault.contents import add
 
     given = _passwords([password] if password else None, ask=ask_password)
-    settings = load_settings(config, data_dir)
+    settings = load_settings(config, data_dir, tenant=tenant)
     exit_after(add(settings, files, force=force, wait=wait, password=given[0] if given else ""))
 
 
@@ -433,6 +438,7 @@ def show(
     ],
     config: SettingsFile = None,
     data_dir: DataFolder = None,
+    tenant: TenantName = None,
     *,
     as_json: Json = False,
 ) -> None:
@@ -440,7 +446,7 @@ def show(
     from docmill.cli.vault.access import load_settings
     from docmill.cli.vault.contents import show
 
-    exit_after(show(load_settings(config, data_dir), document, as_json=as_json))
+    exit_after(show(load_settings(config, data_dir, tenant=tenant), document, as_json=as_json))
 
 
 @app.command("set-type")
@@ -454,6 +460,7 @@ def set_type(
     ] = None,
     config: SettingsFile = None,
     data_dir: DataFolder = None,
+    tenant: TenantName = None,
     *,
     undo: Annotated[bool, typer.Option("--undo", help="Take the latest choice back.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has been read.")] = False,
@@ -464,16 +471,16 @@ def set_type(
 
     if (document_type is None) != undo:
         raise typer.BadParameter("give either a TYPE or --undo")
-    exit_after(set_type(load_settings(config, data_dir), document, document_type, wait=wait))
+    exit_after(set_type(load_settings(config, data_dir, tenant=tenant), document, document_type, wait=wait))
 
 
 @app.command()
-def status(config: SettingsFile = None, data_dir: DataFolder = None) -> None:
+def status(config: SettingsFile = None, data_dir: DataFolder = None, tenant: TenantName = None) -> None:
     """Show how many documents there are in which state, and what waits."""
     from docmill.cli.vault.access import load_settings
     from docmill.cli.vault.contents import status
 
-    exit_after(status(load_settings(config, data_dir)))
+    exit_after(status(load_settings(config, data_dir, tenant=tenant)))
 
 
 @app.command()

@@ -98,9 +98,15 @@ SettingsFile = Annotated[
     Path | None, typer.Option("--config", help="Settings file.", show_default="docmill.toml", dir_okay=False)
 ]
 DataFolder = Annotated[Path | None, typer.Option("--data-dir", help="Folder of database and files.")]
-WebPort = Annotated[
-    int | None, typer.Option(min=0, max=65535, help="Port of pages and API, on this machine only.")
+TenantName = Annotated[
+    str | None,
+    typer.Option(
+        "--tenant",
+        help="Organisation, by its name or id.",
+        show_default="tenant of the settings, or the first",
+    ),
 ]
+WebPort = Annotated[int | None, typer.Option(min=0, max=65535, help="Port of pages and API.")]
 Aws = Annotated[bool, typer.Option("--aws", help="Keep queue and files in AWS: SQS and S3.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Folder = Annotated[Path, typer.Argument(help="A folder, read with its subfolders, or one file.")]

@@ -17,6 +17,12 @@ from docmill.service.events.wakeups import EventFeed, Wakeups
 from docmill.service.intake.accept import Intake
 from docmill.service.intake.type_choice import TypeChoices
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
+from docmill.service.people.accounts import Accounts
+from docmill.service.people.keys import ApiKeys
+from docmill.service.people.mail import Mailer
+from docmill.service.people.openid import OpenIdProvider
+from docmill.service.people.passwords import Passwords
+from docmill.service.people.sign_in import SignIn
 from docmill.service.ports import Queue, Sender
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.review.reviews import Reviews
@@ -53,6 +59,11 @@ class Service:
     wakeups: Wakeups
     feed: EventFeed
     fingerprint: Fingerprint
+    accounts: Accounts
+    sign_in: SignIn
+    api_keys: ApiKeys
+    mailer: Mailer
+    openid: OpenIdProvider
     tracer: Tracer = NO_TRACER
     default_tenant_id: UUID = DEFAULT_TENANT_ID
 
@@ -83,6 +94,7 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
             fingerprint=fingerprint,
             tracer=tracer,
         )
+        passwords = Passwords()
         yield Service(
             vault_id,
             settings,
@@ -97,6 +109,11 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
             wakeups,
             feed,
             fingerprint,
+            Accounts(database, passwords),
+            SignIn(database, passwords, settings.web),
+            ApiKeys(database),
+            Mailer(settings.smtp),
+            OpenIdProvider(settings.oidc),
             tracer,
         )
 

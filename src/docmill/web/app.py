@@ -3,11 +3,14 @@
 import asyncio
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -20,24 +23,39 @@ from docmill.service.observe.tracing import Tracer
 from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
 from docmill.web import problems
-from docmill.web.api import documents, events, files, operations, reviews
+from docmill.web.access import AccessRoute
+from docmill.web.api import documents, events, files, operations, people, reviews
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.page_images import PageImages
 from docmill.web.pages import documents as documents_page
+from docmill.web.pages import openid, profile, sign_in
+from docmill.web.pages import people as people_page
 from docmill.web.pages import reviews as reviews_page
-from docmill.web.security import LocalRequestsOnly, SecurityHeaders, check_host
+from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
 
-_API = "/api/v1"
-_API_ROUTERS = (
+API_PREFIX = "/api/v1"
+API_ROUTERS = (
     documents.router,
     documents.ingestions_router,
     files.router,
     reviews.router,
     operations.router,
     events.router,
+    people.router,
 )
+PAGE_ROUTERS = (
+    documents_page.router,
+    reviews_page.router,
+    sign_in.router,
+    openid.router,
+    profile.router,
+    people_page.router,
+)
+_KEY = HTTPBearer(auto_error=False, scheme_name="apiKey", description="A key of the page API keys: dm_…")
+"""For the description of the API alone: `AccessRoute` checks the key."""
+
 _SMALLEST_GZIP = 500
 _UNAVAILABLE = 503
 _SERVER_ERROR = 500
@@ -57,9 +75,9 @@ def create_app(
 
     unlocker: opens files that are protected by a password; without one they are refused. probes: health and
     metrics of the process; made of `service` unless given. Raises MisconfiguredError if the settings let
-    other machines connect: that needs a sign-in, which does not exist yet.
+    other machines connect without TLS, TypeError if a route does not ask who may use it.
     """
-    check_host(settings.web.host)
+    check_host(settings.web)
     templates = Templates()
     app = FastAPI(
         title="docmill",
@@ -80,17 +98,26 @@ def create_app(
         closing,
         unlocker or NoUnlocker(),
     )
-    for router in _API_ROUTERS:
-        app.include_router(router, prefix=_API)
-    for router in (_probe_router(probes), documents_page.router, reviews_page.router):
-        app.include_router(router)
+    for router in (*API_ROUTERS, *PAGE_ROUTERS):
+        for route in router.routes:
+            if not isinstance(route, AccessRoute):
+                raise TypeError(f"{route} was made by no Router of docmill.web.access: who may use it?")
+        if router in API_ROUTERS:
+            app.include_router(router, prefix=API_PREFIX, dependencies=[Depends(_KEY)])
+        else:
+            app.include_router(router)
+    app.include_router(_probe_router(probes))
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
     problems.install(app, templates)
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
-    app.add_middleware(LocalRequestsOnly)
+    app.add_middleware(
+        TrustedRequestsOnly,
+        hosts={*settings.web.hosts, settings.web.host},
+        proxies=settings.web.trusted_proxies,
+    )
     app.add_middleware(SecurityHeaders)
     if service.tracer.enabled:
-        app.add_middleware(RequestSpans, tracer=service.tracer, prefix=_API)
+        app.add_middleware(RequestSpans, tracer=service.tracer, prefix=API_PREFIX)
     return app
 
 
@@ -98,7 +125,7 @@ def create_probe_app(probes: Probes) -> FastAPI:
     """Build an application of `/healthz`, `/readyz` and `/metrics` alone, for a process without pages."""
     app = FastAPI(title="docmill", openapi_url=None, docs_url=None, redoc_url=None)
     app.include_router(_probe_router(probes))
-    app.add_middleware(LocalRequestsOnly)
+    app.add_middleware(TrustedRequestsOnly)
     return app
 
 
@@ -122,8 +149,10 @@ def _probe_router(probes: Probes) -> APIRouter:
         """Readiness: database, queue and file store answer, and this process is not stopping."""
         return answer(await probes.health.ready())
 
-    async def metrics() -> Response:
-        """Metrics of this process in Prometheus' text format."""
+    async def metrics(request: Request) -> Response:
+        """Metrics of this process in Prometheus' text format, for this machine: they tell of all tenants."""
+        if not request.state.is_local:
+            raise HTTPException(403, "Metrics are for programs on this machine.")
         return Response(await probes.scrape(), headers={"content-type": CONTENT_TYPE_LATEST})
 
     router.add_api_route("/healthz", healthz, response_model=Health, responses=failing)

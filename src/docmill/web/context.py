@@ -4,11 +4,12 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import Depends
+from pydantic import JsonValue
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -24,6 +25,7 @@ from docmill.service.intake.accept import (
     unlocking,
 )
 from docmill.service.observe.metrics import Metrics
+from docmill.service.people.access import Access
 from docmill.service.ports import Unlocker
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.storage.blobs import NewerTranscriptionError, load_transcription
@@ -43,7 +45,11 @@ _CACHED_DOCUMENTS = 1000
 
 @dataclass(frozen=True)
 class Vault:
-    """The service and what the routes need beside it. closing: set when open streams must end."""
+    """The service and what the routes need beside it, bound to who asks and to their tenant.
+
+    closing: set when open streams must end. bound_to: None before a request came. audit_details: what the
+    audit log is to tell of this request, besides its address.
+    """
 
     service: Service
     settings: Settings
@@ -52,12 +58,26 @@ class Vault:
     metrics: Metrics
     closing: asyncio.Event
     unlocker: Unlocker = field(default_factory=NoUnlocker)
+    bound_to: Access | None = None
+    audit_details: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     _rotations: dict[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
 
     @property
+    def access(self) -> Access:
+        """Who asks, and what they may do."""
+        assert self.bound_to is not None, "a route is called with a vault that is bound"
+        return self.bound_to
+
+    @property
     def tenant_id(self) -> UUID:
-        """The tenant whose documents are shown. Without a sign-in there is only one."""
-        return self.service.default_tenant_id
+        """The tenant whose documents are shown."""
+        assert self.access.tenant_id is not None, "whoever needs a scope has a tenant"
+        return self.access.tenant_id
+
+    @property
+    def user_id(self) -> UUID:
+        """The user whose uploads and reviews these are; of an API key, who made it."""
+        return self.access.user_id
 
     @asynccontextmanager
     async def connection(self) -> AsyncGenerator[Conn]:
@@ -120,7 +140,9 @@ class Vault:
 
     async def reprocess(self, document_id: UUID) -> UUID:
         """Have the document processed again; the id of its ingestion. Answers 404 as `document` does."""
-        ingestion_id = await self.service.intake.reprocess(document_id, tenant_id=self.tenant_id)
+        ingestion_id = await self.service.intake.reprocess(
+            document_id, tenant_id=self.tenant_id, uploaded_by=self.user_id
+        )
         if ingestion_id is None:
             raise not_found()
         return ingestion_id
@@ -133,7 +155,7 @@ class Vault:
         Answers 404 as `document` does. Raises what `TypeChoices.choose` raises.
         """
         ingestion_id = await self.service.type_choices.choose(
-            document_id, document_type, tenant_id=self.tenant_id, seen=seen
+            document_id, document_type, tenant_id=self.tenant_id, reviewed_by=self.user_id, seen=seen
         )
         if ingestion_id is None:
             raise not_found()
@@ -142,7 +164,11 @@ class Vault:
     async def decide_duplicate(self, document_id: UUID, other_id: UUID, *, is_duplicate: bool | None) -> None:
         """Keep whether two documents are the same. Answers 404 if they do not seem to be."""
         if not await self.service.reviews.decide_duplicate(
-            document_id, other_id, is_duplicate=is_duplicate, tenant_id=self.tenant_id
+            document_id,
+            other_id,
+            is_duplicate=is_duplicate,
+            tenant_id=self.tenant_id,
+            decided_by=self.user_id,
         ):
             raise not_found()
 
@@ -163,7 +189,7 @@ class Vault:
         Raises EncryptedError for a wrong password.
         """
         ingestion_id = await self.service.intake.unlock(
-            document_id, self.unlocking(password), tenant_id=self.tenant_id
+            document_id, self.unlocking(password), tenant_id=self.tenant_id, uploaded_by=self.user_id
         )
         if ingestion_id is None:
             raise not_found()
@@ -200,13 +226,14 @@ def parse_document_id(text: str) -> UUID:
     return document_id
 
 
-def not_found() -> HTTPException:
-    """Build the answer 404: there is no such document here."""
-    return HTTPException(404, "There is no such document here.")
+def not_found(what: str = "document") -> HTTPException:
+    """Build the answer 404: there is no such thing here."""
+    return HTTPException(404, f"There is no such {what} here.")
 
 
 def _vault(request: Request) -> Vault:
-    return request.app.state.vault
+    vault: Vault = request.app.state.vault
+    return replace(vault, bound_to=request.state.access, audit_details=request.state.audit_details)
 
 
 TheVault = Annotated[Vault, Depends(_vault)]

@@ -1,6 +1,7 @@
 """Error responses: RFC 9457 problems for programs, an HTML page for people."""
 
 import logging
+import math
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -38,6 +39,8 @@ _STATUS: tuple[tuple[type[DocmillError], int], ...] = (
 
 _TITLES = {
     400: "This request cannot be understood",
+    401: "Not signed in",
+    403: "Not allowed",
     404: "Not found",
     405: "Not possible here",
     409: "Changed meanwhile",
@@ -55,6 +58,7 @@ _FRAMEWORK_DETAILS = {
     404: "There is nothing at this address.",
     405: "This address does not take such requests.",
 }
+_HTTP_CODES = {401: "not_signed_in", 403: "forbidden", 404: "not_found", 405: "not_allowed", 413: "too_large"}
 _INTERNAL = "A fault in docmill itself; the log has the details. Nothing you sent was lost or changed."
 
 
@@ -90,14 +94,17 @@ class _ErrorHandlers:
         members: dict[str, object] = {}
         if isinstance(error, InvalidValuesError):
             members["faults"] = [{"where": path, "message": text} for path, text in error.faults.items()]
-        return self._answer(request, status, code=error.code, detail=error.message, **members)
+        response = self._answer(request, status, code=error.code, detail=error.message, **members)
+        if isinstance(error, RateLimitedError) and error.retry_after_s:
+            response.headers["retry-after"] = str(math.ceil(error.retry_after_s))
+        return response
 
     async def on_http_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         status, detail = error.status_code, error.detail
         if detail in {"Not Found", "Method Not Allowed"}:  # the framework's own words
             detail = _FRAMEWORK_DETAILS[status]
-        code = {404: "not_found", 405: "not_allowed"}.get(status, "bad_request")
+        code = _HTTP_CODES.get(status, "bad_request")
         response = self._answer(request, status, code=code, detail=detail)
         response.headers.update(error.headers or {})
         return response

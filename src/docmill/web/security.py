@@ -1,12 +1,16 @@
 """Security headers, and the refusal of requests from other machines and other sites."""
 
-from ipaddress import ip_address
+from collections.abc import Collection, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from docmill.errors import MisconfiguredError
+from docmill.service.config.settings import Web
+
+Network = IPv4Network | IPv6Network
 
 POLICY = (
     "default-src 'none'; "
@@ -28,15 +32,28 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 
-_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+_FORWARDED = frozenset(
+    {
+        "forwarded",
+        "x-forwarded-for",
+        "x-forwarded-host",
+        "x-forwarded-port",
+        "x-forwarded-prefix",
+        "x-forwarded-proto",
+        "x-real-ip",
+    }
+)
 
 
-def check_host(host: str) -> None:
-    """Check that `host` is this machine. Raises MisconfiguredError."""
-    if not _is_this_machine(host):
+def check_host(web: Web) -> None:
+    """Check that others than this machine cannot listen in. Raises MisconfiguredError."""
+    if not (is_this_machine(web.host) or web.tls_certificate or web.trusted_proxies):
         raise MisconfiguredError(
-            f"web.host is {host!r}, but this release has no sign-in: anybody who reaches the vault could "
-            "read every document. Set web.host to '127.0.0.1'; from elsewhere, use an SSH tunnel"
+            f"web.host is {web.host!r}, so passwords would cross the network in the clear. Set "
+            "web.tls_certificate and web.tls_key, or web.trusted_proxies for a proxy with TLS; or set "
+            "web.host to '127.0.0.1' and use an SSH tunnel"
         )
 
 
@@ -54,32 +71,45 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
+                if scope.get("scheme") == "https":
+                    headers.setdefault("strict-transport-security", "max-age=31536000")
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
 
 
-class LocalRequestsOnly:
-    """Refuses requests that another site has a visitor's browser send.
+class TrustedRequestsOnly:
+    """Refuses requests that another site has a visitor's browser send, and finds out who asks.
 
     A name of another site can be made to point at this machine (DNS rebinding), which the Host header shows.
     A form of another site can be sent here, which Sec-Fetch-Site or Origin shows; programs that are no
     browsers send neither.
+
+    hosts: names besides those of this machine that are answered. proxies: whose X-Forwarded headers replace
+    address, scheme and host of a request; those of anybody else are removed. `request.state.is_local` tells
+    whether a request came from this machine and through no proxy.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(
+        self, app: ASGIApp, *, hosts: Collection[str] = (), proxies: Collection[Network] = ()
+    ) -> None:
         self._app = app
+        self._hosts = frozenset(hosts)
+        self._proxies = tuple(proxies)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
         app = self._app
         if scope["type"] == "http":
+            self._apply_forwarded(scope)
             headers = Headers(scope=scope)
-            host = headers.get("host", "")
-            name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-            if not _is_this_machine(name):
-                app = PlainTextResponse("This vault answers to names of this machine only.", 421)
-            elif scope["method"] not in _SAFE_METHODS:
+            host = headers.get("host", "").lower()
+            name = host_name(host)
+            if not (is_this_machine(name) or name in self._hosts):
+                app = PlainTextResponse(
+                    "This vault does not answer to this name; see the setting web.hosts.", 421
+                )
+            elif scope["method"] not in SAFE_METHODS:
                 site, origin = headers.get("sec-fetch-site"), headers.get("origin")
                 if site is None:
                     is_same_origin = origin is None or origin.partition("://")[2] == host
@@ -89,11 +119,75 @@ class LocalRequestsOnly:
                     app = PlainTextResponse("This request comes from another site.", 403)
         await app(scope, receive, send)
 
+    def _apply_forwarded(self, scope: Scope) -> None:
+        """Replace what a trusted proxy says of the request, and remove the headers that say it."""
+        headers = Headers(scope=scope)
+        forwarded = {name: headers.getlist(name) for name in _FORWARDED if name in headers}
+        peer = scope["client"][0] if scope.get("client") else ""
+        is_proxied = self._is_proxy(peer)
+        state = scope.setdefault("state", {})
+        state["is_local"] = (
+            is_this_machine(peer)
+            and is_this_machine(host_name(headers.get("host", "").lower()))
+            and not (is_proxied or forwarded)
+        )
+        if not forwarded:
+            return
+        kept = [(name, value) for name, value in scope["headers"] if name.decode("latin-1") not in _FORWARDED]
+        if is_proxied:
+            host = _last(forwarded.get("x-forwarded-host", []))
+            if host:
+                kept = [(name, value) for name, value in kept if name != b"host"]
+                kept.append((b"host", host.encode("latin-1")))
+            if _last(forwarded.get("x-forwarded-proto", [])) in {"http", "https"}:
+                scope["scheme"] = _last(forwarded["x-forwarded-proto"])
+            scope["client"] = (self._client(forwarded.get("x-forwarded-for", []), peer), 0)
+        scope["headers"] = kept
 
-def _is_this_machine(host: str) -> bool:
+    def _client(self, forwarded_for: Sequence[str], peer: str) -> str:
+        """Return the last address that no trusted proxy has: those before it may be made up."""
+        addresses = [address.strip() for line in forwarded_for for address in line.split(",")]
+        return next(
+            (
+                address
+                for address in reversed(addresses)
+                if is_address(address) and not self._is_proxy(address)
+            ),
+            peer,
+        )
+
+    def _is_proxy(self, address: str) -> bool:
+        try:
+            parsed = ip_address(address)
+        except ValueError:
+            return False
+        return any(parsed.version == network.version and parsed in network for network in self._proxies)
+
+
+def host_name(host: str) -> str:
+    """Return a Host header without its port."""
+    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+
+
+def is_this_machine(host: str) -> bool:
+    """Return whether a name or address is this machine."""
     if host == "localhost":
         return True
     try:
         return ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is an IP address."""
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _last(values: Sequence[str]) -> str:
+    """Return the last item of a header that lists them: it is what the proxy itself has added."""
+    return values[-1].rpartition(",")[2].strip().lower() if values else ""

@@ -2,8 +2,11 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from ipaddress import ip_address
+from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
@@ -32,7 +35,8 @@ async def serve(
     closing: asyncio.Event = app.state.vault.closing
     listener = listen(settings.web.host, settings.web.port, setting="web.port")
     # The server waits for open answers: streams would keep it for ever.
-    await answer(app, listener, stop, on_ready, abort=abort, on_stop=closing.set)
+    tls = settings.web.tls_certificate, settings.web.tls_key
+    await answer(app, listener, stop, on_ready, abort=abort, on_stop=closing.set, tls=tls)
 
 
 async def answer(
@@ -43,18 +47,32 @@ async def answer(
     *,
     abort: asyncio.Event | None = None,
     on_stop: Callable[[], None] = lambda: None,
+    tls: tuple[Path | None, Path | None] = (None, None),
 ) -> None:
-    """Answer requests on `listener` with `app`, as `serve` does. on_stop: called when the end begins."""
-    server = _Server(
-        uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            server_header=False,
-            timeout_graceful_shutdown=_GRACE_S,
-        )
+    """Answer requests on `listener` with `app`, as `serve` does.
+
+    on_stop: called when the end begins. tls: the files of certificate and key. Raises MisconfiguredError if
+    they cannot be used.
+    """
+    certificate, key = tls
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        proxy_headers=False,  # uvicorn believes every program on this machine; see TrustedRequestsOnly
+        timeout_graceful_shutdown=_GRACE_S,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
     )
+    try:
+        config.load()
+    except (OSError, ssl.SSLError) as error:
+        raise MisconfiguredError(
+            f"web.tls_certificate {str(certificate)!r} and web.tls_key {str(key)!r} cannot be used: {error}"
+        ) from error
+    server = _Server(config)
 
     async def ending() -> None:
         await stop.wait()
@@ -69,7 +87,9 @@ async def answer(
         serving = tasks.create_task(server.serve([listener]))
         await server.answers.wait()
         host, port = listener.getsockname()[:2]
-        on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+        if ip_address(host).is_unspecified:
+            host = "localhost"
+        on_ready(f"{'https' if certificate else 'http'}://{f'[{host}]' if ':' in host else host}:{port}/")
         await serving
         stopping.cancel()
 

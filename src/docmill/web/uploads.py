@@ -15,11 +15,16 @@ from python_multipart.multipart import parse_options_header
 from starlette.requests import ClientDisconnect, Request
 
 from docmill.errors import CorruptError, DocmillError, EncryptedError, TooLargeError, ValidationError
+from docmill.web.access import FORM_TOKEN, check_form_token
 from docmill.web.context import Vault
 from docmill.web.problems import status_of
 
 _LONGEST_HEADER = 8192
-_Event = tuple[Literal["file", "data", "end", "password"], bytes]
+_FIELDS: dict[bytes, Literal["password", "form token"]] = {
+    b"password": "password",
+    FORM_TOKEN.encode(): "form token",
+}
+_Event = tuple[Literal["file", "data", "end", "password", "form token"], bytes]
 
 _REFUSALS = (TooLargeError, CorruptError, EncryptedError)
 """Errors of one file; the other files of the form are still taken in. Any other error fails the request."""
@@ -40,11 +45,13 @@ async def receive(request: Request, vault: Vault, *, force: bool = False) -> lis
     """Take in every file of the form. Raises ValidationError if there is none."""
     results: list[Uploaded] = []
     async for part in read_files(request):
+        check_form_token(request, part.form_token)
         try:
             accepted = await vault.service.intake.accept(
                 part.chunks,
                 tenant_id=vault.tenant_id,
                 file_name=part.file_name,
+                uploaded_by=vault.user_id,
                 force=force,
                 unlock=vault.unlocking(part.password),
             )
@@ -54,6 +61,7 @@ async def receive(request: Request, vault: Vault, *, force: bool = False) -> lis
             status = "accepted" if accepted.is_new else "already_here"
             results.append(Uploaded(part.file_name, status, accepted.document_id, accepted.ingestion_id))
         vault.metrics.upload_ended(results[-1].status)
+    vault.audit_details["files"] = len(results)
     if not results:
         raise ValidationError("the form holds no file; choose at least one")
     return results
@@ -77,12 +85,13 @@ def upload_status(results: Sequence[Uploaded]) -> int:
 class FilePart:
     """A file of a form. chunks: its bytes, to be read before the next part is asked for.
 
-    password: the form's field of that name before the file; empty without one.
+    password, form_token: the form's fields of these names before the file; empty without them.
     """
 
     file_name: str
     chunks: AsyncIterator[bytes]
     password: str = field(default="", repr=False)
+    form_token: str = field(default="", repr=False)
 
 
 async def read_files(request: Request) -> AsyncGenerator[FilePart]:
@@ -91,13 +100,15 @@ async def read_files(request: Request) -> AsyncGenerator[FilePart]:
     Raises ValidationError for a body that is no such form, and for a password after the files it is for.
     """
     events = _parse_form(request)
-    password, has_files = "", False
+    password, token, has_files = "", "", False
     async for kind, data in events:
         if kind == "file":
             content, has_files = _content(events), True
-            yield FilePart(data.decode("utf-8", "replace"), content, password)
+            yield FilePart(data.decode("utf-8", "replace"), content, password, token)
             async for _ in content:
                 pass
+        elif kind == "form token":
+            token = data.decode("utf-8", "replace")
         elif kind == "password":
             password = data.decode("utf-8", "replace")
             if has_files and password:
@@ -133,7 +144,7 @@ async def _parse_form(request: Request) -> AsyncGenerator[_Event]:
 
 
 class _Parts:
-    """Collects what the parser reports. Only parts with a file name, and the password, give events."""
+    """Collects what the parser reports. Files, and the fields of `_FIELDS`, give events."""
 
     def __init__(self) -> None:
         self.events: deque[_Event] = deque()
@@ -142,7 +153,8 @@ class _Parts:
         self._value = b""
         self._disposition = b""
         self._is_file = False
-        self._password: bytes | None = None
+        self._field: Literal["password", "form token"] | None = None
+        self._text = b""
         self.callbacks: dict[str, object] = {
             "on_part_begin": self._begin,
             "on_header_field": self._header_name,
@@ -157,7 +169,7 @@ class _Parts:
     def _begin(self) -> None:
         self._name = self._value = self._disposition = b""
         self._is_file = False
-        self._password = None
+        self._field, self._text = None, b""
 
     def _header_name(self, data: bytes, start: int, end: int) -> None:
         self._name = self._limit(self._name + data[start:end])
@@ -181,20 +193,20 @@ class _Parts:
         self._is_file = bool(name)  # a browser sends an empty name where no file was chosen
         if name:
             self.events.append(("file", name))
-        elif options.get(b"name") == b"password":
-            self._password = b""
+        else:
+            self._field = _FIELDS.get(options.get(b"name", b""))
 
     def _data(self, data: bytes, start: int, end: int) -> None:
         if self._is_file:
             self.events.append(("data", data[start:end]))
-        elif self._password is not None:
-            self._password = self._limit(self._password + data[start:end])
+        elif self._field is not None:
+            self._text = self._limit(self._text + data[start:end])
 
     def _part_end(self) -> None:
         if self._is_file:
             self.events.append(("end", b""))
-        elif self._password is not None:
-            self.events.append(("password", self._password))
+        elif self._field is not None:
+            self.events.append((self._field, self._text))
 
     def _end(self) -> None:
         self.is_complete = True

@@ -20,7 +20,7 @@ from docmill.service.app import Service
 from docmill.service.review.review import FieldReview, InvalidValuesError, ReviewSession
 from docmill.service.review.reviews import Reviews
 from docmill.service.store import documents, reviews, sweeps
-from docmill.service.store.database import new_id
+from docmill.service.store.database import DEFAULT_USER_ID, new_id
 from docmill.service.store.reviews import ReviewableResult, ReviewToStore
 from docmill.service.sweeper import Sweeper
 from docmill.understanding.gate import RuleGate
@@ -199,7 +199,7 @@ async def test_a_date_that_is_none_does_not_keep_a_result_from_its_document(
             tenant_id=tenant_id,
             document_id=document_id,
             ingestion_id=first,
-            reviewed_by=new_id(),
+            reviewed_by=DEFAULT_USER_ID,
             reviews=said,
         )
     await service.intake.reprocess(document_id, tenant_id=tenant_id)

@@ -11,7 +11,7 @@ from psycopg import sql
 from docmill.errors import MisconfiguredError, ServerError
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import documents
-from docmill.service.store.database import DEFAULT_TENANT_ID, Database, new_id
+from docmill.service.store.database import DEFAULT_TENANT_ID, DEFAULT_USER_ID, Database, new_id
 from docmill.service.store.migrate import migrate
 from docmill.service.store.migrations import versions
 from docmill.service.store.upgrade import upgrade
@@ -37,7 +37,11 @@ def url_of(postgres: EmbeddedPostgres, user: str) -> str:
 
 async def test_an_ordinary_owner_can_migrate_and_work(postgres: EmbeddedPostgres, owner: str) -> None:
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(sql.SQL("GRANT docmill_app, docmill_dispatch TO {}").format(sql.Identifier(owner)))
+        admin.execute(
+            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts TO {}").format(
+                sql.Identifier(owner)
+            )
+        )
 
     migrate(url_of(postgres, owner))
 
@@ -82,7 +86,11 @@ def test_dead_letters_of_before_are_kept_where_their_ingestion_still_counts(
     postgres: EmbeddedPostgres, owner: str
 ) -> None:
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(sql.SQL("GRANT docmill_app, docmill_dispatch TO {}").format(sql.Identifier(owner)))
+        admin.execute(
+            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts TO {}").format(
+                sql.Identifier(owner)
+            )
+        )
     upgrade(url_of(postgres, owner), "0005")
     failed, outdated, newer, living = (new_id() for _ in range(4))
     with psycopg.connect(postgres.url(owner), autocommit=True) as conn:  # a superuser sees every tenant
@@ -134,7 +142,11 @@ def test_ingestions_of_before_are_numbered_as_they_were_asked_for(
     postgres: EmbeddedPostgres, owner: str
 ) -> None:
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(sql.SQL("GRANT docmill_app, docmill_dispatch TO {}").format(sql.Identifier(owner)))
+        admin.execute(
+            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts TO {}").format(
+                sql.Identifier(owner)
+            )
+        )
     upgrade(url_of(postgres, owner), "0015")
     document_id, ids = new_id(), [new_id() for _ in range(4)]
     with psycopg.connect(postgres.url(owner), autocommit=True) as conn:
@@ -150,12 +162,12 @@ def test_ingestions_of_before_are_numbered_as_they_were_asked_for(
             VALUES (%s, %s, %s, %s, 'failed', now(), now() - make_interval(hours => %s))
             """
         for hours, ingestion_id in enumerate(ids[:3]):
-            conn.execute(statement, [ingestion_id, DEFAULT_TENANT_ID, document_id, new_id(), hours])
+            conn.execute(statement, [ingestion_id, DEFAULT_TENANT_ID, document_id, DEFAULT_USER_ID, hours])
 
         migrate(url_of(postgres, owner))
 
         # As an older release does it, which knows of no number.
-        conn.execute(statement, [ids[3], DEFAULT_TENANT_ID, document_id, new_id(), 0])
+        conn.execute(statement, [ids[3], DEFAULT_TENANT_ID, document_id, DEFAULT_USER_ID, 0])
         rows = conn.execute("SELECT id, ordinal FROM ingestion ORDER BY ordinal").fetchall()
     assert rows == [(ids[2], 1), (ids[1], 2), (ids[0], 3), (ids[3], 4)]
 
@@ -164,7 +176,11 @@ def test_results_of_before_that_were_not_judged_with_reviews_will_be(
     postgres: EmbeddedPostgres, owner: str
 ) -> None:
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(sql.SQL("GRANT docmill_app, docmill_dispatch TO {}").format(sql.Identifier(owner)))
+        admin.execute(
+            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts TO {}").format(
+                sql.Identifier(owner)
+            )
+        )
     upgrade(url_of(postgres, owner), "0018")
     left, judged, plain = ids = [new_id() for _ in range(3)]
     with psycopg.connect(postgres.url(owner), autocommit=True) as conn:
@@ -203,7 +219,11 @@ def test_documents_corrected_before_are_judged_with_what_follows(
     postgres: EmbeddedPostgres, owner: str
 ) -> None:
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(sql.SQL("GRANT docmill_app, docmill_dispatch TO {}").format(sql.Identifier(owner)))
+        admin.execute(
+            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts TO {}").format(
+                sql.Identifier(owner)
+            )
+        )
     upgrade(url_of(postgres, owner), "0031")
     reviews = {new_id(): ("number", "correct"), new_id(): ("number", "confirm"), new_id(): ("", "confirm")}
     with psycopg.connect(postgres.url(owner), autocommit=True) as conn:

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from docmill.model.result import Classification
 from docmill.service.app import Service
 from docmill.service.store import reviews
-from docmill.service.store.database import new_id
+from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.reviews import ReviewToStore
 from support.scripted_steps import Upload
 
@@ -68,7 +68,7 @@ def say(service: Service) -> Say:
                 tenant_id=service.default_tenant_id,
                 document_id=document_id,
                 ingestion_id=standing.ingestion_id,
-                reviewed_by=new_id(),
+                reviewed_by=DEFAULT_USER_ID,
                 reviews=[said],
             )
 

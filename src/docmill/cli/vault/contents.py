@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from docmill.cli.console import FAILED, MARKS, shown, stderr, stdout
-from docmill.cli.vault.access import address_of, existing_service
+from docmill.cli.vault.access import address_of, commanded_service, existing_service, log_command
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.files import chunks, is_junk
 from docmill.model.paths import leaves, value_at
@@ -22,7 +22,7 @@ from docmill.model.result import Suggestion, percent_text
 from docmill.reading.convert import PooledUnlocker
 from docmill.schemas.payment_methods import value_in_words
 from docmill.schemas.registry import in_schema_order
-from docmill.service.app import Service, open_service
+from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import already_readable, unlocking
 from docmill.service.review.review import failures_in
@@ -44,7 +44,7 @@ async def add(
     """Put files into the vault; the exit code."""
     code = 0
     added: list[UUID] = []
-    async with open_service(settings) as service, Pool(1) as pool:  # a pool without tasks costs nothing
+    async with commanded_service(settings) as service, Pool(1) as pool:  # a pool without tasks costs nothing
         unlock = unlocking(service.blobs, PooledUnlocker(pool), password) if password else already_readable
         for file in files:
             if is_junk(file.name):
@@ -67,6 +67,8 @@ async def add(
             repeated = "  (already here)" if is_processed else "  (already here, being processed)"
             note = "" if accepted.is_new else repeated
             stdout.print(f"{accepted.document_id}  {file.name}{note}", markup=False)
+        if added:
+            await log_command(service, "upload", details={"files": len(added)})
         # A vault on the embedded database runs on this machine, or none does. One on a shared database may be
         # processed by workers elsewhere.
         if settings.database_url is None and address_of(settings.folder) is None:
@@ -180,6 +182,7 @@ async def set_type(settings: Settings, name: str, document_type: str | None, *, 
             row = await _document_called(conn, name)
             before = (await reviews.current(conn, row.id)).get(TYPE)
         await service.type_choices.choose(row.id, document_type, tenant_id=service.default_tenant_id)
+        await log_command(service, "choose_type", str(row.id), {"type": document_type})
         async with service.database.tenant(service.default_tenant_id) as conn:
             chosen = (await reviews.current(conn, row.id)).get(TYPE)
         if (before and before.id) != (chosen and chosen.id):

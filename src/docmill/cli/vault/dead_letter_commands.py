@@ -5,7 +5,7 @@ from uuid import UUID
 
 import typer
 
-from docmill.cli.console import DataFolder, Json, SettingsFile, exit_after
+from docmill.cli.console import DataFolder, Json, SettingsFile, TenantName, exit_after
 
 app = typer.Typer(
     name="dead",
@@ -37,6 +37,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="List those selected; ch
 def list_dead(
     config: SettingsFile = None,
     data_dir: DataFolder = None,
+    tenant: TenantName = None,
     code: ErrorCode = None,
     step: Annotated[str | None, typer.Option(help="Only those that failed at this step.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many, the latest first.")] = 50,
@@ -47,7 +48,7 @@ def list_dead(
     from docmill.cli.vault.access import load_settings
     from docmill.cli.vault.dead_letters import list_letters
 
-    settings = load_settings(config, data_dir)
+    settings = load_settings(config, data_dir, tenant=tenant)
     exit_after(list_letters(settings, code=code, step=step, limit=limit, as_json=as_json))
 
 
@@ -56,6 +57,7 @@ def redrive_dead(
     ids: LetterIds = None,
     config: SettingsFile = None,
     data_dir: DataFolder = None,
+    tenant: TenantName = None,
     code: ErrorCode = None,
     *,
     every: AllLetters = False,
@@ -67,7 +69,9 @@ def redrive_dead(
     from docmill.cli.vault.dead_letters import build_selection, redrive
 
     selection = build_selection(ids, code=code, every=every)
-    exit_after(redrive(load_settings(config, data_dir), selection, dry_run=dry_run, as_json=as_json))
+    exit_after(
+        redrive(load_settings(config, data_dir, tenant=tenant), selection, dry_run=dry_run, as_json=as_json)
+    )
 
 
 @app.command("purge")
@@ -75,6 +79,7 @@ def purge_dead(
     ids: LetterIds = None,
     config: SettingsFile = None,
     data_dir: DataFolder = None,
+    tenant: TenantName = None,
     code: ErrorCode = None,
     *,
     every: AllLetters = False,
@@ -87,5 +92,5 @@ def purge_dead(
     from docmill.cli.vault.dead_letters import build_selection, purge
 
     selection = build_selection(ids, code=code, every=every)
-    settings = load_settings(config, data_dir)
+    settings = load_settings(config, data_dir, tenant=tenant)
     exit_after(purge(settings, selection, dry_run=dry_run, as_json=as_json, yes=yes))

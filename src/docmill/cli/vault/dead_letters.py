@@ -10,7 +10,7 @@ from uuid import UUID
 import typer
 
 from docmill.cli.console import FAILED, counted, shown, stderr, stdout
-from docmill.cli.vault.access import existing_service
+from docmill.cli.vault.access import existing_service, log_command
 from docmill.errors import ValidationError
 from docmill.service.config.settings import Settings
 from docmill.service.dead_letters import Selection
@@ -57,6 +57,7 @@ async def redrive(settings: Settings, selection: Selection, *, dry_run: bool, as
             found = await service.dead_letters.find(selection, tenant_id=service.default_tenant_id)
             return _print_selected(found, selection, as_json=as_json)
         result = await service.dead_letters.redrive(selection, tenant_id=service.default_tenant_id)
+        await log_command(service, "redrive", details={"documents": result.redriven})
     if as_json:
         _print_json(asdict(result))
         return FAILED if result.unknown else 0
@@ -82,6 +83,7 @@ async def purge(settings: Settings, selection: Selection, *, dry_run: bool, as_j
         if found:  # those that were shown, and none that came since
             shown_letters = Selection(ids=found)
             purged = await service.dead_letters.purge(shown_letters, tenant_id=service.default_tenant_id)
+            await log_command(service, "purge", details={"dead_letters": purged})
     unknown = _unknown_count(found, selection)
     if as_json:
         _print_json({"purged": purged, "unknown": unknown})

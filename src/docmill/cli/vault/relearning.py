@@ -37,11 +37,12 @@ class RelearnOptions:
     config: Path | None
     data_dir: Path | None
     dry_run: bool
+    tenant: str | None = None
 
 
 def relearn(options: RelearnOptions) -> int:
     """Train on the reviewed documents, compare with the model in use, and replace it; the exit code."""
-    settings = load_settings(options.config, options.data_dir)
+    settings = load_settings(options.config, options.data_dir, tenant=options.tenant)
     schema, types = _schema_and_types(options.schema, settings)
     place = options.out or settings.own.models().get(options.schema)
     if place is None:

@@ -18,7 +18,7 @@ from docmill.service.observe.logs import configure_logs
 from docmill.service.probes import Probes
 from docmill.service.worker import ready_worker
 from docmill.web.app import create_app, create_probe_app
-from docmill.web.security import check_host
+from docmill.web.security import check_host, is_this_machine
 from docmill.web.server import answer, listen, serve
 from docmill.workers.pool import Pool
 
@@ -71,7 +71,7 @@ async def running_vault(
     or if a web server and a worker are to start on a data folder that has a web server already.
     """
     if web:
-        check_host(settings.web.host)
+        check_host(settings.web)
     if web and worker and (running := await asyncio.to_thread(address_of, settings.folder)):
         raise MisconfiguredError(
             f"a vault on {str(settings.folder)!r} runs already, at {running}; give another --data-dir"
@@ -79,6 +79,11 @@ async def running_vault(
     async with AsyncExitStack() as stack:
         stop, abort = stack.enter_context(stop_signals())
         service = await stack.enter_async_context(open_service(settings))
+        if web and not is_this_machine(settings.web.host) and not await service.accounts.exist():
+            raise MisconfiguredError(
+                f"web.host is {settings.web.host!r}, but this vault has no account yet. Make the first one "
+                "while it listens on this machine only, or by `docmill users add --role owner`"
+            )
         probes = Probes.of(service, stop)
         await stack.enter_async_context(probes.metrics.watching_the_loop())
         process = _Process(settings, service, probes, stop, abort)
@@ -142,7 +147,8 @@ async def up(settings: Settings) -> int:
         stderr.print("starting; the first start creates the database, which can take half a minute")
     async with running_vault(settings) as vault:
         stdout.print(f"docmill is at {vault.address}", markup=False)
-        stdout.print("It listens on this machine only, since it has no sign-in yet. Ctrl-C stops it.")
+        stdout.print("Ctrl-C stops it.")
+        await _print_first_link(vault)
         await vault.stop.wait()
         stdout.print(
             "stopping when the documents in work are done (press Ctrl-C again to leave them for later)"
@@ -150,11 +156,23 @@ async def up(settings: Settings) -> int:
     return 0
 
 
+async def _print_first_link(vault: RunningVault) -> None:
+    """Print the link for the first account, if there is none."""
+    token = await vault.service.accounts.first_link()
+    if token is not None:
+        stdout.print(
+            "It has no account, so it is open to everybody on this machine, and to this machine only."
+        )
+        stdout.print("The first account closes it. This link makes it, also from elsewhere:")
+        stdout.print(f"{vault.address}welcome?token={token}", markup=False, soft_wrap=True)
+
+
 async def web(settings: Settings) -> int:
     """Run pages and API until told to stop; the exit code."""
     configure_logs(level=settings.logs.level, form=settings.logs.format)
     async with running_vault(settings, worker=False) as vault:
         stdout.print(f"docmill is at {vault.address}", markup=False)
+        await _print_first_link(vault)
         await vault.stop.wait()
     return 0
 

@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -224,11 +225,69 @@ class Limits(_Section):
         )
 
 
+HostName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", max_length=253)]
+
+
 class Web(_Section):
-    """The address at which the vault listens."""
+    """The address at which the vault listens, and how long people stay signed in.
+
+    hosts: names besides those of this machine under which it answers. trusted_proxies: addresses or networks
+    whose X-Forwarded headers are believed. session_idle_h, session_days: after so long without a request, and
+    so long after the sign-in, a person has to sign in again.
+    """
 
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)
+    hosts: tuple[HostName, ...] = ()
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    session_idle_h: float = Field(default=24, gt=0)
+    session_days: float = Field(default=30, gt=0)
+
+    @model_validator(mode="after")
+    def _certificate_with_key(self) -> Self:
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise ValueError("tls_certificate and tls_key are given together or not at all")
+        return self
+
+
+class Smtp(_Section):
+    """The mail server that sends links for new passwords. host: without one no mail is sent."""
+
+    host: str | None = None
+    port: int = Field(default=587, ge=1, le=65535)
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    user: str | None = None
+    password: SecretStr | None = None
+    sender: str | None = None
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if self.host is not None and self.sender is None:
+            raise ValueError("host needs a sender, the address from which mails come")
+        if (self.user is None) != (self.password is None):
+            raise ValueError("user and password are given together or not at all")
+        return self
+
+
+class Oidc(_Section):
+    """The OpenID provider through which people sign in. issuer: its address; without one there is none.
+
+    label: of the button on the sign-in page.
+    """
+
+    issuer: str | None = Field(default=None, pattern=r"^https?://[^/?#]+(/[^?#]*)?$")
+    client_id: str | None = None
+    client_secret: SecretStr | None = None
+    label: str = "Single sign-on"
+    scopes: tuple[str, ...] = ("openid", "email", "profile")
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if (self.issuer is None) != (self.client_id is None):
+            raise ValueError("issuer and client_id are given together or not at all")
+        return self
 
 
 class Logs(_Section):
@@ -303,7 +362,8 @@ class Notifications(_Section):
 class Settings(BaseSettings):
     """The settings of one process. Unknown keys are errors.
 
-    database_url: of a PostgreSQL server; without one, docmill runs its own under `data_dir`.
+    database_url: of a PostgreSQL server; without one, docmill runs its own under `data_dir`. tenant: the one
+    that commands act for, by its name or id; None for the one of the first migration.
     """
 
     model_config = SettingsConfigDict(
@@ -312,6 +372,7 @@ class Settings(BaseSettings):
 
     data_dir: Path = Path("~/.local/share/docmill")
     database_url: SecretStr | None = None
+    tenant: str | None = None
     worker: WorkerSettings = WorkerSettings()
     ocr: Ocr = Ocr()
     documentai: DocumentAi = DocumentAi()
@@ -321,6 +382,8 @@ class Settings(BaseSettings):
     reading: ReadingSettings = ReadingSettings()
     limits: Limits = Limits()
     web: Web = Web()
+    smtp: Smtp = Smtp()
+    oidc: Oidc = Oidc()
     logs: Logs = Logs()
     otel: Otel = Otel()
     aws: Aws = Aws()

@@ -209,7 +209,9 @@ class Intake:
         """
         return await self._begin(conn, document_id, tenant_id, uploaded_by, opened=True, reread_of=reread_of)
 
-    async def unlock(self, document_id: UUID, unlock: Unlock, *, tenant_id: UUID) -> UUID | None:
+    async def unlock(
+        self, document_id: UUID, unlock: Unlock, *, tenant_id: UUID, uploaded_by: UUID | None = None
+    ) -> UUID | None:
         """Have a stored document read that is protected by a password; None if there is no such document.
 
         The ingestion under way is returned. Raises what `unlock` raises, with nothing changed.
@@ -224,7 +226,7 @@ class Intake:
             if not await documents.lock(conn, document_id):
                 return None
             opened = copy_key is not None and await documents.set_readable(conn, document_id, copy_key)
-            ingestion_id = await self._begin(conn, document_id, tenant_id, None, opened=opened)
+            ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by, opened=opened)
         self.announce()
         return ingestion_id
 

@@ -43,7 +43,7 @@ DEFAULT_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
 """The tenant that the first migration makes, for an installation that serves one organisation."""
 
 DEFAULT_USER_ID = UUID("00000000-0000-7000-8000-000000000002")
-"""The user of uploads and reviews where nobody signs in."""
+"""The user of uploads and reviews where nobody signs in: of commands, and of a vault without an account."""
 
 
 class Database:
@@ -92,6 +92,19 @@ class Database:
         async with self._taken() as conn, conn.transaction():
             if conn.is_pooled:
                 await _become_app(conn, for_transaction=True)
+            yield conn
+
+    @asynccontextmanager
+    async def accounts(self, tenant_id: UUID | None = None) -> AsyncGenerator[Conn]:
+        """One transaction that sees accounts and sessions, and changes the roles and keys of one tenant."""
+        async with self.transaction() as conn:
+            await conn.execute(
+                """
+                SELECT set_config('role', 'docmill_accounts', true),
+                       set_config('docmill.tenant_id', %(tenant_id)s, true)
+                """,
+                {"tenant_id": str(tenant_id or "")},
+            )
             yield conn
 
     @asynccontextmanager

@@ -4,11 +4,12 @@ from typing import Annotated, Literal
 from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from starlette.responses import JSONResponse
 
 from docmill.schemas.document_types import DocumentType
 from docmill.service.store import documents
+from docmill.web.access import Router, needs
 from docmill.web.api.shapes import (
     DocumentChange,
     DocumentDetail,
@@ -32,8 +33,8 @@ from docmill.web.problems import problem_response
 from docmill.web.uploads import receive, refusal_of, upload_status
 from docmill.web.view.document import failures_of, page_count_of, result_of
 
-router = APIRouter(prefix="/documents", tags=["documents"])
-ingestions_router = APIRouter(prefix="/documents/{document_id}/ingestions", tags=["ingestions"])
+router = Router(prefix="/documents", tags=["documents"])
+ingestions_router = Router(prefix="/documents/{document_id}/ingestions", tags=["ingestions"])
 
 _FORM = {
     "requestBody": {
@@ -61,6 +62,7 @@ _FORM = {
     openapi_extra=_FORM,
     responses={200: {"model": UploadResult, "description": "Every file was in the vault already"}},
 )
+@needs("write", form="streamed")
 async def upload(request: Request, vault: TheVault, *, force: bool = False) -> Response:
     """Take in the files of a form. `force`: process content again that is already in the vault.
 
@@ -86,6 +88,7 @@ async def upload(request: Request, vault: TheVault, *, force: bool = False) -> R
 
 
 @router.get("")
+@needs("read")
 async def list_documents(
     request: Request,
     vault: TheVault,
@@ -126,6 +129,7 @@ async def list_documents(
 
 
 @router.get("/{document_id}")
+@needs("read")
 async def get_document(document_id: UUID, vault: TheVault) -> DocumentDetail:
     """A document with its data, the place of each value, and the verdict of the checks."""
     row, history = await vault.document_with_history(document_id)
@@ -143,6 +147,7 @@ async def get_document(document_id: UUID, vault: TheVault) -> DocumentDetail:
 
 
 @router.patch("/{document_id}", status_code=202)
+@needs("review")
 async def change_document(document_id: UUID, change: DocumentChange, vault: TheVault) -> Reprocessing:
     """Give a document a type, by which it is read again; no processing changes that type.
 
@@ -154,6 +159,7 @@ async def change_document(document_id: UUID, change: DocumentChange, vault: TheV
 
 
 @router.put("/{document_id}/near-duplicates/{other_id}")
+@needs("review")
 async def decide_duplicate(
     document_id: UUID, other_id: UUID, decision: DuplicateDecision, vault: TheVault
 ) -> NearDuplicateList:
@@ -164,6 +170,7 @@ async def decide_duplicate(
 
 
 @router.get("/{document_id}/pages")
+@needs("read")
 async def get_pages(document_id: UUID, vault: TheVault) -> PageReadings:
     """List how each page was read; empty before the document has been read."""
     _, history = await vault.document_with_history(document_id)
@@ -173,18 +180,21 @@ async def get_pages(document_id: UUID, vault: TheVault) -> PageReadings:
 
 
 @router.post("/{document_id}/reprocess", status_code=202)
+@needs("write")
 async def reprocess(document_id: UUID, vault: TheVault) -> Reprocessing:
     """Process a document again. A second request during that starts nothing new."""
     return Reprocessing(ingestion_id=await vault.reprocess(document_id))
 
 
 @router.post("/{document_id}/unlock", status_code=202)
+@needs("write")
 async def unlock(document_id: UUID, key: Password, vault: TheVault) -> Reprocessing:
     """Process a document that needs a password, which is not stored. A wrong one changes nothing."""
     return Reprocessing(ingestion_id=await vault.unlock(document_id, key.password.get_secret_value()))
 
 
 @ingestions_router.get("")
+@needs("read")
 async def list_ingestions(document_id: UUID, vault: TheVault) -> IngestionList:
     """Every request to process the document and its result, newest first."""
     _, history = await vault.document_with_history(document_id)

@@ -6,17 +6,18 @@ from typing import Annotated, Literal
 from urllib.parse import quote
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi import Header, Path, Query, Response
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from docmill.errors import DocumentError, TransientError
 from docmill.reading.images.kept_scans import format_page_numbers
+from docmill.web.access import Router, needs
 from docmill.web.context import TheVault, Vault, preprocessed_path
 from docmill.web.page_images import WIDTHS_PX, picture_version, placeholder
 
-router = APIRouter(prefix="/documents/{document_id}", tags=["files"])
+router = Router(prefix="/documents/{document_id}", tags=["files"])
 
 INLINE = frozenset({"application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp"})
 """Media types without scripts. All others are only offered for download."""
@@ -26,6 +27,7 @@ _RANGE = re.compile(r"bytes=(?P<first>\d{0,18})-(?P<last>\d{0,18})")
 
 @router.head("/file", response_class=Response, include_in_schema=False)
 @router.get("/file", response_class=Response)
+@needs("read")
 async def get_file(
     document_id: UUID,
     request: Request,
@@ -56,6 +58,7 @@ async def get_file(
 
 
 @router.get("/pages/{number}.webp", response_class=Response)
+@needs("read")
 async def get_page(
     document_id: UUID,
     number: Annotated[int, Path(ge=1, le=100_000)],
@@ -95,6 +98,7 @@ async def get_page(
 
 
 @router.get("/preprocessed.pdf", response_class=Response)
+@needs("read")
 async def get_preprocessed(document_id: UUID, vault: TheVault) -> Response:
     """The hardly readable pages, as a PDF of the enhanced pictures in which they were read."""
     row, history = await vault.document_with_history(document_id)

@@ -5,10 +5,11 @@ from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 
 from docmill.service.dead_letters import Selection
 from docmill.service.store import dead_letters, pauses
+from docmill.web.access import Router, needs
 from docmill.web.api.shapes import (
     WORD,
     DeadLetter,
@@ -21,11 +22,12 @@ from docmill.web.api.shapes import (
 )
 from docmill.web.context import TheVault
 
-router = APIRouter()
+router = Router()
 _DEAD_LETTERS: list[str | Enum] = ["dead letters"]
 
 
 @router.get("/dead-letters", tags=_DEAD_LETTERS)
+@needs("read")
 async def list_dead_letters(
     request: Request,
     vault: TheVault,
@@ -48,6 +50,7 @@ async def list_dead_letters(
 
 
 @router.post("/dead-letters/redrive", tags=_DEAD_LETTERS)
+@needs("write")
 async def redrive(choice: DeadLetterChoice, vault: TheVault) -> Redriving:
     """Try documents again from their first attempt. A repeated request changes nothing more."""
     selection = Selection(ids=choice.ids, code=choice.code)
@@ -56,6 +59,7 @@ async def redrive(choice: DeadLetterChoice, vault: TheVault) -> Redriving:
 
 
 @router.post("/dead-letters/purge", tags=_DEAD_LETTERS)
+@needs("administer")
 async def purge(choice: DeadLetterChoice, vault: TheVault) -> Purging:
     """Delete dead letters. Their documents stay as failed, with their files."""
     selection = Selection(ids=choice.ids, code=choice.code)
@@ -64,6 +68,7 @@ async def purge(choice: DeadLetterChoice, vault: TheVault) -> Purging:
 
 
 @router.get("/pauses", tags=["operations"])
+@needs("read")
 async def list_pauses(vault: TheVault) -> PauseList:
     """Engines, models, file store and steps that documents wait for, the longest paused first."""
     async with vault.connection() as conn:

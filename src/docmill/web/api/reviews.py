@@ -4,16 +4,16 @@ from datetime import datetime
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from docmill.errors import ChangedError
 from docmill.model.document import Box
 from docmill.model.result import Evidence, Failure
 from docmill.service.review.review import FieldReview, shown
+from docmill.web.access import Router, needs
 from docmill.web.context import TheVault, Vault
 
-router = APIRouter(prefix="/documents/{document_id}/reviews", tags=["reviews"])
+router = Router(prefix="/documents/{document_id}/reviews", tags=["reviews"])
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
@@ -123,6 +123,7 @@ class ReviewState(_Shape):
 
 
 @router.get("")
+@needs("read")
 async def get_reviews(document_id: UUID, vault: TheVault) -> ReviewState:
     """Return the reviews of the document's values and the checks that still fail."""
     row, reviewed = await vault.document(document_id), await vault.reviewed(document_id)
@@ -150,6 +151,7 @@ async def get_reviews(document_id: UUID, vault: TheVault) -> ReviewState:
 
 
 @router.post("")
+@needs("review")
 async def add_reviews(document_id: UUID, new: NewReviews, vault: TheVault) -> ReviewState:
     """Store a person's reviews. If a field does not take its value, none of them is stored."""
     await vault.document(document_id)
@@ -158,26 +160,35 @@ async def add_reviews(document_id: UUID, new: NewReviews, vault: TheVault) -> Re
         [review.field_review for review in new.reviews],
         tenant_id=vault.tenant_id,
         ingestion_id=new.ingestion_id,
+        reviewed_by=vault.user_id,
     )
     return await _state_after(document_id, vault, is_stored=is_stored)
 
 
 @router.post("/confirm")
+@needs("review")
 async def confirm_all(document_id: UUID, of: OfResult, vault: TheVault) -> ReviewState:
     """Confirm every value without a review, and accept the failed checks."""
     await vault.document(document_id)
     is_stored = await vault.service.reviews.confirm_all(
-        document_id, tenant_id=vault.tenant_id, ingestion_id=of.ingestion_id
+        document_id,
+        tenant_id=vault.tenant_id,
+        ingestion_id=of.ingestion_id,
+        reviewed_by=vault.user_id,
     )
     return await _state_after(document_id, vault, is_stored=is_stored)
 
 
 @router.post("/undo")
+@needs("review")
 async def undo_last(document_id: UUID, of: OfResult, vault: TheVault) -> ReviewState:
     """Undo the last reviews: all that were sent together."""
     await vault.document(document_id)
     is_stored = await vault.service.reviews.undo_last(
-        document_id, tenant_id=vault.tenant_id, ingestion_id=of.ingestion_id
+        document_id,
+        tenant_id=vault.tenant_id,
+        ingestion_id=of.ingestion_id,
+        reviewed_by=vault.user_id,
     )
     return await _state_after(document_id, vault, is_stored=is_stored)
 

@@ -7,13 +7,14 @@ from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from docmill.errors import EncryptedError
 from docmill.service.store import documents, events, ingestions, near_duplicates, parts, pauses
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
+from docmill.web.access import Router, local_address, needs
 from docmill.web.context import TheVault, Vault, parse_document_id, parse_id
 from docmill.web.page_images import is_viewable, picture_version
 from docmill.web.templating import THEME_COOKIE, THEMES
@@ -22,7 +23,7 @@ from docmill.web.view.cards import Card, card, money, title
 from docmill.web.view.document import TABS, document_view, failures_of, page_count_of, result_of, select_page
 from docmill.web.view.words import STATES, type_choices, type_name
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 PAGE_SIZE = 24
 _LONGEST_QUERY = 200
@@ -85,6 +86,7 @@ class Filters:
 
 
 @router.get("/")
+@needs("read")
 async def show_documents(
     request: Request,
     vault: TheVault,
@@ -125,6 +127,7 @@ async def show_documents(
 
 
 @router.get("/cards")
+@needs("read")
 async def show_cards(
     request: Request,
     vault: TheVault,
@@ -143,6 +146,7 @@ async def show_cards(
 
 
 @router.get("/pauses")
+@needs("read")
 async def show_pauses(request: Request, vault: TheVault) -> HTMLResponse:
     """The current pauses, for a page that replaces what it shows of them."""
     async with vault.connection() as conn:
@@ -150,6 +154,7 @@ async def show_pauses(request: Request, vault: TheVault) -> HTMLResponse:
 
 
 @router.post("/upload")
+@needs("write", form="streamed")
 async def upload(request: Request, vault: TheVault) -> HTMLResponse:
     """Take in the files of the form, and list the outcome of each."""
     results = await receive(request, vault)
@@ -157,26 +162,29 @@ async def upload(request: Request, vault: TheVault) -> HTMLResponse:
 
 
 @router.post("/docs/{document_id}/retry")
+@needs("write")
 async def retry(
     document_id: str, vault: TheVault, *, to: Annotated[str, Form(alias="next")] = "/"
 ) -> RedirectResponse:
     """Have the document processed again, and go back to where the button was."""
     await vault.reprocess(parse_document_id(document_id))
-    return RedirectResponse(_local_address(to), 303)
+    return RedirectResponse(local_address(to), 303)
 
 
 @router.post("/theme")
+@needs("public", form="unchecked")
 async def set_theme(
     *, theme: Annotated[str, Form()], to: Annotated[str, Form(alias="next")] = "/"
 ) -> RedirectResponse:
     """Remember the theme, and go back."""
-    response = RedirectResponse(_local_address(to), 303)
+    response = RedirectResponse(local_address(to), 303)
     if theme in THEMES:
         response.set_cookie(THEME_COOKIE, theme, max_age=_YEAR_S, httponly=True, samesite="lax")
     return response
 
 
 @router.get("/docs/{document_id}")
+@needs("read")
 async def show_document(
     request: Request, document_id: str, vault: TheVault, *, page: str = "1", tab: str = "", field: str = ""
 ) -> HTMLResponse:
@@ -187,6 +195,7 @@ async def show_document(
 
 
 @router.post("/docs/{document_id}/unlock")
+@needs("write")
 async def unlock(
     request: Request,
     document_id: str,
@@ -267,9 +276,3 @@ async def _cards(conn: Conn, rows: Sequence[DocumentRow], query: str) -> list[Ca
             card(row, failures, picture=picture, whole=wholes.get(row.id), now=now, found=found.get(row.id))
         )
     return cards
-
-
-def _local_address(path: str) -> str:
-    """Return `path` if it is an address of this vault, else that of the documents page."""
-    leads_away = not path.startswith("/") or path.startswith("//") or "\\" in path
-    return "/" if leads_away else path

@@ -5,17 +5,18 @@ from typing import Annotated, Literal
 from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Request
+from fastapi import Form, Request
 from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse, Response
 
 from docmill.errors import ChangedError
 from docmill.service.review.review import FieldReview, InvalidValuesError, shown
+from docmill.web.access import Router, needs
 from docmill.web.context import TheVault, Vault, not_found, parse_document_id
 from docmill.web.pages.documents import RefusedReview, document_page
 from docmill.web.view.fields import element_id
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 _Text = Annotated[str, Field(max_length=20_000)]
 _Id = Annotated[UUID, Form()]
@@ -54,6 +55,7 @@ class ReviewForm(BaseModel):
 
 
 @router.post("/docs/{document_id}/reviews")
+@needs("review")
 async def add_review(
     request: Request, document_id: str, vault: TheVault, form: Annotated[ReviewForm, Form()]
 ) -> Response:
@@ -63,7 +65,11 @@ async def add_review(
     async def store() -> bool:
         review = form.field_review if form.suggestion is None else await _accepted(form, key, vault)
         return await vault.service.reviews.add(
-            key, [review], tenant_id=vault.tenant_id, ingestion_id=form.ingestion_id
+            key,
+            [review],
+            tenant_id=vault.tenant_id,
+            ingestion_id=form.ingestion_id,
+            reviewed_by=vault.user_id,
         )
 
     storing = store()
@@ -71,6 +77,7 @@ async def add_review(
 
 
 @router.post("/docs/{document_id}/reviews/confirm")
+@needs("review")
 async def confirm_all(
     request: Request,
     document_id: str,
@@ -90,11 +97,14 @@ async def confirm_all(
     if refused:
         review = RefusedReview(refused, typed, _TYPED_IS_NOT_SAVED, 422)
         return await document_page(request, key, vault, page=page, field=refused, refused_review=review)
-    storing = vault.service.reviews.confirm_all(key, tenant_id=vault.tenant_id, ingestion_id=ingestion_id)
+    storing = vault.service.reviews.confirm_all(
+        key, tenant_id=vault.tenant_id, ingestion_id=ingestion_id, reviewed_by=vault.user_id
+    )
     return await _answer(request, key, vault, storing, page=page)
 
 
 @router.post("/docs/{document_id}/reviews/undo")
+@needs("review")
 async def undo_last(
     request: Request,
     document_id: str,
@@ -105,11 +115,14 @@ async def undo_last(
 ) -> Response:
     """Undo the last reviews."""
     key = parse_document_id(document_id)
-    storing = vault.service.reviews.undo_last(key, tenant_id=vault.tenant_id, ingestion_id=ingestion_id)
+    storing = vault.service.reviews.undo_last(
+        key, tenant_id=vault.tenant_id, ingestion_id=ingestion_id, reviewed_by=vault.user_id
+    )
     return await _answer(request, key, vault, storing, page=page)
 
 
 @router.post("/docs/{document_id}/type")
+@needs("review")
 async def choose_type(
     request: Request,
     document_id: str,
@@ -130,6 +143,7 @@ async def choose_type(
 
 
 @router.post("/docs/{document_id}/duplicates")
+@needs("review")
 async def decide_duplicate(
     document_id: str,
     vault: TheVault,
@@ -149,6 +163,7 @@ async def decide_duplicate(
 @router.get("/docs/{document_id}/reviews")
 @router.get("/docs/{document_id}/reviews/confirm")
 @router.get("/docs/{document_id}/reviews/undo")
+@needs("read")
 async def back(request: Request, document_id: str) -> RedirectResponse:
     """Go to the document: a refused form leaves the browser at these addresses."""
     return RedirectResponse(f"/docs/{parse_document_id(document_id)}?{request.url.query}", 303)

@@ -17,7 +17,7 @@ export function start(form, list, dropZone, onFinished) {
 
   function add(files) {
     for (const file of files) {
-      const item = new UploadItem(file, form.dataset.api, limit);
+      const item = new UploadItem(file, form.dataset.api, limit, form.querySelector("[name=form_token]")?.value);
       list.append(item.element);
       enqueue(item, onFinished);
     }
@@ -109,8 +109,9 @@ function wireDropZone(zone, add) {
 
 /** One file on its way, and its row in the list. */
 class UploadItem {
-  constructor(file, api, limit) {
+  constructor(file, api, limit, formToken) {
     this.file = file;
+    this.formToken = formToken;
     this.api = api;
     this.limit = limit;
     this.onRetry = () => {};
@@ -145,6 +146,7 @@ class UploadItem {
       request.addEventListener("abort", () => this.end("Cancelled", "cancelled"));
       request.addEventListener("loadend", resolve);
       request.open("POST", this.api);
+      if (this.formToken) request.setRequestHeader("X-Form-Token", this.formToken);
       request.send(body);
     });
   }

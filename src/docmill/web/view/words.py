@@ -73,6 +73,28 @@ PAUSED = {
     "process": "Processing",
 }
 
+
+@dataclass(frozen=True, slots=True)
+class RoleWords:
+    """A role of a person, and what it allows."""
+
+    name: str
+    meaning: str
+
+
+ROLES = {
+    "owner": RoleWords("Owner", "everything, also people, API keys and the audit log"),
+    "reviewer": RoleWords("Reviewer", "reads, uploads, reviews, retries and edits"),
+    "viewer": RoleWords("Viewer", "reads documents and their values"),
+}
+
+SCOPES = {
+    "read": "documents, values, files and events",
+    "review": "confirm and correct values, choose types",
+    "write": "upload documents and process them again",
+    "administer": "people, API keys, audit log, deletion for good",
+}
+
 LISTED_PARTS = 15
 """Parts that a document's page lists at once; a longer list is folded."""
 

@@ -1,0 +1,50 @@
+"""Access of a request: who asks, in which tenant, and what that allows."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+from uuid import UUID
+
+from docmill.service.store.database import DEFAULT_USER_ID
+from docmill.service.store.memberships import MembershipRow, Role
+
+Scope = Literal["read", "review", "write", "administer"]
+
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+ROLES: tuple[Role, ...] = get_args(Role)
+
+SCOPES_OF_ROLE: dict[Role, frozenset[Scope]] = {
+    "viewer": frozenset({"read"}),
+    "reviewer": frozenset({"read", "review", "write"}),
+    "owner": frozenset(SCOPES),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A person in a tenant, an API key, or this machine while the vault has no account.
+
+    tenant_id: None for a person who belongs to no organisation (any more). user_id: of a key, who made it.
+    role: of a person. tenants: those that the person can switch to, with the present one.
+    """
+
+    via: Literal["session", "key", "machine"]
+    user_id: UUID
+    user_name: str
+    tenant_id: UUID | None
+    tenant_name: str
+    allows: frozenset[Scope]
+    role: Role | None = None
+    email: str | None = None
+    session_id: UUID | None = None
+    api_key_id: UUID | None = None
+    tenants: tuple[MembershipRow, ...] = ()
+
+    @property
+    def is_person(self) -> bool:
+        """True for a person who has signed in."""
+        return self.via == "session"
+
+
+def machine_access(tenant_id: UUID) -> Access:
+    """Return the access of everybody on this machine to a vault that has no account."""
+    return Access("machine", DEFAULT_USER_ID, "This machine", tenant_id, "", SCOPES_OF_ROLE["owner"], "owner")

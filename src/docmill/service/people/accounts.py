@@ -1,0 +1,314 @@
+"""Accounts: the first one, invitations, roles, passwords, and their removal."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from docmill.errors import ChangedError, ValidationError
+from docmill.service.people.openid import Identity
+from docmill.service.people.passwords import Passwords, check_new_password
+from docmill.service.people.sign_in import clean_email
+from docmill.service.people.tokens import hash_token, new_token
+from docmill.service.store import (
+    api_keys,
+    audit_log,
+    identities,
+    memberships,
+    one_time_links,
+    sessions,
+    tenants,
+    users,
+)
+from docmill.service.store.database import DEFAULT_TENANT_ID, Database, storable, try_lock
+from docmill.service.store.memberships import Role
+from docmill.service.store.one_time_links import NewInvitation
+from docmill.service.store.users import UserRow
+
+INVITATION = timedelta(days=7)
+PASSWORD_LINK = timedelta(hours=24)
+_FIRST_LINK = timedelta(days=7)
+_LONGEST_NAME = 200
+_LINK_IS_OVER = "This link does not work any more: it was used, withdrawn, or is too old. Ask for a new one."
+
+
+class LinkIsOverError(ValidationError):
+    """A one-time link was used, withdrawn, or is too old."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewPerson:
+    """Who an account is made for. Raises ValidationError if it cannot be so."""
+
+    email: str
+    name: str
+    password: str
+
+    def checked(self) -> "NewPerson":
+        """Return the same as it is stored. Raises ValidationError."""
+        email = clean_email(self.email)
+        check_new_password(self.password, email=email)
+        return NewPerson(email, clean_name(self.name, "your name"), self.password)
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """An invitation as its bearer sees it. email: whom it was made for, if that was said."""
+
+    tenant_name: str
+    role: Role
+    email: str | None
+
+
+def clean_name(text: str, what: str) -> str:
+    """Return a name as it is stored. Raises ValidationError if it is empty or too long."""
+    name = " ".join(storable(text).split())
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise ValidationError(f"Give {what}, of at most {_LONGEST_NAME} characters.")
+    return name
+
+
+class Accounts:
+    """Makes, changes and removes accounts. Who may do that is the caller's question."""
+
+    def __init__(self, database: Database, passwords: Passwords) -> None:
+        self._database = database
+        self._passwords = passwords
+        self._exist = False
+
+    async def exist(self) -> bool:
+        """Return whether there is an account. Until then the vault is open to everybody on its machine."""
+        if not self._exist:
+            async with self._database.accounts() as conn:
+                self._exist = await users.any_exist(conn)  # the last owner is never removed
+        return self._exist
+
+    async def first_link(self) -> str | None:
+        """Make the token of a link for the first account, in place of earlier ones; None if there is one."""
+        if await self.exist():
+            return None
+        token = new_token()
+        async with self._database.accounts() as conn:
+            await one_time_links.delete_of_kind(conn, "first")
+            await one_time_links.add(conn, token_hash=hash_token(token), kind="first", lifetime=_FIRST_LINK)
+        return token
+
+    async def is_first_link(self, token: str) -> bool:
+        """Return whether a token is that of a link for the first account."""
+        async with self._database.accounts() as conn:
+            return await one_time_links.find(conn, hash_token(token), "first") is not None
+
+    async def create_first(self, person: NewPerson, organisation: str) -> UUID:
+        """Make the first account, as the owner of the organisation that is here already; its user.
+
+        Raises ValidationError for what cannot be stored, ChangedError if somebody else was first.
+        """
+        person, organisation = person.checked(), clean_name(organisation, "the name of the organisation")
+        password_hash = await self._passwords.hash(person.password)
+        async with self._database.accounts(DEFAULT_TENANT_ID) as conn:
+            if not await try_lock(conn, "first account") or await users.any_exist(conn):
+                raise ChangedError("Somebody has made the first account meanwhile. Sign in, or be invited.")
+            user_id = await users.add(conn, email=person.email, name=person.name, password_hash=password_hash)
+            assert user_id is not None, "there was no account"
+            await tenants.rename(conn, DEFAULT_TENANT_ID, organisation)
+            await memberships.put(conn, DEFAULT_TENANT_ID, user_id, "owner")
+            await one_time_links.delete_of_kind(conn, "first")
+        return user_id
+
+    async def add(self, email: str, name: str, role: Role, *, tenant_id: UUID) -> tuple[UUID, str | None]:
+        """Add a person to a tenant; the user, and for a new account the token of a link for its password."""
+        email = clean_email(email)
+        name = clean_name(name or email.partition("@")[0], "a name")
+        async with self._database.accounts(tenant_id) as conn:
+            user_id = await users.add(conn, email=email, name=name, password_hash=None)
+            is_new = user_id is not None
+            if user_id is None:
+                user = await users.by_email(conn, email)
+                assert user is not None, "accounts are not deleted"
+                user_id = user.id
+                if await memberships.role_of(conn, tenant_id, user_id):
+                    raise ValidationError(f"{email} belongs to this organisation already.")
+            await memberships.put(conn, tenant_id, user_id, role)
+        return user_id, await self.password_link(user_id) if is_new else None
+
+    async def of_identity(self, identity: Identity) -> UUID | None:
+        """Return the user of an identity at an OpenID provider; None if there is no account.
+
+        The first time, it is the account with the e-mail address that the provider has verified.
+        """
+        async with self._database.accounts() as conn:
+            user_id = await identities.user_of(conn, identity.issuer, identity.subject)
+            if user_id is None and identity.email is not None:
+                user = await users.by_email(conn, identity.email.strip().lower())
+                if user is not None:
+                    user_id = user.id
+                    await identities.add(conn, identity.issuer, identity.subject, user_id)
+        return user_id
+
+    async def by_email(self, email: str) -> UserRow | None:
+        """Return the account of an e-mail address."""
+        async with self._database.accounts() as conn:
+            return await users.by_email(conn, email.strip().lower())
+
+    async def invite(self, role: Role, *, tenant_id: UUID, email: str | None = None, invited_by: UUID) -> str:
+        """Make an invitation into a tenant; the token of its link."""
+        token = new_token()
+        async with self._database.accounts(tenant_id) as conn:
+            await one_time_links.add(
+                conn,
+                token_hash=hash_token(token),
+                kind="invitation",
+                lifetime=INVITATION,
+                invitation=NewInvitation(
+                    tenant_id, role, clean_email(email) if email and email.strip() else None, invited_by
+                ),
+            )
+        return token
+
+    async def invitation(self, token: str) -> Invitation:
+        """Return an invitation. Raises LinkIsOverError."""
+        async with self._database.accounts() as conn:
+            link = await one_time_links.find(conn, hash_token(token), "invitation")
+            if link is None or link.tenant_id is None or link.role is None:
+                raise LinkIsOverError(_LINK_IS_OVER)
+            rows = [row for row in await tenants.all_tenants(conn) if row.id == link.tenant_id]
+        return Invitation(rows[0].name, link.role, link.email)
+
+    async def accept_as(self, token: str, user_id: UUID, address: str | None) -> UUID:
+        """Have a person with an account accept an invitation; the tenant. Raises LinkIsOverError."""
+        _, tenant_id = await self._take_invitation(token, None, user_id, address)
+        return tenant_id
+
+    async def accept(self, token: str, person: NewPerson, address: str | None) -> tuple[UUID, UUID]:
+        """Make the account of an invited person; user and tenant.
+
+        Raises LinkIsOverError, and ValidationError for what cannot be stored or has an account already.
+        """
+        await self.invitation(token)  # before a hash is computed for somebody who has none
+        person = person.checked()
+        password_hash = await self._passwords.hash(person.password)
+        return await self._take_invitation(token, (person, password_hash), None, address)
+
+    async def _take_invitation(
+        self, token: str, new: tuple[NewPerson, str] | None, user_id: UUID | None, address: str | None
+    ) -> tuple[UUID, UUID]:
+        """Use an invitation up for a new account or an old one; user and tenant."""
+        async with self._database.accounts() as conn:
+            link = await one_time_links.find(conn, hash_token(token), "invitation")
+        if link is None or link.tenant_id is None or link.role is None:
+            raise LinkIsOverError(_LINK_IS_OVER)
+        async with self._database.accounts(link.tenant_id) as conn:
+            if await one_time_links.take(conn, hash_token(token), "invitation") is None:
+                raise LinkIsOverError(_LINK_IS_OVER)
+            if new is not None:
+                person, password_hash = new
+                user_id = await users.add(
+                    conn, email=person.email, name=person.name, password_hash=password_hash
+                )
+                if user_id is None:
+                    raise ValidationError(
+                        "This e-mail address has an account. Sign in with it first, then open the link again."
+                    )
+            assert user_id is not None, "one of the two is given"
+            if await memberships.role_of(conn, link.tenant_id, user_id) is not None:
+                raise ValidationError(
+                    "You belong to this organisation already; an owner can change your role."
+                )
+            await memberships.put(conn, link.tenant_id, user_id, link.role)
+            await audit_log.add(
+                conn,
+                tenant_id=link.tenant_id,
+                user_id=user_id,
+                action="accept_invitation",
+                details={"role": link.role, "invited_by": str(link.created_by)},
+                address=address,
+            )
+        return user_id, link.tenant_id
+
+    async def change_role(self, user_id: UUID, role: Role, *, tenant_id: UUID) -> bool:
+        """Give a member another role, which ends their sessions; False if there is no such member.
+
+        Raises ValidationError if that would leave no owner.
+        """
+        async with self._database.accounts(tenant_id) as conn:
+            owners = await memberships.lock_owners(conn, tenant_id)
+            before = await memberships.role_of(conn, tenant_id, user_id)
+            if before is None:
+                return False
+            if role != "owner" and owners == {user_id}:
+                raise ValidationError("An organisation needs an owner. Make somebody else an owner first.")
+            if role != before:
+                await memberships.put(conn, tenant_id, user_id, role)
+                await sessions.end_of_user(conn, user_id)
+                if before == "owner":
+                    await api_keys.revoke_of_user(conn, tenant_id, user_id)
+        return True
+
+    async def remove(self, user_id: UUID, *, tenant_id: UUID) -> bool:
+        """Remove a member, end their sessions and revoke the keys they made; False if there is none.
+
+        What they did stays under their name. Raises ValidationError for the only owner.
+        """
+        async with self._database.accounts(tenant_id) as conn:
+            owners = await memberships.lock_owners(conn, tenant_id)
+            if await memberships.role_of(conn, tenant_id, user_id) is None:
+                return False
+            if owners == {user_id}:
+                raise ValidationError("An organisation needs an owner. Make somebody else an owner first.")
+            await memberships.end(conn, tenant_id, user_id)
+            await api_keys.revoke_of_user(conn, tenant_id, user_id)
+            await sessions.end_of_user(conn, user_id)
+        return True
+
+    async def password_link(self, user_id: UUID) -> str:
+        """Make the token of a link with which a user sets a password, in place of earlier ones."""
+        token = new_token()
+        async with self._database.accounts() as conn:
+            await one_time_links.delete_of_kind(conn, "password", user_id=user_id)
+            await one_time_links.add(
+                conn,
+                token_hash=hash_token(token),
+                kind="password",
+                lifetime=PASSWORD_LINK,
+                user_id=user_id,
+            )
+        return token
+
+    async def user_of_password_link(self, token: str) -> UserRow:
+        """Return whose password a link sets. Raises LinkIsOverError."""
+        async with self._database.accounts() as conn:
+            link = await one_time_links.find(conn, hash_token(token), "password")
+            user = await users.by_id(conn, link.user_id) if link and link.user_id else None
+        if user is None:
+            raise LinkIsOverError(_LINK_IS_OVER)
+        return user
+
+    async def set_password(self, token: str, password: str) -> UUID:
+        """Set the password of a link's user, which ends their sessions; the user.
+
+        Raises LinkIsOverError, and ValidationError for a password that is refused.
+        """
+        user = await self.user_of_password_link(token)
+        check_new_password(password, email=user.email)
+        password_hash = await self._passwords.hash(password)
+        async with self._database.accounts() as conn:
+            if await one_time_links.take(conn, hash_token(token), "password") is None:
+                raise LinkIsOverError(_LINK_IS_OVER)
+            await users.set_password(conn, user.id, password_hash)
+            await sessions.end_of_user(conn, user.id)
+        return user.id
+
+    async def change_password(self, user_id: UUID, password: str) -> None:
+        """Set the password of a user who has proven who they are. Raises ValidationError."""
+        async with self._database.accounts() as conn:
+            user = await users.by_id(conn, user_id)
+        check_new_password(password, email=user.email if user else "")
+        password_hash = await self._passwords.hash(password)
+        async with self._database.accounts() as conn:
+            await users.set_password(conn, user_id, password_hash)
+            await one_time_links.delete_of_kind(conn, "password", user_id=user_id)
+
+    async def rename(self, user_id: UUID, name: str) -> None:
+        """Give a user another name. Raises ValidationError."""
+        name = clean_name(name, "your name")
+        async with self._database.accounts() as conn:
+            await users.rename(conn, user_id, name)

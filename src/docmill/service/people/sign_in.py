@@ -1,0 +1,238 @@
+"""Signing in: passwords, sessions and API keys, with a limit of attempts."""
+
+import hashlib
+import logging
+import math
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
+
+from docmill.errors import RateLimitedError, ValidationError
+from docmill.service.config.settings import Web
+from docmill.service.people.access import SCOPES, SCOPES_OF_ROLE, Access, Scope
+from docmill.service.people.passwords import Passwords
+from docmill.service.people.tokens import hash_token, new_token
+from docmill.service.store import api_keys, audit_log, memberships, sessions, sign_in_attempts, users
+from docmill.service.store.database import Database
+from docmill.service.store.sessions import SessionSummary
+
+log = logging.getLogger(__name__)
+
+WINDOW = timedelta(minutes=15)
+MOST_FOR_ADDRESS_AND_EMAIL = 10
+MOST_FOR_EMAIL = 100
+MOST_FOR_ADDRESS = 100
+MOST_RESETS_FOR_EMAIL = 3
+MOST_RESETS_FROM_ADDRESS = 20
+_LONGEST_USER_AGENT = 300
+
+
+class SignInRefusedError(ValidationError):
+    """E-mail address and password do not fit together; which of them is wrong is not told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Where a request came from. address: None if that is unknown."""
+
+    address: str | None = None
+    user_agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """A session that has just begun. token: for the cookie; it cannot be read again."""
+
+    token: str = field(repr=False)
+    user_id: UUID
+    tenant_id: UUID | None
+
+
+def clean_email(text: str) -> str:
+    """Return an e-mail address as it is stored. Raises ValidationError if it is none."""
+    email = text.strip().lower()
+    name, at, host = email.rpartition("@")
+    if not (name and at and host) or len(email) > 254 or any(sign.isspace() for sign in email):  # noqa: PLR2004  RFC 5321
+        raise ValidationError("This is not an e-mail address.")
+    if not email.isprintable():
+        raise ValidationError("This is not an e-mail address.")
+    return email
+
+
+class SignIn:
+    """Begins, finds and ends sessions, and finds API keys."""
+
+    def __init__(self, database: Database, passwords: Passwords, web: Web) -> None:
+        self._database = database
+        self._passwords = passwords
+        self._idle = timedelta(hours=web.session_idle_h)
+        self._longest = timedelta(days=web.session_days)
+
+    async def sign_in(self, email: str, password: str, visitor: Visitor) -> NewSession:
+        """Begin a session. Raises SignInRefusedError, and RateLimitedError after too many attempts."""
+        user_id = await self.verify(email, password, visitor)
+        return await self.begin_session(user_id, visitor)
+
+    async def verify(self, email: str, password: str, visitor: Visitor) -> UUID:
+        """Return the user of an e-mail address and a password. Raises as `sign_in`."""
+        address, email = visitor.address or "", email.strip().lower()[:1000]
+        subjects = {
+            _subject("both", address, email): MOST_FOR_ADDRESS_AND_EMAIL,
+            _subject("email", email): MOST_FOR_EMAIL,
+            _subject("address", address): MOST_FOR_ADDRESS,
+        }
+        await self._count_attempt(subjects)
+        async with self._database.accounts() as conn:
+            user = await users.by_email(conn, email)
+        password_hash = user.password_hash if user else None
+        if not await self._passwords.verify(password_hash, password) or user is None:
+            log.warning("sign-in refused", extra={"address": visitor.address})
+            if user is not None:
+                await self._log_refusal(user.id, visitor)
+            raise SignInRefusedError("E-mail address or password is wrong.")
+        async with self._database.accounts() as conn:
+            await sign_in_attempts.forget(conn, [*subjects][:2], window=WINDOW)
+            if password_hash and self._passwords.needs_rehash(password_hash):
+                await users.set_password(conn, user.id, await self._passwords.hash(password))
+        return user.id
+
+    async def count_reset(self, email: str, visitor: Visitor) -> None:
+        """Count a request for a new password. Raises RateLimitedError after too many."""
+        address = visitor.address or ""
+        await self._count_attempt(
+            {
+                _subject("reset", email.strip().lower()[:1000]): MOST_RESETS_FOR_EMAIL,
+                _subject("resets from", address): MOST_RESETS_FROM_ADDRESS,
+            }
+        )
+
+    async def _count_attempt(self, subjects: dict[bytes, int]) -> None:
+        async with self._database.accounts() as conn:
+            counts = [
+                (await sign_in_attempts.count(conn, subject, window=WINDOW), most)
+                for subject, most in sorted(subjects.items())  # in one order, so that none waits for another
+            ]
+        waits = [wait_s for (attempts, wait_s), most in counts if attempts > most]
+        if waits:
+            minutes = math.ceil(max(waits) / 60)
+            raise RateLimitedError(
+                "Too many attempts. Try again in "
+                + ("one minute." if minutes <= 1 else f"{minutes} minutes."),
+                retry_after_s=max(waits),
+            )
+
+    async def _log_refusal(self, user_id: UUID, visitor: Visitor) -> None:
+        async with self._database.accounts() as conn:
+            tenants = [row.tenant_id for row in await memberships.of_user(conn, user_id)]
+        for tenant_id in tenants:
+            async with self._database.tenant(tenant_id) as conn:
+                await audit_log.add(
+                    conn,
+                    tenant_id=tenant_id,
+                    user_id=user_id,
+                    action="sign_in_refused",
+                    address=visitor.address,
+                )
+
+    async def begin_session(
+        self, user_id: UUID, visitor: Visitor, *, tenant_id: UUID | None = None, by: str = "password"
+    ) -> NewSession:
+        """Begin a session of a user whose identity is proven. tenant_id: to work in, if they belong to it."""
+        token = new_token()
+        async with self._database.accounts() as conn:
+            await sessions.delete_old(conn, idle=self._idle, longest=self._longest)
+            own = [row.tenant_id for row in await memberships.of_user(conn, user_id)]
+            chosen = tenant_id if tenant_id in own else next(iter(own), None)
+            await sessions.begin(
+                conn,
+                token_hash=hash_token(token),
+                user_id=user_id,
+                tenant_id=chosen,
+                address=visitor.address,
+                user_agent=(visitor.user_agent or "")[:_LONGEST_USER_AGENT] or None,
+            )
+        if chosen is not None:
+            async with self._database.tenant(chosen) as conn:
+                await audit_log.add(
+                    conn,
+                    tenant_id=chosen,
+                    user_id=user_id,
+                    action="sign_in",
+                    details={"by": by},
+                    address=visitor.address,
+                )
+        return NewSession(token, user_id, chosen)
+
+    async def of_session(self, token: str, *, is_activity: bool = True) -> Access | None:
+        """Return the access of a session; None if it has ended or there is none.
+
+        is_activity: whether the session lasts longer for it.
+        """
+        async with self._database.accounts() as conn:
+            session = await sessions.find(conn, hash_token(token), idle=self._idle, longest=self._longest)
+            if session is None:
+                return None
+            if session.is_due and is_activity:
+                await sessions.touch(conn, session.id)
+            own = await memberships.of_user(conn, session.user_id)
+        current = next((row for row in own if row.tenant_id == session.tenant_id), next(iter(own), None))
+        return Access(
+            "session",
+            session.user_id,
+            session.name,
+            current.tenant_id if current else None,
+            current.tenant_name if current else "",
+            SCOPES_OF_ROLE[current.role] if current else frozenset(),
+            current.role if current else None,
+            session.email,
+            session_id=session.id,
+            tenants=tuple(own),
+        )
+
+    async def of_key(self, secret: str) -> Access | None:
+        """Return the access of an API key; None if it does not hold (any more)."""
+        async with self._database.accounts() as conn:
+            key = await api_keys.find(conn, hash_token(secret))
+        if key is None:
+            return None
+        if key.is_due:
+            async with self._database.accounts(key.tenant_id) as conn:
+                await api_keys.touch(conn, key.id)
+        allows: frozenset[Scope] = frozenset(scope for scope in SCOPES if scope in key.scopes)
+        return Access(
+            "key", key.created_by, key.name, key.tenant_id, key.tenant_name, allows, api_key_id=key.id
+        )
+
+    async def switch_tenant(self, access: Access, tenant_id: UUID) -> str | None:
+        """Have a session work in another tenant of its person; its new token, or None if that is not one."""
+        if access.session_id is None or tenant_id not in {row.tenant_id for row in access.tenants}:
+            return None
+        return await self._rotate(access.session_id, tenant_id)
+
+    async def renew(self, access: Access) -> str:
+        """End all sessions of a person but this one, and give this one a new token."""
+        assert access.session_id is not None, "a person has a session"
+        async with self._database.accounts() as conn:
+            await sessions.end_of_user(conn, access.user_id, but=access.session_id)
+        return await self._rotate(access.session_id, access.tenant_id)
+
+    async def _rotate(self, session_id: UUID, tenant_id: UUID | None) -> str:
+        token = new_token()
+        async with self._database.accounts() as conn:
+            await sessions.rotate(conn, session_id, hash_token(token), tenant_id=tenant_id)
+        return token
+
+    async def sessions_of(self, user_id: UUID) -> list[SessionSummary]:
+        """Return the sessions of a user that still hold."""
+        async with self._database.accounts() as conn:
+            return await sessions.of_user(conn, user_id, idle=self._idle, longest=self._longest)
+
+    async def end_session(self, session_id: UUID, user_id: UUID) -> bool:
+        """End a session of a user. False if there is none of that id."""
+        async with self._database.accounts() as conn:
+            return await sessions.end(conn, session_id, user_id=user_id)
+
+
+def _subject(*parts: str) -> bytes:
+    """Hash whom attempts are counted for, so that the table names nobody."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).digest()

@@ -1,0 +1,39 @@
+"""Random tokens of sessions, links, forms and API keys. Only their hashes are stored."""
+
+import hashlib
+import hmac
+import secrets
+
+KEY_PREFIX = "dm_"
+_BYTES = 32
+_SHOWN = len(KEY_PREFIX) + 6
+
+
+def new_token() -> str:
+    """Make a token that nobody can guess."""
+    return secrets.token_urlsafe(_BYTES)
+
+
+def new_key() -> str:
+    """Make the secret of an API key."""
+    return KEY_PREFIX + new_token()
+
+
+def key_prefix(secret: str) -> str:
+    """Return the beginning of a key, by which people tell keys apart."""
+    return secret[:_SHOWN]
+
+
+def hash_token(token: str) -> bytes:
+    """Hash a token for the database. A fast hash is enough: a random token cannot be tried out."""
+    return hashlib.sha256(token.encode("utf-8", "replace")).digest()
+
+
+def form_token(token: str) -> str:
+    """Derive the token of forms from that of a session or a visit: who lacks the cookie cannot compute it."""
+    return hmac.new(token.encode("utf-8", "replace"), b"form", hashlib.sha256).hexdigest()
+
+
+def is_form_token(given: str, token: str) -> bool:
+    """Return whether a form came from a page that was shown to the bearer of `token`."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), form_token(token).encode())

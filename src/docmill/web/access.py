@@ -1,0 +1,250 @@
+"""Access to routes: each declares what it needs, and no request gets further without that.
+
+A router is a `Router`; below the decorator of its method each route has `@needs(...)`. Who asks stands in
+`request.state.access` then, and `TheVault` is bound to their tenant. Each change goes to the audit log under
+the name of the route's function.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from urllib.parse import quote, urlsplit
+
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import Message
+
+from docmill.service.people.access import Access, Scope, machine_access
+from docmill.service.people.tokens import is_form_token
+from docmill.service.store import audit_log
+from docmill.web.security import SAFE_METHODS
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from docmill.web.context import Vault
+
+SESSION_COOKIE = "docmill-session"
+VISIT_COOKIE = "docmill-visit"
+FORM_TOKEN = "form_token"  # noqa: S105  the name of a field
+FORM_TOKEN_HEADER = "x-form-token"  # noqa: S105  the name of a header
+
+Need = Scope | Literal["public", "signed in", "person"]
+"""public: everybody. signed in: any person or API key of a tenant. person: somebody who has signed in, with
+any role. The others are scopes, which a role or a key has."""
+
+FormCheck = Literal["checked", "streamed", "unchecked"]
+"""Whether the token of a form is checked. streamed: the route reads the body itself, and calls
+`check_form_token`."""
+
+_MOST_BYTES = 20_000_000
+_MOST_PUBLIC_BYTES = 100_000
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a route needs."""
+
+    need: Need
+    form: FormCheck = "checked"
+
+
+def needs(need: Need, *, form: FormCheck = "checked") -> Callable[[F], F]:
+    """Declare what a route needs; stands below the decorator of its method."""
+
+    def declare(endpoint: F) -> F:
+        vars(endpoint)["declaration"] = Declaration(need, form)
+        return endpoint
+
+    return declare
+
+
+def declaration_of(endpoint: Callable[..., Any]) -> Declaration:
+    """Return what a route needs. Raises TypeError for one that declares nothing."""
+    declaration = vars(endpoint).get("declaration")
+    if not isinstance(declaration, Declaration):
+        raise TypeError(
+            f"the route {endpoint.__name__!r} declares no access: put @needs(...) above its function"
+        )
+    return declaration
+
+
+class AccessRoute(APIRoute):
+    """A route that is called once the request has what it needs; its body is read after that."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """See APIRoute."""
+        handle = super().get_route_handler()
+        declaration = declaration_of(self.endpoint)
+        action = self.endpoint.__name__
+
+        async def guarded(request: Request) -> Response:
+            request = _with_limited_body(request, declaration)
+            refusal = await _admit(request, declaration)
+            if refusal is not None:
+                return refusal
+            response = await handle(request)
+            if _is_change(request, declaration) and response.status_code < 400:  # noqa: PLR2004  not refused
+                await _log_change(request, action)
+            return response
+
+        return guarded
+
+
+Router = partial(APIRouter, route_class=AccessRoute)
+
+
+async def find_access(request: Request, *, is_activity: bool = True) -> Access | None:
+    """Return who asks: an API key, a session, or this machine while the vault has no account.
+
+    is_activity: whether a session lasts longer for it.
+    """
+    vault: Vault = request.app.state.vault
+    service = vault.service
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return await service.sign_in.of_key(secret.strip())
+    token = request.cookies.get(SESSION_COOKIE)
+    if token:
+        access = await service.sign_in.of_session(token, is_activity=is_activity)
+        if access is not None:
+            request.state.session_token = token
+            return access
+    if request.state.is_local and not await service.accounts.exist():
+        return machine_access(service.default_tenant_id)
+    return None
+
+
+async def _admit(request: Request, declaration: Declaration) -> Response | None:
+    """Set the access of a request; the way to the sign-in for who has none. Raises HTTPException."""
+    request.state.audit_details = {}
+    access = request.state.access = await find_access(request)
+    need = declaration.need
+    if need != "public":
+        if access is None:
+            return await _ask_to_sign_in(request)
+        if need == "person" and not access.is_person:
+            raise HTTPException(403, "Only a person who has signed in can do this.")
+        if need not in {"person", "signed in"} and need not in access.allows:
+            raise HTTPException(403, _reason(access, need))
+    if request.method not in SAFE_METHODS and declaration.form != "unchecked":
+        await _check_token(request, access, declaration)
+    return None
+
+
+def _reason(access: Access, need: Need) -> str:
+    if access.tenant_id is None:
+        return "You belong to no organisation (any more). Ask an owner to invite you."
+    if access.via == "key":
+        return f"This API key lacks the scope {need!r}."
+    return f"Your role, {access.role}, does not allow this. Ask an owner of {access.tenant_name}."
+
+
+async def _ask_to_sign_in(request: Request) -> Response:
+    """Send a person to the sign-in, and back here afterwards. Raises HTTPException for programs."""
+    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
+        header = (
+            {"www-authenticate": 'Bearer realm="docmill"'} if request.url.path.startswith("/api/") else None
+        )
+        raise HTTPException(401, "Sign in first, or send an API key.", header)
+    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    if request.method not in SAFE_METHODS:  # the form cannot be sent again, so back to its page
+        referer = urlsplit(request.headers.get("referer", ""))
+        here = referer.path + (f"?{referer.query}" if referer.query else "")
+    vault: Vault = request.app.state.vault
+    page = "/login" if await vault.service.accounts.exist() else "/welcome"
+    return RedirectResponse(f"{page}?next={quote(local_address(here))}" if here else page, 303)
+
+
+async def _check_token(request: Request, access: Access | None, declaration: Declaration) -> None:
+    """Check the token of a form. A key or a program on the machine needs none: no browser adds it unasked."""
+    if access is not None and access.is_person:
+        secret = request.state.session_token
+    elif declaration.need == "public":
+        secret = request.cookies.get(VISIT_COOKIE, "")
+    else:
+        return
+    request.state.form_secret = secret
+    given = request.headers.get(FORM_TOKEN_HEADER)
+    if given is None and declaration.form == "streamed":
+        return
+    if given is None and request.headers.get("content-type", "").startswith(_FORMS):
+        given = str((await request.form()).get(FORM_TOKEN, ""))
+    _compare(given or "", secret)
+    request.state.form_secret = None
+
+
+def check_form_token(request: Request, given: str) -> None:
+    """Check the token in a form that a route reads itself, before anything of the form is used."""
+    secret: str | None = getattr(request.state, "form_secret", None)
+    if secret is not None:
+        _compare(given, secret)
+
+
+def _compare(given: str, secret: str) -> None:
+    if not (secret and is_form_token(given, secret)):
+        raise HTTPException(
+            403,
+            "This form is out of date: you have signed in or out since. Open its page again and repeat it.",
+        )
+
+
+def _is_change(request: Request, declaration: Declaration) -> bool:
+    return request.method not in SAFE_METHODS and declaration.need not in {"public", "read"}
+
+
+async def _log_change(request: Request, action: str) -> None:
+    access: Access = request.state.access
+    if access.tenant_id is None:
+        return
+    vault: Vault = request.app.state.vault
+    details: dict[str, JsonValue] = request.state.audit_details
+    parameters = {name: str(value) for name, value in request.path_params.items()}
+    async with vault.service.database.tenant(access.tenant_id) as conn:
+        await audit_log.add(
+            conn,
+            tenant_id=access.tenant_id,
+            user_id=access.user_id,
+            api_key_id=access.api_key_id,
+            action=action,
+            target=" ".join(parameters.values()) or None,
+            details=details,
+            address=client_address(request),
+        )
+
+
+def client_address(request: Request) -> str | None:
+    """Return the address of the client."""
+    return request.client.host[:100] if request.client else None
+
+
+def local_address(path: str) -> str:
+    """Return `path` if it is an address of this vault, else that of the documents page."""
+    leads_away = not path.startswith("/") or path.startswith("//") or "\\" in path
+    return "/" if leads_away else path
+
+
+def _with_limited_body(request: Request, declaration: Declaration) -> Request:
+    """Return the request with an end to its body, but for uploads, whose files have a limit of their own."""
+    if request.method in SAFE_METHODS or declaration.form == "streamed":
+        return request
+    most = _MOST_PUBLIC_BYTES if declaration.need == "public" else _MOST_BYTES
+    receive: Callable[[], Awaitable[Message]] = request.receive
+    received = 0
+
+    async def receive_limited() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > most:
+            raise HTTPException(413, f"The request is larger than {most:,} bytes.")
+        return message
+
+    return Request(request.scope, receive_limited, request._send)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  FastAPI makes requests so, too

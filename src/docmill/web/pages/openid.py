@@ -1,0 +1,99 @@
+"""Sign-in through an OpenID provider: the way there, and back."""
+
+import base64
+import hmac
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import Query, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+
+from docmill.errors import NetworkError
+from docmill.service.people.openid import PendingSignIn
+from docmill.service.people.sign_in import SignInRefusedError
+from docmill.web.access import Router, local_address, needs
+from docmill.web.context import TheVault, Vault
+from docmill.web.pages.sign_in import address_with, enter, visit_page, visitor_of
+
+router = Router(include_in_schema=False)
+
+_COOKIE = "docmill-openid"
+_LIMIT_S = 600
+_CALLBACK = "/openid/callback"
+
+
+@router.get("/openid")
+@needs("public")
+async def go_to_provider(
+    request: Request, vault: TheVault, *, to: Annotated[str, Query(alias="next")] = "/"
+) -> Response:
+    """Send the person to the provider."""
+    if not vault.service.openid.is_set_up:
+        raise HTTPException(404, "This vault has no sign-in provider; see the settings of oidc.")
+    pending = PendingSignIn(to=local_address(to))
+    try:
+        address = await vault.service.openid.begin(address_with(request, _CALLBACK), pending)
+    except NetworkError as error:
+        return _refuse(request, vault, error.message, status=503)
+    response = RedirectResponse(address, 303)
+    content = base64.urlsafe_b64encode(json.dumps(asdict(pending)).encode()).decode()
+    # Lax, and not strict: the browser comes back from another site.
+    response.set_cookie(
+        _COOKIE,
+        content,
+        max_age=_LIMIT_S,
+        path=_CALLBACK,
+        httponly=True,
+        samesite="lax",
+        secure=request.url.scheme == "https",
+    )
+    return response
+
+
+@router.get(_CALLBACK)
+@needs("public")
+async def come_back(
+    request: Request, vault: TheVault, *, code: str = "", state: str = "", error: str = ""
+) -> Response:
+    """Begin a session for who comes back from the provider with a code, if there is an account."""
+    if not vault.service.openid.is_set_up:
+        raise HTTPException(404, "This vault has no sign-in provider; see the settings of oidc.")
+    pending = _pending(request)
+    if pending is None or not hmac.compare_digest(state.encode(), pending.state.encode()):
+        return _refuse(request, vault, "This sign-in took too long, or was begun elsewhere. Try again.")
+    if error or not code:
+        return _refuse(request, vault, "The provider did not sign you in. Try again.")
+    try:
+        identity = await vault.service.openid.finish(address_with(request, _CALLBACK), pending, code=code)
+    except SignInRefusedError as refusal:
+        return _refuse(request, vault, refusal.message)
+    except NetworkError as failure:
+        return _refuse(request, vault, failure.message, status=503)
+    user_id = await vault.service.accounts.of_identity(identity)
+    if user_id is None:
+        return _refuse(
+            request, vault, "There is no account here for you. Ask an owner to invite you.", status=403
+        )
+    session = await vault.service.sign_in.begin_session(user_id, visitor_of(request), by="openid")
+    response = enter(request, vault, session, pending.to)
+    response.delete_cookie(_COOKIE, path=_CALLBACK)
+    return response
+
+
+def _pending(request: Request) -> PendingSignIn | None:
+    """Return what the browser kept; None if it kept nothing, or nonsense."""
+    try:
+        content = json.loads(base64.urlsafe_b64decode(request.cookies.get(_COOKIE, "")))
+        return PendingSignIn(**{key: str(value) for key, value in content.items()})
+    except (ValueError, TypeError, AttributeError):
+        return None
+
+
+def _refuse(request: Request, vault: Vault, message: str, *, status: int = 401) -> Response:
+    response = visit_page(
+        request, vault, "login.html", status=status, next="/", email="", is_changed=False, message=message
+    )
+    response.delete_cookie(_COOKIE, path=_CALLBACK)
+    return response

@@ -1,0 +1,60 @@
+"""`docmill users`, `docmill tenants` and `--tenant`, without a running vault."""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+DOCMILL = Path(sys.executable).with_name("docmill")
+
+
+class Commands:
+    """A data folder and the commands on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, *arguments: str | Path, code: int = 0) -> str:
+        command = [DOCMILL, *arguments, "--data-dir", self.folder]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+
+@pytest.fixture
+def docmill() -> Iterator[Commands]:
+    # Not pytest's folder: it is closed to the user under whom the server runs when tests run as root.
+    with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
+        yield Commands(Path(folder))
+
+
+def test_people_and_organisations_are_managed_from_the_machine(docmill: Commands, tmp_path: Path) -> None:
+    paper = tmp_path / "paper.txt"
+    paper.write_text("Invoice 17")
+    docmill("add", paper)
+    added = docmill("tenants", "add", "Other Ltd")
+    tenant_id = added.split()[0]
+
+    made = docmill(
+        "users", "add", "ben@example.org", "--name", "Ben", "--role", "owner", "--tenant", "other ltd"
+    )
+    assert re.search(r"http://localhost:8080/password\?token=[\w-]{43}\n", made)
+    assert "already" in docmill("users", "add", "ben@example.org", "--tenant", tenant_id, code=2)
+    (ben,) = json.loads(docmill("users", "list", "--tenant", "Other Ltd", "--json"))
+    assert (ben["email"], ben["has_password"]) == ("ben@example.org", False)
+    assert [row["tenant_name"] for row in ben["memberships"]] == ["Other Ltd"]
+    assert "documents: 1" in docmill("status")
+    assert "documents: 0" in docmill("status", "--tenant", tenant_id)
+    assert "no document" in docmill("show", "paper.txt", "--tenant", "Other Ltd", code=2)
+    assert "there is no organisation" in docmill("status", "--tenant", "Nobody", code=2)
+    assert "password?token=" in docmill("users", "reset", "BEN@example.org")
+    assert "give --yes" in docmill("users", "remove", "ben@example.org", "--tenant", "Other Ltd", code=2)
+    refused = docmill("users", "remove", "ben@example.org", "--tenant", "Other Ltd", "--yes", code=2)
+    assert "needs an owner" in refused
+    docmill("tenants", "rename", "Other Ltd", "Another")
+    assert [row["name"] for row in json.loads(docmill("tenants", "list", "--json"))] == ["Default", "Another"]

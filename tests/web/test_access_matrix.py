@@ -1,0 +1,296 @@
+"""Who may call which route: every route of the vault, for every role, key scope and tenant.
+
+A new route needs a line in `NEEDS`. The ids in its path are those of a stranger in one test, so that no route
+can forget its tenant.
+"""
+
+import re
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from starlette.routing import Mount, Route
+
+from docmill.service.app import Service
+from docmill.service.people.access import ROLES, SCOPES, SCOPES_OF_ROLE, Scope
+from docmill.service.people.accounts import NewPerson
+from docmill.service.people.sign_in import Visitor
+from docmill.service.people.tokens import form_token
+from docmill.service.store import tenants
+from docmill.service.store.database import new_id
+from docmill.service.store.memberships import Role
+from docmill.web.access import AccessRoute, declaration_of
+from docmill.web.app import API_PREFIX, API_ROUTERS, PAGE_ROUTERS
+from support.people import PASSWORD
+
+NEEDS = {
+    "GET /api/v1/documents": "read",
+    "POST /api/v1/documents": "write",
+    "GET /api/v1/documents/{document_id}": "read",
+    "PATCH /api/v1/documents/{document_id}": "review",
+    "GET /api/v1/documents/{document_id}/file": "read",
+    "HEAD /api/v1/documents/{document_id}/file": "read",
+    "GET /api/v1/documents/{document_id}/ingestions": "read",
+    "PUT /api/v1/documents/{document_id}/near-duplicates/{other_id}": "review",
+    "GET /api/v1/documents/{document_id}/pages": "read",
+    "GET /api/v1/documents/{document_id}/pages/{number}.webp": "read",
+    "GET /api/v1/documents/{document_id}/preprocessed.pdf": "read",
+    "POST /api/v1/documents/{document_id}/reprocess": "write",
+    "GET /api/v1/documents/{document_id}/reviews": "read",
+    "POST /api/v1/documents/{document_id}/reviews": "review",
+    "POST /api/v1/documents/{document_id}/reviews/confirm": "review",
+    "POST /api/v1/documents/{document_id}/reviews/undo": "review",
+    "POST /api/v1/documents/{document_id}/unlock": "write",
+    "GET /api/v1/dead-letters": "read",
+    "POST /api/v1/dead-letters/purge": "administer",
+    "POST /api/v1/dead-letters/redrive": "write",
+    "GET /api/v1/events": "read",
+    "GET /api/v1/pauses": "read",
+    "GET /api/v1/me": "signed in",
+    "GET /api/v1/people": "administer",
+    "POST /api/v1/people/invitations": "administer",
+    "DELETE /api/v1/people/invitations/{invitation_id}": "administer",
+    "PATCH /api/v1/people/{user_id}": "administer",
+    "DELETE /api/v1/people/{user_id}": "administer",
+    "GET /api/v1/keys": "administer",
+    "POST /api/v1/keys": "administer",
+    "DELETE /api/v1/keys/{key_id}": "administer",
+    "GET /api/v1/audit-log": "administer",
+    "GET /": "read",
+    "GET /cards": "read",
+    "GET /pauses": "read",
+    "POST /upload": "write",
+    "POST /theme": "public",
+    "GET /docs/{document_id}": "read",
+    "POST /docs/{document_id}/retry": "write",
+    "POST /docs/{document_id}/unlock": "write",
+    "GET /docs/{document_id}/duplicates": "read",
+    "POST /docs/{document_id}/duplicates": "review",
+    "GET /docs/{document_id}/reviews": "read",
+    "POST /docs/{document_id}/reviews": "review",
+    "GET /docs/{document_id}/reviews/confirm": "read",
+    "POST /docs/{document_id}/reviews/confirm": "review",
+    "GET /docs/{document_id}/reviews/undo": "read",
+    "POST /docs/{document_id}/reviews/undo": "review",
+    "GET /docs/{document_id}/type": "read",
+    "POST /docs/{document_id}/type": "review",
+    "GET /login": "public",
+    "POST /login": "public",
+    "POST /logout": "person",
+    "GET /welcome": "public",
+    "POST /welcome": "public",
+    "GET /join": "public",
+    "POST /join": "public",
+    "GET /openid": "public",
+    "GET /openid/callback": "public",
+    "GET /forgotten": "public",
+    "POST /forgotten": "public",
+    "GET /password": "public",
+    "POST /password": "public",
+    "GET /profile": "person",
+    "POST /profile/name": "person",
+    "POST /profile/password": "person",
+    "POST /profile/sessions/end-others": "person",
+    "POST /profile/sessions/{session_id}/end": "person",
+    "POST /tenant": "person",
+    "GET /people": "administer",
+    "POST /people/invitations": "administer",
+    "POST /people/invitations/{invitation_id}/withdraw": "administer",
+    "POST /people/{user_id}/role": "administer",
+    "POST /people/{user_id}/remove": "administer",
+    "GET /keys": "administer",
+    "POST /keys": "administer",
+    "POST /keys/{key_id}/revoke": "administer",
+    "GET /audit-log": "administer",
+}
+
+OPEN_TO_ALL = {"/healthz", "/readyz", "/metrics", "/api/v1/openapi.json"}
+"""They tell nothing of a tenant; the metrics, of all together, are for this machine only."""
+
+REVIEW = {"ingestion_id": str(new_id())}
+
+JSON: dict[str, dict[str, Any]] = {
+    "PATCH /api/v1/documents/{document_id}": {"document_type": "invoice"},
+    "PUT /api/v1/documents/{document_id}/near-duplicates/{other_id}": {"is_duplicate": True},
+    "POST /api/v1/documents/{document_id}/reviews": {
+        **REVIEW,
+        "reviews": [{"path": "", "action": "confirm"}],
+    },
+    "POST /api/v1/documents/{document_id}/reviews/confirm": REVIEW,
+    "POST /api/v1/documents/{document_id}/reviews/undo": REVIEW,
+    "POST /api/v1/documents/{document_id}/unlock": {"password": "guess"},
+    "PATCH /api/v1/people/{user_id}": {"role": "viewer"},
+}
+FORMS: dict[str, dict[str, str]] = {
+    "POST /docs/{document_id}/unlock": {"password": "guess"},
+    "POST /docs/{document_id}/duplicates": {"other_id": str(new_id()), "decision": "same"},
+    "POST /docs/{document_id}/reviews": {**REVIEW, "path": "number"},
+    "POST /docs/{document_id}/reviews/confirm": REVIEW,
+    "POST /docs/{document_id}/reviews/undo": REVIEW,
+    "POST /docs/{document_id}/type": {"document_type": "invoice"},
+    "POST /people/{user_id}/role": {"role": "viewer"},
+}
+"""What a request needs so that nothing but its ids is wrong with it."""
+
+
+def all_routes() -> dict[str, AccessRoute]:
+    """Every route by method and path."""
+    found: dict[str, AccessRoute] = {}
+    for router in (*API_ROUTERS, *PAGE_ROUTERS):
+        prefix = API_PREFIX if router in API_ROUTERS else ""
+        for route in router.routes:
+            assert isinstance(route, AccessRoute)
+            for method in route.methods:
+                found[f"{method} {prefix}{route.path}"] = route
+    return found
+
+
+def test_every_route_is_in_the_table_with_what_it_needs() -> None:
+    declared = {name: declaration_of(route.endpoint).need for name, route in all_routes().items()}
+
+    assert declared == NEEDS
+
+
+def test_nothing_else_is_served(app: FastAPI) -> None:
+    others = {route.path for route in app.routes if isinstance(route, Route | Mount)}
+    paths = {path for path in others if not path.startswith("/static/")}
+
+    assert paths <= OPEN_TO_ALL
+    assert set(app.openapi()["paths"]) <= {name.partition(" ")[2] for name in NEEDS} | OPEN_TO_ALL
+
+
+class Somebody:
+    """One who asks: a person with a session, or a program with a key."""
+
+    def __init__(self, app: FastAPI, headers: dict[str, str], session: str = "") -> None:
+        cookies = {"docmill-session": session} if session else {}
+        token = {"x-form-token": form_token(session)} if session else {}
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        self._client = httpx.AsyncClient(
+            transport=transport, base_url="http://localhost", headers={**headers, **token}, cookies=cookies
+        )
+
+    async def ask(self, name: str, ids: dict[str, object]) -> int:
+        """The status of the answer. ids: for the path; others are made up."""
+        method, _, path = name.partition(" ")
+        path = re.sub(
+            r"\{(\w+)\}", lambda part: str(ids.get(part[1], 1 if part[1] == "number" else new_id())), path
+        )
+        body: dict[str, Any] = {}
+        if name in JSON:
+            body["json"] = JSON[name]
+        elif name in FORMS:
+            body["data"] = FORMS[name]
+        response = await self._client.request(method, path, **body)
+        return response.status_code
+
+
+@pytest.fixture
+async def owner(service: Service, app: FastAPI) -> UUID:
+    """The first owner; streams of events end at once."""
+    app.state.vault.closing.set()
+    return await service.accounts.create_first(NewPerson("anna@example.org", "Anna", PASSWORD), "Acme")
+
+
+@pytest.fixture
+def person(service: Service, app: FastAPI) -> Callable[..., Awaitable[Somebody]]:
+    """Makes people with a role in a tenant, with a session each."""
+
+    async def make(role: Role, tenant_id: UUID | None = None) -> Somebody:
+        tenant_id = tenant_id or service.default_tenant_id
+        user_id, _ = await service.accounts.add(f"{new_id()}@example.org", role, role, tenant_id=tenant_id)
+        session = await service.sign_in.begin_session(user_id, Visitor())
+        return Somebody(app, {}, session.token)
+
+    return make
+
+
+async def test_without_a_sign_in_nothing_is_reached(app: FastAPI, owner: UUID) -> None:
+    del owner
+    nobody = Somebody(app, {})
+    wrong = Somebody(app, {"authorization": "Bearer dm_guess"}, "guess")
+
+    for name, need in NEEDS.items():
+        if need != "public":
+            assert (await nobody.ask(name, {}), await wrong.ask(name, {})) == (401, 401), name
+
+
+@pytest.mark.usefixtures("owner")
+@pytest.mark.parametrize("role", ROLES)
+async def test_a_role_reaches_what_it_allows(person: Callable[..., Awaitable[Somebody]], role: Role) -> None:
+    for name, need in NEEDS.items():
+        if need == "public":
+            continue
+        somebody = await person(role)  # another one each time, since some routes end the session
+        is_allowed = need in {"signed in", "person", *SCOPES_OF_ROLE[role]}
+        assert (await somebody.ask(name, {}) not in {401, 403}) == is_allowed, name
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+async def test_a_key_reaches_what_its_scope_allows(
+    service: Service, app: FastAPI, owner: UUID, scope: Scope
+) -> None:
+    session = await service.sign_in.begin_session(owner, Visitor())
+    access = await service.sign_in.of_session(session.token)
+    assert access is not None
+    key = await service.api_keys.create(access, scope, [scope], datetime.now(UTC) + timedelta(days=1))
+    program = Somebody(app, {"authorization": f"Bearer {key.secret}"})
+
+    for name, need in NEEDS.items():
+        if need != "public":
+            is_allowed = need in {"signed in", scope}
+            assert (await program.ask(name, {}) not in {401, 403}) == is_allowed, name
+
+
+async def test_ids_of_another_tenant_are_not_found_anywhere(
+    service: Service,
+    owner: UUID,
+    person: Callable[..., Awaitable[Somebody]],
+    read: Callable[..., Awaitable[UUID]],
+) -> None:
+    session = await service.sign_in.begin_session(owner, Visitor())
+    access = await service.sign_in.of_session(session.token)
+    assert access is not None
+    await service.accounts.invite("viewer", tenant_id=service.default_tenant_id, invited_by=owner)
+    key = await service.api_keys.create(access, "robot", ["read"], None)
+    async with service.database.accounts() as conn:
+        elsewhere = await tenants.add(conn, "Elsewhere")
+        cur = await conn.execute("SELECT id FROM one_time_links WHERE kind = 'invitation'")
+        ((invitation_id,),) = await cur.fetchall()
+    ids: dict[str, object] = {
+        "document_id": await read(),
+        "other_id": await read("other.png"),
+        "user_id": owner,
+        "key_id": key.id,
+        "session_id": access.session_id,
+        "invitation_id": invitation_id,
+    }
+    before = await _everything(service)
+    stranger = await person("owner", elsewhere)
+
+    unknown = {part for name in NEEDS for part in re.findall(r"\{(\w+)\}", name)} - {*ids, "number"}
+    assert unknown == set(), "ids in a path that this test does not know"
+    for name in NEEDS:
+        # `back` only names the page of the document, without a look at it.
+        is_back = name.startswith("GET /docs/{document_id}/")
+        if "{" in name and not is_back:
+            assert await stranger.ask(name, ids) == 404, name
+    assert await _everything(service) == before
+
+
+async def _everything(service: Service) -> list[object]:
+    """What a stranger must not change."""
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        cur = await conn.execute(
+            """
+            SELECT (SELECT count(*) FROM review), (SELECT count(*) FROM ingestion),
+                   (SELECT count(*) FROM one_time_links), (SELECT count(*) FROM audit_log),
+                   (SELECT array_agg(role || coalesce(ended_at::text, '') ORDER BY user_id) FROM memberships),
+                   (SELECT count(*) FROM api_keys WHERE revoked_at IS NULL)
+            """
+        )
+        return list(await cur.fetchall())

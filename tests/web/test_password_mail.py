@@ -1,0 +1,90 @@
+"""A forgotten password, with a real mail server."""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP, Envelope, Session
+from pydantic import SecretStr
+
+from docmill.ports import PageRenderer
+from docmill.service.app import open_service
+from docmill.service.config.settings import Settings, Smtp
+from docmill.service.people.accounts import NewPerson
+from docmill.web.app import create_app
+from support.people import PASSWORD, Browser
+
+
+@dataclass
+class Postbox:
+    """Keeps the mails that a server takes."""
+
+    mails: list[Envelope] = field(default_factory=list[Envelope])
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802  its name
+        del server, session
+        self.mails.append(envelope)
+        return "250 OK"
+
+
+@pytest.fixture
+def postbox() -> Postbox:
+    return Postbox()
+
+
+@pytest.fixture
+def smtp(postbox: Postbox) -> Iterator[Smtp]:
+    controller = Controller(postbox, hostname="127.0.0.1", port=0)
+    controller.start()
+    assert controller.server is not None
+    port = controller.server.sockets[0].getsockname()[1]
+    yield Smtp(host="127.0.0.1", port=port, security="none", sender="vault@example.org")
+    controller.stop()
+
+
+@pytest.fixture
+async def browser(
+    database_url: str, tmp_path: Path, smtp: Smtp, renderer: PageRenderer
+) -> AsyncIterator[Browser]:
+    settings = Settings(data_dir=tmp_path, database_url=SecretStr(database_url), smtp=smtp)
+    async with open_service(settings) as service:
+        await service.accounts.create_first(NewPerson("anna@example.org", "Anna", PASSWORD), "Acme")
+        transport = httpx.ASGITransport(create_app(service, renderer, settings))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            yield Browser(client)
+
+
+async def test_a_mailed_link_sets_a_new_password(browser: Browser, postbox: Postbox) -> None:
+    sent = await browser.send("/forgotten", "/forgotten", email="Anna@example.org")
+    unknown = await browser.send("/forgotten", "/forgotten", email="nobody@example.org")
+
+    assert sent.text == unknown.text
+    (mail,) = postbox.mails
+    assert mail.rcpt_tos == ["anna@example.org"]
+    content = mail.content if isinstance(mail.content, bytes) else (mail.content or "").encode()
+    link = re.search(rb"http://localhost(/password\?token=([\w-]+))", content)
+    assert link is not None
+    page, token = link[1].decode(), link[2].decode()
+    short = await browser.send(page, "/password", token=token, password="short")
+    done = await browser.send(page, "/password", token=token, password="another good one")
+    assert (short.status_code, done.status_code) == (422, 303)
+    assert (await browser.sign_in("anna@example.org")).status_code == 401
+    assert (await browser.sign_in("anna@example.org", "another good one")).status_code == 303
+    assert (await browser.open(page)).status_code == 422
+
+
+async def test_nobody_is_flooded_with_mails(browser: Browser, postbox: Postbox) -> None:
+    answers = [await browser.send("/forgotten", "/forgotten", email="anna@example.org") for _ in range(4)]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+    assert len(postbox.mails) == 3
+
+
+async def test_without_a_mail_server_the_page_says_whom_to_ask(client: httpx.AsyncClient) -> None:
+    page = await client.get("/forgotten")
+
+    assert "docmill users reset" in page.text
