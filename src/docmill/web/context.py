@@ -28,7 +28,7 @@ from docmill.service.ports import Unlocker
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.storage.blobs import NewerTranscriptionError, load_transcription
 from docmill.service.store import documents, ingestions, parts
-from docmill.service.store.database import Conn
+from docmill.service.store.database import DEFAULT_USER_ID, Conn
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.parts import Links
@@ -58,6 +58,11 @@ class Vault:
     def tenant_id(self) -> UUID:
         """The tenant whose documents are shown. Without a sign-in there is only one."""
         return self.service.default_tenant_id
+
+    @property
+    def user_id(self) -> UUID:
+        """The person who looks at the pages. Without a sign-in there is only one."""
+        return DEFAULT_USER_ID
 
     @asynccontextmanager
     async def connection(self) -> AsyncGenerator[Conn]:

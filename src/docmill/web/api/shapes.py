@@ -51,6 +51,7 @@ class FoundText(_Shape):
 class DocumentSummary(_Shape):
     """A document of a list. step: of the processing under way. version: grows with every visible change.
 
+    rejection: the reason for which a person has rejected it; null if nobody has.
     found: where a search found it in its text; null without a search, and where its title or a value has it.
     """
 
@@ -69,6 +70,7 @@ class DocumentSummary(_Shape):
     state: State
     step: str | None
     needs_human_review: bool
+    rejection: str | None
     error: Fault | None
     progress_at: datetime | None
     created_at: datetime

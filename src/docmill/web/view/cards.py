@@ -9,9 +9,9 @@ from uuid import UUID
 
 from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.service.search.snippets import Snippet
-from docmill.service.store.documents import DocumentRow
+from docmill.service.store.documents import REJECTED, DocumentRow
 from docmill.service.store.parts import WholeRow
-from docmill.web.view.words import RETRIES, StateWords, sentence, state_words, step_name, type_name
+from docmill.web.view.words import RETRIES, STATES, StateWords, sentence, step_name, type_name
 
 THUMBNAIL_PX = 400
 _TOTAL, _NET = "gross_total", "net_total"
@@ -80,7 +80,7 @@ def card(
         id=row.id,
         version=row.version,
         state=row.state,
-        words=state_words(row.state, row.error_message),
+        words=STATES[row.outcome],
         title=title(row),
         type_name=type_name(row.document_type),
         date=row.document_date.isoformat() if row.document_date else "",
@@ -139,6 +139,8 @@ def size(byte_size: int) -> str:
 
 
 def _reason(row: DocumentRow, failures: Sequence[str]) -> str:
+    if row.outcome == REJECTED:
+        return sentence(row.rejection or "")
     match row.state:
         case "processing" if row.is_waiting and row.error_message:
             return f"Waiting to be tried again. {sentence(row.error_message)}"

@@ -149,6 +149,26 @@ class DocumentView:
         return [pair for pair in pairs if pair.is_duplicate is False]
 
     @property
+    def undecided_duplicates(self) -> Sequence[NearDuplicate]:
+        """The documents of which a person must say whether they are the same as this one."""
+        return [pair for pair in self.near_duplicates if pair.is_open]
+
+    @property
+    def open_fields(self) -> list[Field]:
+        """The values that a person should look at before the document is approved, in reading order."""
+        return [field for field in self.values.all_fields if field.is_open]
+
+    @property
+    def open_checks(self) -> list[Failure]:
+        """The failed checks that name no value, and that nobody has let pass."""
+        return [failure for failure, field in self.failed_checks if field is None]
+
+    @property
+    def open_count(self) -> int:
+        """The number of values and checks that a person should look at."""
+        return len(self.open_fields) + len(self.open_checks)
+
+    @property
     def set_aside(self) -> list[str]:
         """The names of reviewed values that the document's type has no field for."""
         return [field_name(path) for path in self.reviewed.set_aside] if self.reviewed else []

@@ -18,7 +18,7 @@ from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 from docmill.service.review.review import shown
 from docmill.service.review.reviews import DocumentReviews
-from docmill.service.store.reviews import TYPE, WHOLE, Action, ReviewRow
+from docmill.service.store.reviews import NOT_VALUES, REJECTION, TYPE, WHOLE, Action, ReviewRow
 from docmill.web.view.words import NUMERIC_COLUMNS, type_name
 
 SURE = 0.9
@@ -33,7 +33,7 @@ _LINE_CHARACTERS = 38
 _NARROW_LINE_CHARACTERS = 20
 """The same on the narrowest screen."""
 
-_WHOLE_NAMES = {WHOLE: "The document as a whole", TYPE: "Type"}
+_WHOLE_NAMES = {WHOLE: "The document as a whole", TYPE: "Type", REJECTION: "The document as a whole"}
 _WITHOUT_CONFIDENCE: dict[MatchKind, str] = {"computed": "Computed", "embedded": "From the XML"}
 """Values of which no confidence is shown, and the text in its place."""
 
@@ -46,6 +46,8 @@ _ACTIONS: dict[Action, str] = {
     "confirm": "Confirmed",
     "correct": "Corrected to",
     "clear": "Cleared",
+    "remove": "Removed",
+    "reject": "Rejected",
     "undo": "Taken back to",
 }
 
@@ -223,6 +225,14 @@ class ValuesView:
         return [*self.fields, *(cell for table in self.tables for cell in table.cells)]
 
     @property
+    def open_first(self) -> list[Field]:
+        """The fields in the order of a review: those that were open when it began, then the others.
+
+        A value stays in its place when it is confirmed.
+        """
+        return sorted(self.fields, key=lambda field: not (field.is_open or field.is_reviewed))
+
+    @property
     def to_check_count(self) -> int:
         """The number of values that a person should check."""
         return sum(value.is_open for value in self.all_fields)
@@ -350,7 +360,7 @@ def field_reviews(reviewed: DocumentReviews | None) -> dict[str, FieldReviewView
         return {}
     past: dict[str, list[ReviewEntry]] = {}
     for row in reviewed.history:
-        if row.path not in (WHOLE, TYPE):
+        if row.path not in NOT_VALUES:
             past.setdefault(row.path, []).append(_build_entry(row))
     views: dict[str, FieldReviewView] = {}
     for path, entries in past.items():
@@ -383,6 +393,16 @@ def review_entries(reviewed: DocumentReviews | None) -> list[tuple[str, ReviewEn
 
 def _build_entry(row: ReviewRow) -> ReviewEntry:
     value = type_name(shown(row.value)) if row.path == TYPE else shown(row.value)
+    if row.path == WHOLE:
+        value = ", ".join(map(str, row.value)) if isinstance(row.value, list) else ""
+    prefix = "" if row.redoes is None else "Redone: "
+    if row.reason is not None:
+        return ReviewEntry(f"{prefix}Confirmed unseen: {row.reason}", value, row.at)
     if row.action == "confirm":
-        return ReviewEntry("Confirmed" if value else "Confirmed as missing", value, row.at)
-    return ReviewEntry(_ACTIONS[row.action], value or ("" if row.action == "clear" else "nothing"), row.at)
+        words = "Confirmed" if value or row.path == WHOLE else "Confirmed as missing"
+        return ReviewEntry(prefix + words, value, row.at)
+    if row.action in ("clear", "remove"):
+        value = ""
+    elif not value:
+        value = "nothing"
+    return ReviewEntry(prefix + _ACTIONS[row.action], value, row.at)
