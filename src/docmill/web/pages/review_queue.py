@@ -261,9 +261,9 @@ async def save_draft(
 @router.get("/review/{document_id}/undo-approved")
 @router.get("/review/{document_id}/undo-rejected")
 @router.get("/review/{document_id}/take-over")
-async def back(document_id: str) -> RedirectResponse:
+async def back(request: Request, document_id: str) -> RedirectResponse:
     """Go to the document: a refused form leaves the browser at these addresses."""
-    return RedirectResponse(f"/review/{parse_document_id(document_id)}", 303)
+    return RedirectResponse(f"/review/{parse_document_id(document_id)}?{request.url.query}", 303)
 
 
 async def _next_link(request: Request, vault: Vault, document_id: UUID, done: Done) -> str:

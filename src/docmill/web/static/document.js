@@ -1,8 +1,10 @@
 // The document page: fields and boxes are linked, the page zooms, and changes are shown.
 
 import { announce } from "./announce.js";
+import * as drafts from "./drafts.js";
 import { refresh, visit } from "./fragments.js";
 import { onKey } from "./keys.js";
+import { startBar } from "./queue.js";
 import * as review from "./review.js";
 
 const GATHER_MS = 150;
@@ -22,6 +24,7 @@ export function onChange(change) {
   gathering ??= setTimeout(async () => {
     gathering = null;
     const before = $(".pill").textContent;
+    await drafts.flush();
     await refresh(["#document"]);
     if ($(".pill").textContent !== before) announce($(".pill").textContent);
   }, GATHER_MS);
@@ -188,6 +191,8 @@ export function start() {
     showSuggested(suggestedChip());
   });
   review.start();
+  drafts.start();
+  startBar();
   onKey("+", actions["zoom-in"]);
   onKey("=", actions["zoom-in"]);
   onKey("-", actions["zoom-out"]);
