@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from docmill.model.result import percent_text
 from docmill.schemas.registry import in_schema_order
 from docmill.web.view import cards, words
 
@@ -40,6 +41,7 @@ class Templates:
             size=cards.size,
             pretty=partial(json.dumps, indent=2, ensure_ascii=False),
             sentence=words.sentence,
+            percent=percent_text,
             in_schema_order=in_schema_order,
         )
         for name in self._environment.list_templates():

@@ -19,8 +19,30 @@ from docmill.web.context import Vault
 Read = Callable[..., Awaitable[UUID]]
 
 UNCERTAIN = {"check": "confidence", "message": "Date is uncertain.", "fields": ["issue_date"]}
-TO_REVIEW = {"verdict": {"failures": [UNCERTAIN]}, "valid_structured_data": False}
-SURE = {"page": 1, "box": None, "text": None, "match": "exact", "confidence": 0.97}
+DATA = {
+    "currency": "EUR",
+    "gross_total": "12.90",
+    "seller": {"name": "Corner Bakery"},
+    "issue_date": "2026-11-03",
+}
+
+
+def _found(text: str, confidence: float, box: list[float]) -> dict[str, object]:
+    return {"page": 1, "box": box, "text": text, "match": "exact", "confidence": confidence}
+
+
+EVIDENCE = {
+    "currency": _found("EUR", 0.99, [0.6, 0.5, 0.65, 0.55]),
+    "gross_total": _found("12.90", 0.95, [0.5, 0.5, 0.58, 0.55]),
+    "seller.name": _found("Corner Bakery", 0.8, [0.05, 0.1, 0.3, 0.15]),
+    "issue_date": _found("2026-11-03", 0.5, [0.5, 0.1, 0.6, 0.15]),
+}
+TO_REVIEW: dict[str, object] = {
+    "structured_data": DATA,
+    "evidence": EVIDENCE,
+    "verdict": {"failures": [UNCERTAIN]},
+    "valid_structured_data": False,
+}
 
 
 @pytest.fixture
@@ -166,6 +188,7 @@ async def test_a_document_is_approved_once_its_open_values_were_looked_at(
     await _say(client, document_id, "issue_date")
 
     approved = await _approve(client, document_id)
+    import re as _r; print(_r.findall(r'data-path="([^"]+)"[^>]*data-open', approved.text), _r.findall(r'<li class="failed">.*?</li>', approved.text, _r.S), _r.findall(r'open-question.{0,400}', approved.text, _r.S))
     page = await _page(client, approved.headers["location"])
     state = (await client.get(f"/api/v1/documents/{document_id}")).json()
 

@@ -19,6 +19,7 @@ from docmill.model.result import Evidence, Extraction, Failure, Schema, Suggesti
 from docmill.ports import Gate
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
+from docmill.service.review.rows import ROW, RowsLeft
 from docmill.service.review.typed_values import converted, parse_sent, parse_typed
 from docmill.service.store.reviews import (
     NOT_VALUES,
@@ -195,15 +196,16 @@ class ReviewSession:
         if self.document is None:
             return (*self._stored_failures, *self._dependent.failures)
         own = (*self._extractor_failures(), *self._dependent.failures)
+        left = RowsLeft.of(self.data)
         extraction = Extraction(
             document_type=self.schema.name,
-            data=self._model,
-            evidence=self._evidence,
-            suggestions=self.suggestions,
-            failures=own,
-            refuted=dict(self._dependent.refuted),
+            data=filled(self.schema.fields, left.data),
+            evidence=left.renumbered(self._evidence),
+            suggestions=left.renumbered(self.suggestions),
+            failures=left.renumber_failures(own),
+            refuted=left.renumbered(self._dependent.refuted),
         )
-        return self.gate.judge(self.document, extraction, self.schema).failures
+        return left.restore(self.gate.judge(self.document, extraction, self.schema).failures)
 
     def _extractor_failures(self) -> tuple[Failure, ...]:
         """The extractor's own failures: all stored ones that the gate does not find in the same values."""
@@ -323,11 +325,8 @@ class ReviewSession:
 
     def _is_row(self, path: str) -> bool:
         """True if the path is that of a row of a list, and the list has it."""
-        return schema_path(path) in self._row_paths and bool(value_at(self.data, path))
-
-    @cached_property
-    def _row_paths(self) -> set[str]:
-        return row_paths(self.schema)
+        is_listed = ROW.fullmatch(path) and schema_path(path) in row_paths(self.schema)
+        return bool(is_listed and value_at(self.data, path))
 
     def _has_room(self, path: str) -> bool:
         """True if every list on the path has the row, or can have it as its next one."""

@@ -1,6 +1,6 @@
 """The documents page with its cards, the page of one document, and the forms on both."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated
@@ -236,6 +236,15 @@ class RefusedReview:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedRow:
+    """A new row of a list that was refused, shown with what was typed. table: the list. typed: by column."""
+
+    table: str
+    typed: Mapping[str, str]
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class OpenQuestion:
     """What a person must look at before a document is approved.
 
@@ -297,6 +306,7 @@ async def document_page(
     wrong_password: str | None = None,
     refused_review: RefusedReview | None = None,
     question: OpenQuestion | None = None,
+    refused_row: RefusedRow | None = None,
 ) -> HTMLResponse:
     """Build the page of a document, with the bar of the review queue below `/review/`.
 
@@ -330,7 +340,8 @@ async def document_page(
         asks_password=wrong_password is not None or await vault.asks_password(row),
         wrong_password=wrong_password,
         refused_review=refused_review,
-        status_code=422 if wrong_password or question else refused_review.status if refused_review else 200,
+        refused_row=refused_row,
+        status_code=422 if wrong_password or question or refused_row else refused_review.status if refused_review else 200,
     )
 
 

@@ -7,14 +7,17 @@ from uuid import UUID
 
 from fastapi import APIRouter, Form, Request
 from pydantic import BaseModel, Field
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from docmill.errors import ChangedError
+from docmill.errors import ChangedError, ValidationError
+from docmill.model.result import Failure
 from docmill.service.review.review import FieldReview, InvalidValuesError, shown
 from docmill.web.context import TheVault, Vault, not_found, parse_document_id
-from docmill.web.pages.documents import RefusedReview, document_page, open_question
+from docmill.web.pages.documents import RefusedReview, RefusedRow, document_page, open_question
 from docmill.web.reviewing import base_of, check_lock, drop_draft, keep_draft
-from docmill.web.view.fields import element_id
+from docmill.web.view.document import UNCERTAINTY_CHECKS
+from docmill.web.view.fields import element_id, without_repeats
+from docmill.web.view.places import parse_box, text_within
 
 router = APIRouter(include_in_schema=False)
 
@@ -30,7 +33,7 @@ class ReviewForm(BaseModel):
     """The form with which a person reviews one value.
 
     page: the page that is shown. suggestion: the one that is accepted, as shown. keep: the value that holds
-    meanwhile, which the person replaces by what was typed.
+    meanwhile, which the person replaces by what was typed. box: where the person pointed on that page.
     """
 
     ingestion_id: UUID
@@ -38,6 +41,7 @@ class ReviewForm(BaseModel):
     seen: _Text = ""
     value: _Text = ""
     page: _Number = "1"
+    box: Annotated[str, Field(max_length=200)] = ""
     action: Literal["say", "undo", "drop", "remove"] = "say"
     suggestion: _Text | None = None
     keep: _Text | None = None
@@ -55,7 +59,11 @@ class ReviewForm(BaseModel):
             return FieldReview(self.path, "confirm", seen=seen)
         if not value.strip():
             return FieldReview(self.path, "clear", seen=seen)
-        return FieldReview(self.path, "correct", value, seen=seen, is_typed=True)
+        box = parse_box(self.box)
+        page = int(self.page) if box and self.page.isdecimal() else None
+        return FieldReview(
+            self.path, "correct", value, seen=seen, page=page, box=box if page else None, is_typed=True
+        )
 
 
 @router.post("/docs/{document_id}/reviews")
@@ -77,6 +85,92 @@ async def add_review(
         )
 
     return await _answer(request, key, vault, store(), page=form.page, form=form)
+
+
+@router.post("/docs/{document_id}/reviews/row")
+@router.post("/review/{document_id}/reviews/row")
+async def add_row(
+    request: Request,
+    document_id: str,
+    vault: TheVault,
+    *,
+    ingestion_id: _Id,
+    table: Annotated[str, Form(max_length=100)],
+    page: Annotated[_Number, Form()] = "1",
+) -> Response:
+    """Add a row to a list: all its values at once, or none."""
+    key = parse_document_id(document_id)
+    sent = await request.form()
+    typed = {
+        name.removeprefix("column."): value.strip()
+        for name, value in sent.items()
+        if name.startswith("column.") and isinstance(value, str) and value.strip()
+    }
+    try:
+        await check_lock(request, vault, key)
+        reviewed = await vault.reviewed(key)
+        rows = (reviewed.result.data or {}).get(table) if reviewed else None
+        row = f"{table}[{len(rows) if isinstance(rows, list) else 0}]"
+        if not typed:
+            raise InvalidValuesError({row: "Please give at least one value of the row."})
+        reviews = [
+            FieldReview(f"{row}.{column}", "correct", value, is_typed=True) for column, value in typed.items()
+        ]
+        if not await vault.service.reviews.add(
+            key, reviews, tenant_id=vault.tenant_id, ingestion_id=ingestion_id
+        ):
+            raise not_found()
+    except (InvalidValuesError, ChangedError) as error:
+        refused = RefusedRow(table, typed, error.message)
+        return await document_page(request, key, vault, page=page, refused_row=refused)
+    return RedirectResponse(f"{base_of(request, key)}?{urlencode({'page': page})}#{table}-new", 303)
+
+
+@router.post("/docs/{document_id}/reviews/check")
+@router.post("/review/{document_id}/reviews/check")
+async def check_typed(
+    request: Request,
+    document_id: str,
+    vault: TheVault,
+    *,
+    path: Annotated[list[str], Form(max_length=500)],
+    typed: Annotated[list[str], Form(max_length=500)],
+) -> HTMLResponse:
+    """The checks that would fail with what is typed. Nothing is stored."""
+    key = parse_document_id(document_id)
+    reviews = [
+        FieldReview(name, "correct" if text.strip() else "clear", text, is_typed=True)
+        for name, text in zip(path, typed, strict=False)
+    ]
+    faults: list[str] = []
+    failures: list[Failure] | None = []
+    try:
+        failures = await vault.service.reviews.check(key, reviews, tenant_id=vault.tenant_id)
+    except InvalidValuesError as error:
+        faults = list(error.faults.values())
+    if failures is None:
+        raise not_found()
+    wanted = [failure for failure in failures if failure.check not in UNCERTAINTY_CHECKS]
+    return vault.templates.page(request, "_live_checks.html", faults=faults, failures=without_repeats(wanted))
+
+
+@router.post("/docs/{document_id}/read")
+@router.post("/review/{document_id}/read")
+async def read_place(
+    document_id: str,
+    vault: TheVault,
+    *,
+    page: Annotated[int, Form(ge=1)],
+    box: Annotated[str, Form(max_length=200)],
+) -> JSONResponse:
+    """The text within a box on a page, line by line, as it was read there."""
+    _, history = await vault.document_with_history(parse_document_id(document_id))
+    place = parse_box(box)
+    transcription = await vault.transcription(history)
+    shown_page = next((each for each in transcription.pages if each.number == page), None) if transcription else None
+    if place is None or shown_page is None:
+        raise ValidationError("There is no such place on the pages of this document.")
+    return JSONResponse({"text": text_within(shown_page, place)})
 
 
 @router.post("/docs/{document_id}/reviews/confirm")
@@ -200,6 +294,8 @@ async def decide_duplicate(
 @router.get("/docs/{document_id}/reviews/confirm")
 @router.get("/docs/{document_id}/reviews/undo")
 @router.get("/docs/{document_id}/reviews/redo")
+@router.get("/docs/{document_id}/reviews/row")
+@router.get("/review/{document_id}/reviews/row")
 @router.get("/review/{document_id}/duplicates")
 @router.get("/review/{document_id}/type")
 @router.get("/review/{document_id}/reviews")

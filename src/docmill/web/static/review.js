@@ -11,21 +11,23 @@ const OF_ALL = "#confirm-all, #approve, #force"; // what is typed is saved befor
 
 let running = null; // the form that was sent last, and whether its answer was no refusal, once it is there
 
-/** The first value to check after `path`; after the last one, the search starts again at the top. */
-function nextOpen(path) {
-  const all = [...document.querySelectorAll("#panel .field")];
-  const at = all.findIndex((field) => field.dataset.path === path);
-  return [...all.slice(at + 1), ...all.slice(0, at)].find((field) => field.dataset.open !== undefined);
+/** The fields, and the cells of the tables that have none below their table now, in reading order. */
+function places() {
+  const cells = new Set([...document.querySelectorAll("#panel td a[data-path]")].map((cell) => cell.dataset.path));
+  return [...document.querySelectorAll("#panel .field[data-path], #panel td a[data-path]")].filter(
+    (place) => place.matches("a") || !cells.has(place.dataset.path),
+  );
 }
 
-/** The last value to check before the field; before the first one, the search starts again at the end. */
-function previousOpen(field) {
-  const all = [...document.querySelectorAll("#panel .field")].reverse();
-  const at = all.indexOf(field);
-  return [...all.slice(at + 1), ...all.slice(0, at)].find((each) => each.dataset.open !== undefined);
+/** The first value to check after `path`, or before it; at the end, the search starts again at the other end. */
+function nextOpen(path, { backwards = false } = {}) {
+  const all = backwards ? places().reverse() : places();
+  const at = all.findIndex((place) => place.dataset.path === path);
+  return [...all.slice(at + 1), ...all.slice(0, Math.max(0, at))].find((place) => place.dataset.open !== undefined);
 }
 
 function focusField(field) {
+  if (field?.matches("a")) return void field.click(); // its field opens below the table
   (field?.querySelector(".chip") ?? field?.querySelector("[name=value]"))?.focus();
 }
 
@@ -58,8 +60,9 @@ async function send(form, button) {
   }
   if (path !== undefined && !isUndone) {
     const open = nextOpen(path);
+    const cell = document.querySelector(`#panel td a[data-path="${CSS.escape(path)}"]`);
     if (open) focusField(open);
-    else document.querySelector("#approve button")?.focus();
+    else (cell ?? document.querySelector("#approve button"))?.focus({ preventScroll: true });
   }
   announce(document.querySelector(form.closest("#panel") ? ".to-check p" : ".pill")?.textContent ?? "");
   return true;
@@ -155,7 +158,7 @@ function onKeyDown(event) {
     all.requestSubmit();
   } else if (event.shiftKey && event.target.closest("#panel .field")) {
     event.preventDefault();
-    focusField(previousOpen(event.target.closest(".field")));
+    focusField(nextOpen(event.target.closest(".field").dataset.path, { backwards: true }));
   } else if (event.altKey && event.target.matches("#panel .field textarea")) {
     event.preventDefault();
     const { selectionStart, selectionEnd } = event.target;

@@ -36,7 +36,7 @@ _MARGIN_PX = 3
 _MOST_PAGE_DIGITS = 6
 _FRAUD_CHECKS = ("xml_mismatch", "injection")
 """They stand above the others."""
-_UNCERTAINTY_CHECKS = frozenset({"confidence", "evidence", "critical_missing"})
+UNCERTAINTY_CHECKS = frozenset({"confidence", "evidence", "critical_missing"})
 """They are shown at their field, and end with a review of it."""
 _THUMBNAILS = 100
 """A longer document shows this many thumbnails around the page at hand."""
@@ -116,7 +116,7 @@ class DocumentView:
         return [
             (failure, field)
             for failure, field in checks
-            if (field is None or failure.check not in _UNCERTAINTY_CHECKS) and failure.check != DUPLICATE
+            if (field is None or failure.check not in UNCERTAINTY_CHECKS) and failure.check != DUPLICATE
         ]
 
     def link_to(self, field: Field) -> str:
@@ -129,7 +129,7 @@ class DocumentView:
     def accepted_checks(self) -> list[Failure]:
         """The failed checks that a person has accepted, without those on uncertainty, which a review ends."""
         accepted = self.reviewed.accepted if self.reviewed else []
-        return [failure for failure in accepted if failure.check not in _UNCERTAINTY_CHECKS]
+        return [failure for failure in accepted if failure.check not in UNCERTAINTY_CHECKS]
 
     @property
     def review_entries(self) -> list[tuple[str, ReviewEntry]]:

@@ -18,6 +18,7 @@ from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 from docmill.service.review.review import shown
 from docmill.service.review.reviews import DocumentReviews
+from docmill.service.review.rows import ROW
 from docmill.service.store.reviews import NOT_VALUES, REJECTION, TYPE, WHOLE, Action, ReviewRow
 from docmill.web.view.words import NUMERIC_COLUMNS, type_name
 
@@ -30,6 +31,8 @@ Certainty = Literal["confirmed", "sure", "unsure", "low", "invalid"]
 """Confirmed by a person, three grades of confidence, or invalid since a check failed."""
 _LINE_CHARACTERS = 38
 """Characters that fit into one line of the panel."""
+_MOST_LINES = 8
+"""Lines of a value that are shown at once; an address has up to six."""
 _NARROW_LINE_CHARACTERS = 20
 """The same on the narrowest screen."""
 
@@ -143,7 +146,8 @@ class Field:
     @property
     def line_count(self) -> int:
         """The lines that are shown at first on a wide screen."""
-        return 2 if len(self.value) > _LINE_CHARACTERS or "\n" in self.value else 1
+        lines = self.value.split("\n")
+        return min(_MOST_LINES, sum(1 + (len(line) - 1) // _LINE_CHARACTERS if line else 1 for line in lines))
 
     @property
     def is_open(self) -> bool:
@@ -195,11 +199,24 @@ class ColumnView:
 
 @dataclass(frozen=True, slots=True)
 class TableView:
-    """Values that come in rows; a cell without a value is None."""
+    """Values that come in rows; a cell without a value is None.
 
+    key: the name of the list in the data. numbers: the index of each row there. removed: those of rows that a
+    person took out. all_columns: name and words of each column that a new row can have.
+    """
+
+    key: str
     name: str
     columns: list[ColumnView]
     rows: list[list[Field | None]]
+    numbers: Sequence[int] = ()
+    removed: Sequence[int] = ()
+    all_columns: Sequence[tuple[str, str]] = ()
+
+    @property
+    def numbered_rows(self) -> list[tuple[int, list[Field | None]]]:
+        """The rows with the index of each in the data."""
+        return list(zip(self.numbers, self.rows, strict=True))
 
     @property
     def cells(self) -> list[Field]:
@@ -290,22 +307,29 @@ def build_values_view(
         problems=problems,
         reviews=reviews,
     )
+    listed = {leaf.path for leaf in outline(schema)} if schema else set[str]()
     of_schema = [leaf.path for leaf in outline(schema) if not leaf.is_listed] if schema else []
     first = of_schema if own_fields is not None else FIELD_NAMES
-    wanted = {*values, *critical, *problems, *(path for path in reviews if not ITEM.fullmatch(path)), *chips}
+    reviewed_fields = (path for path in reviews if not ITEM.fullmatch(path) and not ROW.fullmatch(path))
+    wanted = {*values, *critical, *problems, *reviewed_fields, *chips}
     in_order = [*first, *FIELD_NAMES, *values, *chips]
     order = dict.fromkeys(path for path in in_order if not ITEM.fullmatch(path))
     tables: list[TableView] = []
     for name, (heading, column_names) in TABLES.items():
-        if rows := data.get(name):
+        can_have = [column for column in column_names if f"{name}[].{column}" in listed]
+        rows = data.get(name) or ()
+        if rows or can_have:
             # Columns in which no row has a value are left out.
             filled = {path for path in (*values, *chips) if path.startswith(f"{name}[")}
             has_value = {path.rpartition(".")[2] for path in filled}
             used = [column for column in column_names if column in has_value]
             columns = [ColumnView(column_names[column], column in NUMERIC_COLUMNS) for column in used]
-            paths = [[f"{name}[{at}].{column}" for column in used] for at in range(len(rows))]
+            left = [at for at, row in enumerate(rows) if row or f"{name}[{at}]" not in reviews]
+            paths = [[f"{name}[{at}].{column}" for column in used] for at in left]
             cells = [[build(path) if path in filled else None for path in row] for row in paths]
-            tables.append(TableView(heading, columns, cells))
+            removed = [at for at in range(len(rows)) if at not in left]
+            addable = [(column, column_names[column]) for column in can_have]
+            tables.append(TableView(name, heading, columns, cells, left, removed, addable))
     missing = [
         (path, field_name(path, own_fields)) for path in order if path in of_schema and path not in wanted
     ]
