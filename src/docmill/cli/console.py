@@ -36,6 +36,7 @@ MARKS = {
     "needs_review": "[blue]?[/blue]",
     "needs_classification": "[yellow]?[/yellow]",
     "not_read": "[yellow]○[/yellow]",
+    "rejected": "[yellow]○[/yellow]",
     "processing": "[blue]…[/blue]",
     "stale": "[yellow]![/yellow]",
     "failed": "[red]✗[/red]",

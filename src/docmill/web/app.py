@@ -31,6 +31,7 @@ from docmill.web.page_images import PageImages
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import openid, profile, sign_in
 from docmill.web.pages import people as people_page
+from docmill.web.pages import review_queue as review_queue_page
 from docmill.web.pages import reviews as reviews_page
 from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
@@ -48,6 +49,7 @@ API_ROUTERS = (
 PAGE_ROUTERS = (
     documents_page.router,
     reviews_page.router,
+    review_queue_page.router,
     sign_in.router,
     openid.router,
     profile.router,

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from docmill.model.result import percent_text
 from docmill.schemas.registry import in_schema_order
 from docmill.service.people.tokens import form_token
 from docmill.web.access import FORM_TOKEN
@@ -71,6 +72,7 @@ class Templates:
             size=cards.size,
             pretty=partial(json.dumps, indent=2, ensure_ascii=False),
             sentence=words.sentence,
+            percent=percent_text,
             in_schema_order=in_schema_order,
         )
         for name in self._environment.list_templates():

@@ -158,12 +158,19 @@ async def test_everything_is_confirmed_at_once_and_taken_back_at_once(
     document_id = await read(verdict={"failures": [broken]}, valid_structured_data=False)
     of = {"ingestion_id": _form(await _page(client, document_id), "currency")["ingestion_id"]}
 
-    confirmed = await client.post(f"/docs/{document_id}/reviews/confirm", data=of)
+    refused = await client.post(f"/docs/{document_id}/reviews/confirm", data=of)
+    confirmed = await client.post(
+        f"/docs/{document_id}/reviews/confirm", data={**of, "reason": "seen on paper"}
+    )
     page = await _page(client, document_id)
+    history = await _page(client, document_id, "?tab=history")
     await client.post(f"/docs/{document_id}/reviews/undo", data=of)
     undone = await _page(client, document_id)
 
+    assert refused.status_code == 422
+    assert "still open" in refused.text
     assert confirmed.headers["location"] == f"/docs/{document_id}?page=1#panel"
+    assert "confirmed unseen: seen on paper" in history
     assert "Every value was checked by a person" in page
     assert "Accepted by a person: The file breaks a rule." in page
     assert 'id="confirm-all"' not in page

@@ -234,7 +234,8 @@ def _values_table(
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("field", "value", "read as", "page", "sure"):
         table.add_column(column)
-    for path, value in leaves(in_schema_order(data, document_type)):
+    in_order = list(leaves(in_schema_order(data, document_type)))
+    for path, value in sorted(in_order, key=lambda entry: "[" in entry[0]):  # items behind the other fields
         review = current_reviews.get(path)
         proof: dict[str, Any] = (result.evidence or {}).get(path) or {}
         sure = percent_text(proof["confidence"]) if "confidence" in proof else ""

@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from pydantic import BaseModel, JsonValue
 from pydantic import ValidationError as ModelError
@@ -17,8 +19,19 @@ from docmill.model.result import Evidence, Extraction, Failure, Schema, Suggesti
 from docmill.ports import Gate
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
+from docmill.service.review.rows import ROW, RowsLeft
 from docmill.service.review.typed_values import converted, parse_sent, parse_typed
-from docmill.service.store.reviews import TYPE, WHOLE, Action, CurrentReview, ReviewableResult, ReviewToStore
+from docmill.service.store.reviews import (
+    NOT_VALUES,
+    REJECTION,
+    TYPE,
+    WHOLE,
+    Action,
+    CurrentReview,
+    ReviewableResult,
+    ReviewRow,
+    ReviewToStore,
+)
 from docmill.understanding.dependent_values import (
     NO_DEPENDENT_VALUES,
     DependentValues,
@@ -28,6 +41,7 @@ from docmill.understanding.locate.evidence import located
 
 _INDEX = re.compile(r"\[(0|[1-9][0-9]{0,3})\]")
 """Indices have one form only: a review of `[01]` would not be one of `[1]`."""
+_LONGEST_REASON = 500
 
 
 class FittedReviews(NamedTuple):
@@ -49,9 +63,10 @@ class InvalidValuesError(ValidationError):
 class FieldReview:
     """A person's review of the value at `path`, or of the whole document if `path` is empty.
 
-    value: of a correction; text that was typed by hand if `is_typed`, else as in the document's data.
+    value: of a correction; text that was typed by hand if `is_typed`, else as in the document's data. Of a
+    rejection, the reason.
     seen: the value that the person saw, as `shown`, which must still be there; None where nobody says.
-    page, box: where the person pointed.
+    page, box: where the person pointed. reason: why a value is confirmed without a look at it.
     """
 
     path: str
@@ -61,13 +76,14 @@ class FieldReview:
     page: int | None = None
     box: Box | None = None
     is_typed: bool = False
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
 class ReviewSession:
     """A document whose row is locked, and everything that its review depends on.
 
-    document: as it was read; None if that is gone.
+    document: as it was read; None if that is gone. history: all reviews, newest first.
     """
 
     result: ReviewableResult
@@ -75,11 +91,12 @@ class ReviewSession:
     schema: Schema
     document: Document | None
     gate: Gate
+    history: Sequence[ReviewRow] = ()
 
     @property
     def has_reviewed_values(self) -> bool:
         """True if a person has reviewed a value."""
-        return any(path not in (WHOLE, TYPE) for path in self.current)
+        return any(path not in NOT_VALUES for path in self.current)
 
     def accept(self, reviews: Sequence[FieldReview]) -> list[ReviewToStore]:
         """The reviews to be kept. Raises InvalidValuesError, ChangedError."""
@@ -103,15 +120,29 @@ class ReviewSession:
             raise InvalidValuesError(faults)
         return self._with_places(list(accepted.values()), corrected)
 
-    def confirm_all(self) -> list[ReviewToStore]:
-        """A confirmation of everything that nobody has spoken of, and of the checks that failed."""
+    @property
+    def rejection(self) -> str | None:
+        """The reason for which a person has rejected the document."""
+        review = self.current.get(REJECTION)
+        return None if review is None else shown(review.value)
+
+    def confirm_all(self, reason: str | None = None) -> list[ReviewToStore]:
+        """A confirmation of everything that nobody has spoken of, and of the checks that failed.
+
+        reason: why without a look at them. Raises InvalidValuesError for one that is too long.
+        """
+        if reason is not None:
+            try:
+                reason = _checked_reason(reason)
+            except ValueError as error:
+                raise InvalidValuesError({WHOLE: str(error)}) from error
         failures, _ = self.judge()
         paths = [path for path, _ in leaves(self.data)]
         paths += [path for failure in failures for path in failure.fields if self._leaf(path)]
-        reviews = [FieldReview(path, "confirm") for path in dict.fromkeys(paths) if path not in self.current]
+        paths = [path for path in dict.fromkeys(paths) if path not in self.current]
         if any(not failure.fields for failure in failures):
-            reviews.append(FieldReview(WHOLE, "confirm"))
-        return self.accept(reviews)
+            paths.append(WHOLE)
+        return self.accept([FieldReview(path, "confirm", reason=reason) for path in paths])
 
     def undo_last(self) -> list[ReviewToStore]:
         """Reviews that take back the latest ones; the choice of a type is taken back by itself."""
@@ -120,6 +151,31 @@ class ReviewSession:
         return self.accept(
             [FieldReview(path, "undo") for path, review in of_values.items() if review.at == latest]
         )
+
+    def with_reviews(self, reviews: Sequence[FieldReview]) -> "ReviewSession":
+        """The session as it would be with these reviews. Raises as `accept`."""
+        data, current = deepcopy(self.result.data), dict(self.current)
+        now = datetime.now(UTC)
+        for review in self.accept(reviews):
+            if data is not None and review.path not in NOT_VALUES:
+                set_value(data, review.path, review.value)
+            if review.action == "undo":
+                current.pop(review.path, None)
+                continue
+            current[review.path] = CurrentReview(
+                id=UUID(int=0),
+                ingestion_id=self.result.ingestion_id,
+                path=review.path,
+                action=review.action,
+                value=review.value,
+                before=review.before,
+                machine=review.machine,
+                evidence=review.evidence,
+                read_now=review.machine,
+                reviewed_by=UUID(int=0),
+                at=now,
+            )
+        return replace(self, result=replace(self.result, data=data), current=current)
 
     def judge(self) -> tuple[list[Failure], list[Failure]]:
         """The failed checks that a person must still look at, and those that a person has let pass."""
@@ -140,15 +196,16 @@ class ReviewSession:
         if self.document is None:
             return (*self._stored_failures, *self._dependent.failures)
         own = (*self._extractor_failures(), *self._dependent.failures)
+        left = RowsLeft.of(self.data)
         extraction = Extraction(
             document_type=self.schema.name,
-            data=self._model,
-            evidence=self._evidence,
-            suggestions=self.suggestions,
-            failures=own,
-            refuted=dict(self._dependent.refuted),
+            data=filled(self.schema.fields, left.data),
+            evidence=left.renumbered(self._evidence),
+            suggestions=left.renumbered(self.suggestions),
+            failures=left.renumber_failures(own),
+            refuted=left.renumbered(self._dependent.refuted),
         )
-        return self.gate.judge(self.document, extraction, self.schema).failures
+        return left.restore(self.gate.judge(self.document, extraction, self.schema).failures)
 
     def _extractor_failures(self) -> tuple[Failure, ...]:
         """The extractor's own failures: all stored ones that the gate does not find in the same values."""
@@ -216,8 +273,8 @@ class ReviewSession:
         """Raises ValueError with a sentence for the person, ChangedError."""
         if review.path == TYPE:
             raise ValueError("The type of a document is changed by itself, since it is then read again.")
-        if review.path == WHOLE:
-            before = self.current[WHOLE].value if WHOLE in self.current else None
+        if review.path in NOT_VALUES:
+            before = self.current[review.path].value if review.path in self.current else None
         else:
             before = value_at(self.data, review.path)
         if review.seen is not None and review.seen != shown(before):
@@ -229,7 +286,10 @@ class ReviewSession:
                 raise ValueError("There is nothing to undo here.")
             return ReviewToStore(review.path, "undo", undone.before, before, machine, undoes=undone.id)
         action, value = self._action_and_value(review, before)
-        return ReviewToStore(review.path, action, value, before, machine, review.page, review.box)
+        reason = review.reason if action == "confirm" else None
+        return ReviewToStore(
+            review.path, action, value, before, machine, review.page, review.box, reason=reason
+        )
 
     def _action_and_value(self, review: FieldReview, before: JsonValue) -> tuple[Action, JsonValue]:
         if review.path == WHOLE:
@@ -237,6 +297,16 @@ class ReviewSession:
                 raise ValueError("A document as a whole can only be confirmed.")
             failures = self._reviewed_failures()
             return "confirm", [failure.check for failure in failures if not failure.fields]
+        if review.path == REJECTION:
+            if review.action != "reject":
+                raise ValueError("A document can only be rejected here.")
+            return "reject", _checked_reason(shown(review.value))
+        if review.action == "reject":
+            raise ValueError("Only a document can be rejected, not a value.")
+        if review.action == "remove":
+            if not self._is_row(review.path):
+                raise ValueError("There is no such row.")
+            return "remove", {}
         leaf = self._leaf(review.path)
         if leaf is None or not self._has_room(review.path):
             raise ValueError("This type of document has no such value.")
@@ -252,6 +322,11 @@ class ReviewSession:
             return ("clear", None) if before is not None else ("confirm", None)
         value = parse_typed(leaf, str(review.value)) if review.is_typed else parse_sent(leaf, review.value)
         return ("correct", value) if value != before else ("confirm", before)
+
+    def _is_row(self, path: str) -> bool:
+        """True if the path is that of a row of a list, and the list has it."""
+        is_listed = ROW.fullmatch(path) and schema_path(path) in row_paths(self.schema)
+        return bool(is_listed and value_at(self.data, path))
 
     def _has_room(self, path: str) -> bool:
         """True if every list on the path has the row, or can have it as its next one."""
@@ -333,6 +408,21 @@ def fit_to_schema(
     return FittedReviews(replace(result, data=data if result.data is not None else None), fitting)
 
 
+def row_paths(schema: Schema) -> set[str]:
+    """The paths of the rows of a schema's lists, without numbers: `lines[]`."""
+    return {leaf.path.rpartition(".")[0] for leaf in outline(schema) if "[]." in leaf.path}
+
+
+def _checked_reason(reason: str) -> str:
+    """The reason without spaces around it. Raises ValueError with a sentence for the person."""
+    reason = reason.strip()
+    if not reason:
+        raise ValueError("Please say why.")
+    if len(reason) > _LONGEST_REASON:
+        raise ValueError(f"This reason is too long: it has {_LONGEST_REASON} letters at most.")
+    return reason
+
+
 def failures_in(verdict: Mapping[str, Any] | None, key: str = "failures") -> list[Failure]:
     """The failed checks of a stored verdict. key: `accepted` for those that people let pass."""
     return [Failure.model_validate(failure) for failure in (verdict or {}).get(key, ())]
@@ -352,7 +442,7 @@ def dependent_values_of(
     result: ReviewableResult, current: Mapping[str, CurrentReview], schema: Schema
 ) -> DependentValues:
     """The values that nobody has reviewed and that change, or are withheld, because of the reviews."""
-    reviewed = current.keys() - {WHOLE, TYPE}
+    reviewed = current.keys() - NOT_VALUES
     if not reviewed or result.machine is None:
         return NO_DEPENDENT_VALUES
     return find_dependent_values(_extraction_as_read(result, schema), result.data or {}, reviewed, schema)
@@ -373,8 +463,11 @@ def evidence_of(
     dependent: DependentValues = NO_DEPENDENT_VALUES,
 ) -> dict[str, Any]:
     """The evidence of values as read, where they still hold, and of values as reviewed."""
+    current = list(current)
     withheld = {path for path, value in dependent.values.items() if value is None}
+    removed = tuple(f"{review.path}." for review in current if review.action == "remove")
     merged = {path: proof for path, proof in (evidence or {}).items() if path not in withheld}
+    merged = {path: proof for path, proof in merged.items() if not path.startswith(removed)}
     for review in current:
         if review.action != "confirm" or review.value != review.read_now:
             merged.pop(review.path, None)

@@ -16,6 +16,7 @@ from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.review.description import describe_reviewed
+from docmill.service.review.redo import redo_last, undos_to_redo
 from docmill.service.review.review import (
     FieldReview,
     FittedReviews,
@@ -24,6 +25,7 @@ from docmill.service.review.review import (
     evidence_of,
     failures_in,
     fit_to_schema,
+    row_paths,
     schema_path,
     suggestions_of,
 )
@@ -32,8 +34,9 @@ from docmill.service.store import documents, near_duplicates, reviewed_documents
 from docmill.service.store.database import DEFAULT_USER_ID, Conn, Database
 from docmill.service.store.near_duplicates import NearDuplicate, failures_of_pairs
 from docmill.service.store.reviews import (
+    NOT_VALUES,
+    REJECTION,
     TYPE,
-    WHOLE,
     CurrentReview,
     ReviewableResult,
     ReviewRow,
@@ -86,13 +89,23 @@ class DocumentReviews:
         return any(path != TYPE for path in self.current)
 
     @property
+    def can_redo(self) -> bool:
+        """True if the last thing that happened is an undo, which can be taken back."""
+        return bool(undos_to_redo(self.history))
+
+    @property
+    def rejection(self) -> CurrentReview | None:
+        """The review by which a person has rejected the document."""
+        return self.current.get(REJECTION)
+
+    @property
     def set_aside(self) -> list[str]:
         """The paths of values that people reviewed and that the document's type has no fitting field for."""
         if self.schema is None:
             return []
-        fields = {leaf.path for leaf in outline(self.schema)}
+        fields = {leaf.path for leaf in outline(self.schema)} | row_paths(self.schema)
         without = [
-            path for path in self.current if path not in (WHOLE, TYPE) and schema_path(path) not in fields
+            path for path in self.current if path not in NOT_VALUES and schema_path(path) not in fields
         ]
         return [*without, *self.unfit]
 
@@ -170,14 +183,38 @@ class Reviews:
         )
 
     async def confirm_all(
-        self, document_id: UUID, *, tenant_id: UUID, ingestion_id: UUID, reviewed_by: UUID = DEFAULT_USER_ID
+        self,
+        document_id: UUID,
+        *,
+        tenant_id: UUID,
+        ingestion_id: UUID,
+        reason: str | None = None,
+        reviewed_by: UUID = DEFAULT_USER_ID,
     ) -> bool:
         """Confirm every value that nobody has spoken of, those that are missing, and the checks that failed.
 
-        Returns and raises as `add`.
+        reason: why without a look at them; it is kept with each. Returns and raises as `add`.
         """
         return await self._change(
-            document_id, ReviewSession.confirm_all, tenant_id, ingestion_id, reviewed_by
+            document_id, lambda session: session.confirm_all(reason), tenant_id, ingestion_id, reviewed_by
+        )
+
+    async def reject(
+        self,
+        document_id: UUID,
+        reason: str,
+        *,
+        tenant_id: UUID,
+        ingestion_id: UUID,
+        reviewed_by: UUID = DEFAULT_USER_ID,
+    ) -> bool:
+        """Keep that the document cannot be used, or is not wanted, until that is undone.
+
+        Returns and raises as `add`.
+        """
+        review = FieldReview(REJECTION, "reject", reason)
+        return await self._change(
+            document_id, lambda session: session.accept([review]), tenant_id, ingestion_id, reviewed_by
         )
 
     async def undo_last(
@@ -185,6 +222,29 @@ class Reviews:
     ) -> bool:
         """Take back the latest review, or all that were given at once. Returns and raises as `add`."""
         return await self._change(document_id, ReviewSession.undo_last, tenant_id, ingestion_id, reviewed_by)
+
+    async def redo_last(
+        self, document_id: UUID, *, tenant_id: UUID, ingestion_id: UUID, reviewed_by: UUID = DEFAULT_USER_ID
+    ) -> bool:
+        """Repeat what was undone last, as new reviews. Returns and raises as `add`."""
+        return await self._change(document_id, redo_last, tenant_id, ingestion_id, reviewed_by)
+
+    async def check(
+        self, document_id: UUID, field_reviews: Sequence[FieldReview], *, tenant_id: UUID
+    ) -> list[Failure] | None:
+        """The checks that would still fail with these reviews, of which nothing is stored.
+
+        None and errors as `add`.
+        """
+        async with self._database.tenant(tenant_id) as conn:
+            result = await reviews.reviewable_result(conn, document_id)
+            if result is None or result.machine is None:
+                return None
+            document = await self._document(result)
+            session = await self._open_session(conn, document_id, document)
+        size = document.word_count if document else 0
+        failures, _ = await off_loop(lambda: session.with_reviews(field_reviews).judge(), size=size)
+        return failures
 
     async def decide_duplicate(
         self,
@@ -262,6 +322,7 @@ class Reviews:
                 accepted=[failure.model_dump(mode="json") for failure in accepted],
                 description=description,
                 has_reviewed_values=session.has_reviewed_values,
+                rejection=session.rejection,
             )
             await near_duplicates.refresh(
                 conn,
@@ -278,7 +339,8 @@ class Reviews:
         assert result is not None, "a result does not go while its document is locked"
         schema = self._schemas.get(result.document_type or "") or self._schemas["other"]
         result, current = fit_to_schema(result, await reviews.current(conn, document_id), schema)
-        return ReviewSession(result, current, schema, document, self._gate)
+        history = await reviews.history(conn, document_id)
+        return ReviewSession(result, current, schema, document, self._gate, history)
 
     async def _document(self, result: ReviewableResult) -> Document | None:
         """The document's text; None if it is gone or unreadable. Raises ServerError for a newer format."""

@@ -15,13 +15,15 @@ from docmill.service.store.database import Conn, new_id, storable
 STATES = ("processing", "stale", "needs_classification", "needs_review", "failed", "ready")
 NOT_READ = "not_read"
 """What people are told instead of `ready` of a file that was kept, but not read."""
+REJECTED = "rejected"
+"""What people are told of a document that was read and that a person has rejected."""
 
 _SEARCHED = 200_000
 """Characters of a document's text in which the place that was found is looked for."""
 _ROWS = """
             SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
                    readable_file_path, page_count, document_type, title, summary, document_date, language,
-                   structured_data, verdict,
+                   structured_data, verdict, rejection,
                    needs_human_review OR EXISTS (
                        SELECT FROM near_duplicate
                         WHERE near_duplicate.document_id = document.id AND is_duplicate IS NULL
@@ -38,7 +40,10 @@ _ROWS = """
 """Query for `DocumentRow`s, to which conditions are appended."""
 _FILTERS = """
              WHERE (%(state)s::text IS NULL
-                    OR CASE WHEN state = 'ready' AND error_message IS NOT NULL THEN 'not_read' ELSE state END
+                    OR CASE WHEN rejection IS NOT NULL AND state IN ('needs_classification', 'needs_review', 'ready')
+                            THEN 'rejected'
+                            WHEN state = 'ready' AND error_message IS NOT NULL THEN 'not_read'
+                            ELSE state END
                        = %(state)s)
                AND (%(document_type)s::text IS NULL OR document_type = %(document_type)s)
                AND (%(parts)s OR NOT EXISTS (SELECT FROM part WHERE child_id = document.id))
@@ -71,7 +76,7 @@ class DocumentRow:
 
     readable_file_path: of the copy that is read where the original is protected by a password.
     verdict: of its values with what people said, once somebody has; else that of the ingestion counts.
-    tags: as they follow from reviewed values, else of the ingestion that counts; None before. version: grows
+    rejection: the reason for which a person has rejected it. tags: as they follow from reviewed values, else of the ingestion that counts; None before. version: grows
     with every change that a person can see.
     step, error_code, error_message, progress_at, next_attempt_at: of the newest ingestion. is_waiting: it is
     under way, and nobody works on it now.
@@ -93,6 +98,7 @@ class DocumentRow:
     language: str | None
     structured_data: dict[str, Any] | None
     verdict: dict[str, Any] | None
+    rejection: str | None
     needs_human_review: bool
     state: str
     step: str | None
@@ -110,6 +116,8 @@ class DocumentRow:
     @property
     def outcome(self) -> str:
         """The state as people are told it."""
+        if self.rejection is not None and self.state in ("needs_classification", "needs_review", "ready"):
+            return REJECTED
         return NOT_READ if self.state == "ready" and self.error_message else self.state
 
 
@@ -158,7 +166,7 @@ async def page(
 ) -> list[DocumentRow]:
     """Up to `limit` documents: the newest first, with a query those that fit it best.
 
-    state: one of `STATES`, or `NOT_READ`; such files are not among the ready ones. query: what a person
+    state: one of `STATES`, or `NOT_READ` or `REJECTED`; those are not among the others. query: what a person
     typed, see `search_terms`; where its words find nothing, it is looked for inside titles and file names.
     parts: also the documents that another one holds. after: the last one before these.
     """
@@ -197,18 +205,21 @@ async def snippets(conn: Conn, ids: Sequence[UUID], query: str) -> dict[UUID, Sn
 
 
 async def counts(conn: Conn) -> dict[str, int]:
-    """The number of documents by state, 0 for those without any; files that were not read as `not_read`."""
+    """The number of documents by `outcome`, 0 for those without any."""
     cur = await conn.execute(
         """
-        SELECT CASE WHEN state = 'ready' AND error_message IS NOT NULL THEN %(not_read)s ELSE state END
-               AS outcome,
+        SELECT CASE WHEN rejection IS NOT NULL AND state IN ('needs_classification', 'needs_review', 'ready')
+                    THEN %(rejected)s
+                    WHEN state = 'ready' AND error_message IS NOT NULL THEN %(not_read)s
+                    ELSE state END AS outcome,
                count(*)
           FROM document_state
+          JOIN document ON document.id = document_state.id
          GROUP BY outcome
         """,
-        {"not_read": NOT_READ},
+        {"not_read": NOT_READ, "rejected": REJECTED},
     )
-    return dict.fromkeys((*STATES, NOT_READ), 0) | dict(await cur.fetchall())
+    return dict.fromkeys((*STATES, NOT_READ, REJECTED), 0) | dict(await cur.fetchall())
 
 
 async def upsert(

@@ -13,7 +13,8 @@ from pydantic import JsonValue
 from docmill.model.result import Classification
 from docmill.service.store.database import Conn, new_id, storable, storable_values
 
-Action = Literal["confirm", "correct", "clear", "undo"]
+Action = Literal["confirm", "correct", "clear", "remove", "reject", "undo"]
+"""`remove` takes a row out of a list, and leaves `{}` in its place, so that the others keep their numbers."""
 
 WHOLE = ""
 """The path of a review that speaks of the document; its value lists the checks that it lets pass."""
@@ -21,13 +22,20 @@ WHOLE = ""
 TYPE = ":document_type"
 """The path of a review that speaks of the document's type. No field has such a path."""
 
+REJECTION = ":rejection"
+"""The path of a review by which a person rejects the document; its value is the reason."""
+
+NOT_VALUES = frozenset({WHOLE, TYPE, REJECTION})
+"""The paths of reviews that speak of no value."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReviewRow:
     """One person's review of one value.
 
     number: grows with every review. before: the value that this one replaced. machine: what had been read
-    there. undoes: the review that this one takes back.
+    there. undoes: the review that this one takes back; redoes: the undo that it takes back. reason: why the
+    value was confirmed without a look at it, None if it was looked at.
     """
 
     id: UUID
@@ -42,6 +50,8 @@ class ReviewRow:
     box: list[float] | None
     evidence: dict[str, Any] | None
     undoes: UUID | None
+    redoes: UUID | None
+    reason: str | None
     reviewed_by: UUID
     at: datetime
 
@@ -65,7 +75,7 @@ class CurrentReview:
     @property
     def is_contradicted(self) -> bool:
         """True if a machine has since read a new value that differs from the person's."""
-        return self.path not in (WHOLE, TYPE) and self.read_now not in (self.machine, self.value)
+        return self.path not in NOT_VALUES and self.read_now not in (self.machine, self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +91,8 @@ class ReviewToStore:
     box: Sequence[float] | None = None
     evidence: dict[str, Any] | None = None
     undoes: UUID | None = None
+    redoes: UUID | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +152,11 @@ async def add(
             """
             INSERT INTO review
                 (id, tenant_id, document_id, ingestion_id, path, action, value, before, machine, page, box,
-                 evidence, undoes, reviewed_by)
+                 evidence, undoes, redoes, reason, reviewed_by)
             VALUES
                 (%(id)s, %(tenant_id)s, %(document_id)s, %(ingestion_id)s, %(path)s, %(action)s, %(value)s,
-                 %(before)s, %(machine)s, %(page)s, %(box)s, %(evidence)s, %(undoes)s, %(reviewed_by)s)
+                 %(before)s, %(machine)s, %(page)s, %(box)s, %(evidence)s, %(undoes)s, %(redoes)s,
+                 %(reason)s, %(reviewed_by)s)
             """,
             [
                 {
@@ -160,6 +173,8 @@ async def add(
                     "box": None if review.box is None else list(review.box),
                     "evidence": None if review.evidence is None else Jsonb(review.evidence),
                     "undoes": review.undoes,
+                    "redoes": review.redoes,
+                    "reason": storable(review.reason),
                     "reviewed_by": reviewed_by,
                 }
                 for review in reviews
@@ -173,7 +188,7 @@ async def history(conn: Conn, document_id: UUID) -> list[ReviewRow]:
         await cur.execute(
             """
             SELECT id, number, ingestion_id, path, action, value, before, machine, page, box, evidence,
-                   undoes, reviewed_by, at
+                   undoes, redoes, reason, reviewed_by, at
               FROM review
              WHERE document_id = %(document_id)s
              ORDER BY number DESC
@@ -229,10 +244,12 @@ async def settle(
     accepted: Sequence[JsonValue],
     description: Classification,
     has_reviewed_values: bool,
+    rejection: str | None,
 ) -> None:
     """Give the document its values as reviewed, with title, summary, tags and date as they follow from them.
 
-    data: the values as reviewed. failures: what a person must still look at.
+    data: the values as reviewed. failures: what a person must still look at. rejection: why a person has
+    rejected the document.
     """
     await conn.execute(
         """
@@ -241,6 +258,7 @@ async def settle(
                verdict = %(verdict)s,
                needs_human_review = %(is_open)s,
                review_due = false,
+               rejection = %(rejection)s,
                title = coalesce(%(title)s, document.title),
                summary = %(summary)s,
                tags = %(tags)s,
@@ -258,6 +276,7 @@ async def settle(
             "summary": storable(description.summary),
             "tags": Jsonb(storable_values(list(description.tags))) if has_reviewed_values else None,
             "date": description.document_date,
+            "rejection": storable(rejection),
         },
     )
 
@@ -281,7 +300,7 @@ async def reviewed(
                            AS places,
                        array_agg(path) FILTER (WHERE action <> 'confirm') AS changed
                   FROM current_review
-                 WHERE path NOT IN ('', ':document_type')
+                 WHERE path NOT IN ('', ':document_type', ':rejection')
                    AND (%(only)s::uuid[] IS NULL OR document_id = ANY(%(only)s))
                  GROUP BY document_id
             )

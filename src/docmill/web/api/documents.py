@@ -93,7 +93,7 @@ async def list_documents(
     request: Request,
     vault: TheVault,
     *,
-    state: State | Literal["not_read"] | None = None,
+    state: State | Literal["not_read", "rejected"] | None = None,
     document_type: DocumentType | None = None,
     q: Annotated[
         str | None,

@@ -15,6 +15,8 @@ from docmill.web.context import TheVault, Vault
 
 router = Router(prefix="/documents/{document_id}/reviews", tags=["reviews"])
 
+_NOTHING_READ = "Nothing was read in this document, so there is nothing to review."
+
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -25,12 +27,12 @@ class _Request(BaseModel):
 class NewReview(_Request):
     """A new review of one value, or of the document as a whole where `path` is empty.
 
-    value: of a correction, as in the document's data. seen: the value that the person saw; if it has changed
+    action: `remove` takes a row out of a list, by its path such as `lines[2]`. value: of a correction, as in the document's data. seen: the value that the person saw; if it has changed
     since, nothing is stored. page, box: the place that the person marked.
     """
 
     path: Annotated[str, Field(max_length=300)]
-    action: Literal["confirm", "correct", "clear", "undo"]
+    action: Literal["confirm", "correct", "clear", "remove", "undo"]
     value: JsonValue = None
     seen: JsonValue = None
     page: Annotated[int, Field(ge=1)] | None = None
@@ -61,6 +63,30 @@ class OfResult(_Request):
     ingestion_id: UUID
 
 
+class Confirmation(OfResult):
+    """A confirmation of all values. reason: why without a look at them; it is kept with each of them."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=500)] | None = None
+
+
+class Rejection(OfResult):
+    """A rejection of the document. reason: why it cannot be used, or is not wanted."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class ReviewsToCheck(_Request):
+    """Reviews whose effect on the checks is asked for."""
+
+    reviews: Annotated[list[NewReview], Field(max_length=500)]
+
+
+class CheckedReviews(BaseModel):
+    """The checks that would still fail with the reviews. Nothing of them is stored."""
+
+    failures: list[Failure]
+
+
 class NewReviews(OfResult):
     """Reviews that are sent together; all of them are kept or none."""
 
@@ -74,19 +100,22 @@ class _Shape(BaseModel):
 class Review(_Shape):
     """A person's review of a value. before: the value that it replaced; machine: the value that was read.
 
-    undoes: the review that this one takes back.
+    undoes: the review that this one takes back; redoes: the undo that this one takes back. reason: why a value
+    was confirmed without a look at it.
     """
 
     id: UUID
     ingestion_id: UUID
     path: str
-    action: Literal["confirm", "correct", "clear", "undo"]
+    action: Literal["confirm", "correct", "clear", "remove", "reject", "undo"]
     value: JsonValue
     before: JsonValue
     machine: JsonValue
     page: int | None
     box: list[float] | None
     undoes: UUID | None
+    redoes: UUID | None
+    reason: str | None
     reviewed_by: UUID
     at: datetime
 
@@ -95,7 +124,7 @@ class Held(_Shape):
     """The current review of a value. is_contradicted: a later result has another value: `read_now`."""
 
     id: UUID
-    action: Literal["confirm", "correct", "clear"]
+    action: Literal["confirm", "correct", "clear", "remove", "reject"]
     value: JsonValue
     read_now: JsonValue
     is_contradicted: bool
@@ -167,7 +196,7 @@ async def add_reviews(document_id: UUID, new: NewReviews, vault: TheVault) -> Re
 
 @router.post("/confirm")
 @needs("review")
-async def confirm_all(document_id: UUID, of: OfResult, vault: TheVault) -> ReviewState:
+async def confirm_all(document_id: UUID, of: Confirmation, vault: TheVault) -> ReviewState:
     """Confirm every value without a review, and accept the failed checks."""
     await vault.document(document_id)
     is_stored = await vault.service.reviews.confirm_all(
@@ -175,8 +204,37 @@ async def confirm_all(document_id: UUID, of: OfResult, vault: TheVault) -> Revie
         tenant_id=vault.tenant_id,
         ingestion_id=of.ingestion_id,
         reviewed_by=vault.user_id,
+        reason=of.reason,
     )
     return await _state_after(document_id, vault, is_stored=is_stored)
+
+
+@router.post("/reject")
+@needs("review")
+async def reject(document_id: UUID, rejection: Rejection, vault: TheVault) -> ReviewState:
+    """Reject the document: it leaves the review queue until the rejection is undone."""
+    await vault.document(document_id)
+    is_stored = await vault.service.reviews.reject(
+        document_id,
+        rejection.reason,
+        tenant_id=vault.tenant_id,
+        ingestion_id=rejection.ingestion_id,
+        reviewed_by=vault.user_id,
+    )
+    return await _state_after(document_id, vault, is_stored=is_stored)
+
+
+@router.post("/check")
+@needs("review")
+async def check(document_id: UUID, new: ReviewsToCheck, vault: TheVault) -> CheckedReviews:
+    """Return the checks that would still fail with these reviews. Nothing is stored."""
+    await vault.document(document_id)
+    failures = await vault.service.reviews.check(
+        document_id, [review.field_review for review in new.reviews], tenant_id=vault.tenant_id
+    )
+    if failures is None:
+        raise ChangedError(_NOTHING_READ)
+    return CheckedReviews(failures=failures)
 
 
 @router.post("/undo")
@@ -193,7 +251,21 @@ async def undo_last(document_id: UUID, of: OfResult, vault: TheVault) -> ReviewS
     return await _state_after(document_id, vault, is_stored=is_stored)
 
 
+@router.post("/redo")
+@needs("review")
+async def redo_last(document_id: UUID, of: OfResult, vault: TheVault) -> ReviewState:
+    """Repeat what was undone last, unless something else was reviewed since."""
+    await vault.document(document_id)
+    is_stored = await vault.service.reviews.redo_last(
+        document_id,
+        tenant_id=vault.tenant_id,
+        ingestion_id=of.ingestion_id,
+        reviewed_by=vault.user_id,
+    )
+    return await _state_after(document_id, vault, is_stored=is_stored)
+
+
 async def _state_after(document_id: UUID, vault: Vault, *, is_stored: bool) -> ReviewState:
     if not is_stored:
-        raise ChangedError("Nothing was read in this document, so there is nothing to review.")
+        raise ChangedError(_NOTHING_READ)
     return await get_reviews(document_id, vault)

@@ -17,6 +17,7 @@ from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.near_duplicates import NearDuplicate as NearDuplicateRow
 from docmill.service.store.parts import Links, PartRow, WholeRow
 from docmill.service.store.result_columns import PUBLIC_COLUMNS
+from docmill.web.view.cards import leading_amount
 
 State = Literal["processing", "stale", "needs_classification", "needs_review", "failed", "ready"]
 
@@ -51,6 +52,8 @@ class FoundText(_Shape):
 class DocumentSummary(_Shape):
     """A document of a list. step: of the processing under way. version: grows with every visible change.
 
+    rejection: the reason for which a person has rejected it; null if nobody has. amount: that a card shows, the
+    total of most types.
     found: where a search found it in its text; null without a search, and where its title or a value has it.
     """
 
@@ -65,10 +68,13 @@ class DocumentSummary(_Shape):
     summary: str | None
     document_date: date | None
     language: str | None
+    amount: str | None
+    currency: str | None
     tags: list[str]
     state: State
     step: str | None
     needs_human_review: bool
+    rejection: str | None
     error: Fault | None
     progress_at: datetime | None
     created_at: datetime
@@ -80,7 +86,13 @@ class DocumentSummary(_Shape):
     def of(cls, row: DocumentRow, found: Snippet | None = None) -> "DocumentSummary":
         """The row as the API shows it."""
         return cls.model_validate(
-            {**vars(row), "tags": row.tags or [], "error": _fault(row), "found": found and asdict(found)}
+            {
+                **vars(row),
+                "tags": row.tags or [],
+                "error": _fault(row),
+                "found": found and asdict(found),
+                **_amount(row),
+            }
         )
 
 
@@ -214,6 +226,7 @@ class DocumentDetail(DocumentSummary):
                 **vars(row),
                 "tags": row.tags or [],
                 "error": _fault(row),
+                **_amount(row),
                 "chosen_type": reviewed and reviewed.chosen_type,
                 "data": row.structured_data,
                 "evidence": reviewed.evidence if reviewed else {},
@@ -402,6 +415,11 @@ class Purging(_Shape):
     """The number of dead letters that were deleted."""
 
     purged: int
+
+
+def _amount(row: DocumentRow) -> dict[str, str | None]:
+    amount, currency = leading_amount(row.structured_data, row.document_type)
+    return {"amount": amount, "currency": currency}
 
 
 def _fault(row: DocumentRow | IngestionRow) -> Fault | None:

@@ -1,6 +1,6 @@
 """The documents page with its cards, the page of one document, and the forms on both."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated
@@ -11,16 +11,36 @@ from fastapi import Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from docmill.errors import EncryptedError
-from docmill.service.store import documents, events, ingestions, near_duplicates, parts, pauses
+from docmill.model.document import Document
+from docmill.service.store import (
+    documents,
+    events,
+    ingestions,
+    near_duplicates,
+    parts,
+    pauses,
+    review_queue,
+)
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
+from docmill.service.store.ingestions import IngestionRow
 from docmill.web.access import Router, local_address, needs
 from docmill.web.context import TheVault, Vault, parse_document_id, parse_id
 from docmill.web.page_images import is_viewable, picture_version
+from docmill.web.reviewing import base_of, drafts_of, is_in_queue, queue_view
 from docmill.web.templating import THEME_COOKIE, THEMES
 from docmill.web.uploads import receive, upload_status
 from docmill.web.view.cards import Card, card, money, title
-from docmill.web.view.document import TABS, document_view, failures_of, page_count_of, result_of, select_page
+from docmill.web.view.document import (
+    TABS,
+    DocumentView,
+    PageSelection,
+    document_view,
+    failures_of,
+    page_count_of,
+    result_of,
+    select_page,
+)
 from docmill.web.view.words import STATES, type_choices, type_name
 
 router = Router(include_in_schema=False)
@@ -112,9 +132,11 @@ async def show_documents(
         counts = await documents.counts(conn)
         cards = await _cards(conn, rows[:PAGE_SIZE], filters.query)
         paused = await pauses.current(conn)
+        review_count = await review_queue.count(conn)
     return vault.templates.page(
         request,
         "documents.html",
+        review_count=review_count,
         types=type_choices(types),
         filters=filters,
         cards=cards,
@@ -222,6 +244,66 @@ class RefusedReview:
     status: int
 
 
+@dataclass(frozen=True, slots=True)
+class RefusedRow:
+    """A new row of a list that was refused, shown with what was typed. table: the list. typed: by column."""
+
+    table: str
+    typed: Mapping[str, str]
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """What a person must look at before a document is approved.
+
+    field: the path of the first open value, empty where a check or a duplicate is open. page: where it stands.
+    can_force: whether a reason is enough to approve it unseen.
+    """
+
+    message: str
+    field: str = ""
+    page: str = "1"
+    can_force: bool = True
+
+
+async def open_question(vault: Vault, document_id: UUID, *, reason: str, page: str) -> OpenQuestion | None:
+    """What keeps a document from being approved; None if nothing does. reason: given for an unseen approval.
+
+    page: the one that is shown. Answers 404 as `Vault.document` does.
+    """
+    row, history = await vault.document_with_history(document_id)
+    view = await load_view(vault, row, history, select_page(page, "", "", page_count=1))
+    if view.undecided_duplicates:
+        message = "Please say first whether this document is a duplicate of another one."
+        return OpenQuestion(message, page=page, can_force=False)
+    paths = {field.path: field for field in view.values.all_fields}
+    for path, draft in (await drafts_of(vault, document_id)).items():
+        if path in paths and draft.typed.strip() != paths[path].value.strip():
+            message = f"What you typed into “{paths[path].name}” is not saved yet. Save it or drop it first."
+            return OpenQuestion(message, path, str(paths[path].page or page), can_force=False)
+    if reason.strip() or not view.open_count:
+        return None
+    words = "1 value or check is" if view.open_count == 1 else f"{view.open_count} values or checks are"
+    first = view.open_fields[0] if view.open_fields else None
+    return OpenQuestion(
+        f"{words} still open. Look at each and press Enter, or say why you approve without a look.",
+        first.path if first else "",
+        str((first.page if first else None) or page),
+    )
+
+
+async def load_view(
+    vault: Vault,
+    row: DocumentRow,
+    history: Sequence[IngestionRow],
+    choice: PageSelection,
+    transcription: Document | None = None,
+) -> DocumentView:
+    """Build the view of a document with its reviews. transcription: needed for what is drawn of its pages."""
+    return document_view(row, history, transcription, choice, await vault.reviewed(row.id))
+
+
 async def document_page(
     request: Request,
     document_id: UUID,
@@ -232,18 +314,29 @@ async def document_page(
     field: str = "",
     wrong_password: str | None = None,
     refused_review: RefusedReview | None = None,
+    question: OpenQuestion | None = None,
+    refused_row: RefusedRow | None = None,
 ) -> HTMLResponse:
-    """Build the page. wrong_password: the message about the password just given."""
+    """Build the page of a document, with the bar of the review queue below `/review/`.
+
+    wrong_password: the message about the password just given. question: why it was not approved.
+    """
     async with vault.connection() as conn:
         last_event = await events.last_id(conn)  # before the document, so that no change falls between
         paused = await pauses.current(conn)
+        review_count = await review_queue.count(conn)
     row, history = await vault.document_with_history(document_id)
     transcription = await vault.transcription(history)
     choice = select_page(page, tab, field, page_count=page_count_of(row, transcription))
     return vault.templates.page(
         request,
         "document.html",
-        view=document_view(row, history, transcription, choice, await vault.reviewed(document_id)),
+        view=await load_view(vault, row, history, choice, transcription),
+        base=base_of(request, document_id),
+        queue=await queue_view(request, vault, document_id) if is_in_queue(request) else None,
+        drafts=await drafts_of(vault, document_id),
+        question=question,
+        review_count=review_count,
         links=await vault.links(document_id),
         title=title(row),
         money=money(row.structured_data, row.document_type),
@@ -256,7 +349,12 @@ async def document_page(
         asks_password=wrong_password is not None or await vault.asks_password(row),
         wrong_password=wrong_password,
         refused_review=refused_review,
-        status_code=422 if wrong_password else refused_review.status if refused_review else 200,
+        refused_row=refused_row,
+        status_code=422
+        if wrong_password or question or refused_row
+        else refused_review.status
+        if refused_review
+        else 200,
     )
 
 

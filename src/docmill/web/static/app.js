@@ -7,9 +7,10 @@ import * as keys from "./keys.js";
 import { listen } from "./live.js";
 import * as pauses from "./pauses.js";
 import * as pictures from "./pictures.js";
+import * as queuePage from "./queue.js";
 import * as theme from "./theme.js";
 
-const PAGES = { documents: documentsPage, document: documentPage };
+const PAGES = { documents: documentsPage, document: documentPage, queue: queuePage };
 const WORDS = { live: "Live", lost: "Reconnecting" };
 
 function showConnection(state) {
@@ -26,6 +27,7 @@ fragments.start();
 pictures.start();
 theme.start();
 keys.onKey("g d", () => location.assign("/"));
+keys.onKey("g r", () => location.assign("/review"));
 keys.start();
 if (page) {
   page.start();

@@ -1,8 +1,12 @@
 // The document page: fields and boxes are linked, the page zooms, and changes are shown.
 
 import { announce } from "./announce.js";
+import * as drafts from "./drafts.js";
 import { refresh, visit } from "./fragments.js";
 import { onKey } from "./keys.js";
+import * as liveChecks from "./livechecks.js";
+import { startBar } from "./queue.js";
+import * as readPlace from "./readplace.js";
 import * as review from "./review.js";
 
 const GATHER_MS = 150;
@@ -22,6 +26,7 @@ export function onChange(change) {
   gathering ??= setTimeout(async () => {
     gathering = null;
     const before = $(".pill").textContent;
+    await drafts.flush();
     await refresh(["#document"]);
     if ($(".pill").textContent !== before) announce($(".pill").textContent);
   }, GATHER_MS);
@@ -38,11 +43,20 @@ function select(path, scrollTo) {
     showName(box);
     roveTo(box);
   }
-  if (scrollTo === "box" && box) box.scrollIntoView({ block: "nearest", inline: "nearest" });
+  if (scrollTo === "box" && box) scrollOnPage(box);
   if (scrollTo === "field" && place) {
     place.scrollIntoView({ block: "nearest" });
     (place.matches("a") ? place : place.querySelector("[name=value]"))?.focus({ preventScroll: true });
   }
+}
+
+/** Bring a box into view by scrolling its page alone: on a phone, the input that has the focus stays in sight. */
+function scrollOnPage(box) {
+  const canvas = $("#canvas");
+  const [inner, outer] = [box.getBoundingClientRect(), canvas.getBoundingClientRect()];
+  const by = (start, end, from, to) => (start < from ? start - from : end > to ? Math.min(end - to, start - from) : 0);
+  canvas.scrollTop += by(inner.top, inner.bottom, outer.top, outer.bottom);
+  canvas.scrollLeft += by(inner.left, inner.right, outer.left, outer.right);
 }
 
 function showName(box) {
@@ -114,7 +128,8 @@ async function openSuggestion(chip) {
   if (!still) return; // somebody has accepted one meanwhile
   select(still.closest(".field").dataset.path);
   showSuggested(still);
-  $(".suggested[data-shown]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  const box = $(".suggested[data-shown]");
+  if (box) scrollOnPage(box);
 }
 
 function onPointer(event) {
@@ -150,6 +165,7 @@ const actions = {
   "zoom-out": () => setZoom(zoom - 1),
   "zoom-fit": () => setZoom(0),
   boxes: toggleBoxes,
+  "read-place": readPlace.toggle,
 };
 
 function onClick(event) {
@@ -188,11 +204,16 @@ export function start() {
     showSuggested(suggestedChip());
   });
   review.start();
+  drafts.start();
+  liveChecks.start();
+  readPlace.start();
+  startBar();
   onKey("+", actions["zoom-in"]);
   onKey("=", actions["zoom-in"]);
   onKey("-", actions["zoom-out"]);
   onKey("0", actions["zoom-fit"]);
   onKey("b", toggleBoxes);
+  onKey("d", readPlace.toggle);
   onKey("[", () => $("a[rel=prev]")?.click());
   onKey("]", () => $("a[rel=next]")?.click());
   onKey("t", () => $("#type")?.focus());

@@ -1,18 +1,34 @@
 // Reviews are sent without a reload, and the next value to check gets the focus.
 
 import { announce } from "./announce.js";
+import * as drafts from "./drafts.js";
 import { showAnswer } from "./fragments.js";
 import { onKey } from "./keys.js";
 
-const REVIEW = "#panel form[action*='/reviews'], #type-form, .duplicate";
+const REVIEW =
+  "#panel form[action*='/reviews'], #type-form, .duplicate, #approve, #force, #reject form, form.message[action$='/reviews']";
+const OF_ALL = "#confirm-all, #approve, #force"; // what is typed is saved before these
 
 let running = null; // the form that was sent last, and whether its answer was no refusal, once it is there
 
-/** The first value to check after `path`; after the last one, the search starts again at the top. */
-function nextOpen(path) {
-  const all = [...document.querySelectorAll("#panel .field")];
-  const at = all.findIndex((field) => field.dataset.path === path);
-  return [...all.slice(at + 1), ...all.slice(0, at)].find((field) => field.dataset.open !== undefined);
+/** The fields, and the cells of the tables that have none below their table now, in reading order. */
+function places() {
+  const cells = new Set([...document.querySelectorAll("#panel td a[data-path]")].map((cell) => cell.dataset.path));
+  return [...document.querySelectorAll("#panel .field[data-path], #panel td a[data-path]")].filter(
+    (place) => place.matches("a") || !cells.has(place.dataset.path),
+  );
+}
+
+/** The first value to check after `path`, or before it; at the end, the search starts again at the other end. */
+function nextOpen(path, { backwards = false } = {}) {
+  const all = backwards ? places().reverse() : places();
+  const at = all.findIndex((place) => place.dataset.path === path);
+  return [...all.slice(at + 1), ...all.slice(0, Math.max(0, at))].find((place) => place.dataset.open !== undefined);
+}
+
+function focusField(field) {
+  if (field?.matches("a")) return void field.click(); // its field opens below the table
+  (field?.querySelector(".chip") ?? field?.querySelector("[name=value]"))?.focus();
 }
 
 /** True if a field holds typed text that is not saved, also where it was refused and is shown again. */
@@ -27,18 +43,27 @@ async function send(form, button) {
   const body = new URLSearchParams(new FormData(form, button));
   const isUndone = body.get("action") === "undo";
   const address = form.getAttribute("action"); // the property is its buttons, which are called so
+  if (path !== undefined) await drafts.settle(form);
   const response = await fetch(address, { method: "POST", body });
+  if (response.ok && form.matches("#approve, #force[action$='/approve'], #reject form")) {
+    location.assign(response.url); // the next document
+    return true;
+  }
   showAnswer(await response.text(), ["#document"]);
   const typed = form.querySelector("[name=value]");
   if (typed?.defaultValue !== undefined) typed.value = typed.defaultValue; // as it was kept, or with the refusal as it was typed
   if (!response.ok) {
     document.querySelector("#panel [role=alert]")?.scrollIntoView({ block: "nearest" });
-    document.querySelector("#panel .field [aria-invalid][autofocus]")?.focus();
-    announce(document.querySelector("#panel [role=alert]")?.textContent ?? "");
+    document.querySelector("#panel .field [autofocus]")?.focus();
+    announce(document.querySelector("#panel [role=alert], #open-question p")?.textContent ?? "");
     return false;
   }
-  const open = path === undefined || isUndone ? null : nextOpen(path);
-  (open?.querySelector(".chip") ?? open?.querySelector("[name=value]"))?.focus();
+  if (path !== undefined && !isUndone) {
+    const open = nextOpen(path);
+    const cell = document.querySelector(`#panel td a[data-path="${CSS.escape(path)}"]`);
+    if (open) focusField(open);
+    else (cell ?? document.querySelector("#approve button"))?.focus({ preventScroll: true });
+  }
   announce(document.querySelector(form.closest("#panel") ? ".to-check p" : ".pill")?.textContent ?? "");
   return true;
 }
@@ -66,7 +91,7 @@ function onSubmit(event) {
 async function sendAll(form, submitter) {
   let current = form;
   try {
-    if (form.id === "confirm-all") {
+    if (form.matches(OF_ALL)) {
       // A person confirms what they see: what is typed is saved first, and nothing is confirmed if it is refused.
       for (const field of [...document.querySelectorAll("#panel .field")].filter(isTyped)) {
         current = field;
@@ -112,18 +137,37 @@ function moveToSuggestion(event) {
   next.focus();
 }
 
+/** Ctrl+Z takes back the last review, Ctrl+Shift+Z repeats it; in a text that is not saved they are the browser's. */
+function undoOrRedo(event) {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey || event.key.toLowerCase() !== "z") return;
+  const isText = event.target.matches("input:not([type=checkbox]), textarea");
+  const field = event.target.closest?.("#panel .field[data-path]");
+  if (isText && !(field && !isTyped(field))) return;
+  event.preventDefault();
+  document.querySelector(event.shiftKey ? "#redo-last" : "#undo-last")?.requestSubmit();
+}
+
 function onKeyDown(event) {
   moveToSuggestion(event);
+  undoOrRedo(event);
   if (event.key !== "Enter" || event.defaultPrevented || event.isComposing) return;
   if (event.ctrlKey || event.metaKey) {
-    const all = document.querySelector("#confirm-all");
+    const all = event.target.closest("#force, #reject form") ?? document.querySelector("#approve, #confirm-all");
     if (!all) return;
     event.preventDefault();
     all.requestSubmit();
+  } else if (event.shiftKey && event.target.closest("#panel .field")) {
+    event.preventDefault();
+    focusField(nextOpen(event.target.closest(".field").dataset.path, { backwards: true }));
+  } else if (event.altKey && event.target.matches("#panel .field textarea")) {
+    event.preventDefault();
+    const { selectionStart, selectionEnd } = event.target;
+    event.target.setRangeText("\n", selectionStart, selectionEnd, "end");
+    event.target.dispatchEvent(new Event("input", { bubbles: true }));
   } else if (event.target.matches("#type")) {
     event.preventDefault();
     event.target.form.requestSubmit();
-  } else if (event.target.matches("#panel .field textarea") && !event.shiftKey) {
+  } else if (event.target.matches("#panel .field textarea")) {
     event.preventDefault();
     event.target.form.requestSubmit(event.target.form.querySelector(".say"));
   }

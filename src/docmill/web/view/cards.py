@@ -9,9 +9,9 @@ from uuid import UUID
 
 from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.service.search.snippets import Snippet
-from docmill.service.store.documents import DocumentRow
+from docmill.service.store.documents import REJECTED, DocumentRow
 from docmill.service.store.parts import WholeRow
-from docmill.web.view.words import RETRIES, StateWords, sentence, state_words, step_name, type_name
+from docmill.web.view.words import RETRIES, STATES, StateWords, sentence, step_name, type_name
 
 THUMBNAIL_PX = 400
 _TOTAL, _NET = "gross_total", "net_total"
@@ -31,6 +31,7 @@ class Money:
 class Card:
     """The content of a card.
 
+    vendor: leads the card where the title names it; title: what is left of it, or the whole.
     reason: why a person should look, the current step, or why a file is kept and not read. thumbnail: address
     of a picture of page 1, None where none can be made. retry: label of the button, None without one.
     idle_minutes: since the last progress; is_waiting: no worker has it now; is_blank: nothing is known of it
@@ -42,6 +43,7 @@ class Card:
     version: int
     state: str
     words: StateWords
+    vendor: str
     title: str
     type_name: str
     date: str
@@ -74,14 +76,16 @@ def card(
     where none can be made. whole: the document that holds it. found: see `Card`.
     """
     progress_at = row.progress_at or row.updated_at
+    vendor, rest = _vendor_and_rest(row)
     # Between two attempts a document keeps the type that the last attempt found.
     has_result = row.is_waiting and bool(row.error_message and row.document_type)
     return Card(
         id=row.id,
         version=row.version,
         state=row.state,
-        words=state_words(row.state, row.error_message),
-        title=title(row),
+        words=STATES[row.outcome],
+        vendor=vendor,
+        title=rest,
         type_name=type_name(row.document_type),
         date=row.document_date.isoformat() if row.document_date else "",
         money=money(row.structured_data, row.document_type),
@@ -106,6 +110,14 @@ def title(row: DocumentRow) -> str:
     return row.title or row.file_name
 
 
+def _vendor_and_rest(row: DocumentRow) -> tuple[str, str]:
+    """The seller, and the title without it; no seller where the title does not end with it."""
+    whole, seller = title(row), (row.structured_data or {}).get("seller")
+    name = str(seller.get("name") or "") if isinstance(seller, dict) else ""
+    rest = whole.removesuffix(name).rstrip(" ,") if name and whole.endswith(name) else ""
+    return (name, rest) if rest else ("", whole)
+
+
 def extension(file_name: str) -> str:
     """The file name's ending in capitals, shown where there is no picture."""
     ending = file_name.rpartition(".")[2] if "." in file_name else ""
@@ -113,6 +125,14 @@ def extension(file_name: str) -> str:
 
 
 def money(data: dict[str, Any] | None, document_type: str | None = None) -> Money | None:
+    """The amount of `leading_amount` as a card shows it."""
+    amount, currency = leading_amount(data, document_type)
+    return None if amount is None else Money(f"{Decimal(amount):,.2f}", currency or "")
+
+
+def leading_amount(
+    data: dict[str, Any] | None, document_type: str | None = None
+) -> tuple[str | None, str | None]:
     """The first of `_AMOUNTS` that the data has, with its currency.
 
     Nothing stands for the total where the type must have one, or for a net total where there is a tax.
@@ -127,8 +147,8 @@ def money(data: dict[str, Any] | None, document_type: str | None = None) -> Mone
             amount = Decimal(str(values.get(name)))
         except InvalidOperation:
             continue
-        return Money(f"{amount:,.2f}", str(values.get("currency") or ""))
-    return None
+        return str(amount), values.get("currency")
+    return None, None
 
 
 def size(byte_size: int) -> str:
@@ -139,6 +159,8 @@ def size(byte_size: int) -> str:
 
 
 def _reason(row: DocumentRow, failures: Sequence[str]) -> str:
+    if row.outcome == REJECTED:
+        return sentence(row.rejection or "")
     match row.state:
         case "processing" if row.is_waiting and row.error_message:
             return f"Waiting to be tried again. {sentence(row.error_message)}"

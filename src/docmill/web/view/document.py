@@ -36,7 +36,7 @@ _MARGIN_PX = 3
 _MOST_PAGE_DIGITS = 6
 _FRAUD_CHECKS = ("xml_mismatch", "injection")
 """They stand above the others."""
-_UNCERTAINTY_CHECKS = frozenset({"confidence", "evidence", "critical_missing"})
+UNCERTAINTY_CHECKS = frozenset({"confidence", "evidence", "critical_missing"})
 """They are shown at their field, and end with a review of it."""
 _THUMBNAILS = 100
 """A longer document shows this many thumbnails around the page at hand."""
@@ -116,7 +116,7 @@ class DocumentView:
         return [
             (failure, field)
             for failure, field in checks
-            if (field is None or failure.check not in _UNCERTAINTY_CHECKS) and failure.check != DUPLICATE
+            if (field is None or failure.check not in UNCERTAINTY_CHECKS) and failure.check != DUPLICATE
         ]
 
     def link_to(self, field: Field) -> str:
@@ -129,7 +129,7 @@ class DocumentView:
     def accepted_checks(self) -> list[Failure]:
         """The failed checks that a person has accepted, without those on uncertainty, which a review ends."""
         accepted = self.reviewed.accepted if self.reviewed else []
-        return [failure for failure in accepted if failure.check not in _UNCERTAINTY_CHECKS]
+        return [failure for failure in accepted if failure.check not in UNCERTAINTY_CHECKS]
 
     @property
     def review_entries(self) -> list[tuple[str, ReviewEntry]]:
@@ -147,6 +147,26 @@ class DocumentView:
         """Those that a person has dismissed."""
         pairs = self.reviewed.near_duplicates if self.reviewed else ()
         return [pair for pair in pairs if pair.is_duplicate is False]
+
+    @property
+    def undecided_duplicates(self) -> Sequence[NearDuplicate]:
+        """The documents of which a person must say whether they are the same as this one."""
+        return [pair for pair in self.near_duplicates if pair.is_open]
+
+    @property
+    def open_fields(self) -> list[Field]:
+        """The values that a person should look at before the document is approved, in reading order."""
+        return [field for field in self.values.all_fields if field.is_open]
+
+    @property
+    def open_checks(self) -> list[Failure]:
+        """The failed checks that name no value, and that nobody has let pass."""
+        return [failure for failure, field in self.failed_checks if field is None]
+
+    @property
+    def open_count(self) -> int:
+        """The number of values and checks that a person should look at."""
+        return len(self.open_fields) + len(self.open_checks)
 
     @property
     def set_aside(self) -> list[str]:

@@ -18,7 +18,8 @@ from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 from docmill.service.review.review import shown
 from docmill.service.review.reviews import DocumentReviews
-from docmill.service.store.reviews import TYPE, WHOLE, Action, ReviewRow
+from docmill.service.review.rows import ROW
+from docmill.service.store.reviews import NOT_VALUES, REJECTION, TYPE, WHOLE, Action, ReviewRow
 from docmill.web.view.words import NUMERIC_COLUMNS, type_name
 
 SURE = 0.9
@@ -30,10 +31,12 @@ Certainty = Literal["confirmed", "sure", "unsure", "low", "invalid"]
 """Confirmed by a person, three grades of confidence, or invalid since a check failed."""
 _LINE_CHARACTERS = 38
 """Characters that fit into one line of the panel."""
+_MOST_LINES = 8
+"""Lines of a value that are shown at once; an address has up to six."""
 _NARROW_LINE_CHARACTERS = 20
 """The same on the narrowest screen."""
 
-_WHOLE_NAMES = {WHOLE: "The document as a whole", TYPE: "Type"}
+_WHOLE_NAMES = {WHOLE: "The document as a whole", TYPE: "Type", REJECTION: "The document as a whole"}
 _WITHOUT_CONFIDENCE: dict[MatchKind, str] = {"computed": "Computed", "embedded": "From the XML"}
 """Values of which no confidence is shown, and the text in its place."""
 
@@ -46,6 +49,8 @@ _ACTIONS: dict[Action, str] = {
     "confirm": "Confirmed",
     "correct": "Corrected to",
     "clear": "Cleared",
+    "remove": "Removed",
+    "reject": "Rejected",
     "undo": "Taken back to",
 }
 
@@ -141,7 +146,8 @@ class Field:
     @property
     def line_count(self) -> int:
         """The lines that are shown at first on a wide screen."""
-        return 2 if len(self.value) > _LINE_CHARACTERS or "\n" in self.value else 1
+        lines = self.value.split("\n")
+        return min(_MOST_LINES, sum(1 + (len(line) - 1) // _LINE_CHARACTERS if line else 1 for line in lines))
 
     @property
     def is_open(self) -> bool:
@@ -193,11 +199,24 @@ class ColumnView:
 
 @dataclass(frozen=True, slots=True)
 class TableView:
-    """Values that come in rows; a cell without a value is None."""
+    """Values that come in rows; a cell without a value is None.
 
+    key: the name of the list in the data. numbers: the index of each row there. removed: those of rows that a
+    person took out. all_columns: name and words of each column that a new row can have.
+    """
+
+    key: str
     name: str
     columns: list[ColumnView]
     rows: list[list[Field | None]]
+    numbers: Sequence[int] = ()
+    removed: Sequence[int] = ()
+    all_columns: Sequence[tuple[str, str]] = ()
+
+    @property
+    def numbered_rows(self) -> list[tuple[int, list[Field | None]]]:
+        """The rows with the index of each in the data."""
+        return list(zip(self.numbers, self.rows, strict=True))
 
     @property
     def cells(self) -> list[Field]:
@@ -221,6 +240,14 @@ class ValuesView:
     def all_fields(self) -> list[Field]:
         """The fields, then the cells of the tables."""
         return [*self.fields, *(cell for table in self.tables for cell in table.cells)]
+
+    @property
+    def open_first(self) -> list[Field]:
+        """The fields in the order of a review: those that were open when it began, then the others.
+
+        A value stays in its place when it is confirmed.
+        """
+        return sorted(self.fields, key=lambda field: not (field.is_open or field.is_reviewed))
 
     @property
     def to_check_count(self) -> int:
@@ -280,22 +307,29 @@ def build_values_view(
         problems=problems,
         reviews=reviews,
     )
+    listed = {leaf.path for leaf in outline(schema)} if schema else set[str]()
     of_schema = [leaf.path for leaf in outline(schema) if not leaf.is_listed] if schema else []
     first = of_schema if own_fields is not None else FIELD_NAMES
-    wanted = {*values, *critical, *problems, *(path for path in reviews if not ITEM.fullmatch(path)), *chips}
+    reviewed_fields = (path for path in reviews if not ITEM.fullmatch(path) and not ROW.fullmatch(path))
+    wanted = {*values, *critical, *problems, *reviewed_fields, *chips}
     in_order = [*first, *FIELD_NAMES, *values, *chips]
     order = dict.fromkeys(path for path in in_order if not ITEM.fullmatch(path))
     tables: list[TableView] = []
     for name, (heading, column_names) in TABLES.items():
-        if rows := data.get(name):
+        can_have = [column for column in column_names if f"{name}[].{column}" in listed]
+        rows = data.get(name) or ()
+        if rows or can_have:
             # Columns in which no row has a value are left out.
             filled = {path for path in (*values, *chips) if path.startswith(f"{name}[")}
             has_value = {path.rpartition(".")[2] for path in filled}
             used = [column for column in column_names if column in has_value]
             columns = [ColumnView(column_names[column], column in NUMERIC_COLUMNS) for column in used]
-            paths = [[f"{name}[{at}].{column}" for column in used] for at in range(len(rows))]
+            left = [at for at, row in enumerate(rows) if row or f"{name}[{at}]" not in reviews]
+            paths = [[f"{name}[{at}].{column}" for column in used] for at in left]
             cells = [[build(path) if path in filled else None for path in row] for row in paths]
-            tables.append(TableView(heading, columns, cells))
+            removed = [at for at in range(len(rows)) if at not in left]
+            addable = [(column, column_names[column]) for column in can_have]
+            tables.append(TableView(name, heading, columns, cells, left, removed, addable))
     missing = [
         (path, field_name(path, own_fields)) for path in order if path in of_schema and path not in wanted
     ]
@@ -350,7 +384,7 @@ def field_reviews(reviewed: DocumentReviews | None) -> dict[str, FieldReviewView
         return {}
     past: dict[str, list[ReviewEntry]] = {}
     for row in reviewed.history:
-        if row.path not in (WHOLE, TYPE):
+        if row.path not in NOT_VALUES:
             past.setdefault(row.path, []).append(_build_entry(row))
     views: dict[str, FieldReviewView] = {}
     for path, entries in past.items():
@@ -383,6 +417,16 @@ def review_entries(reviewed: DocumentReviews | None) -> list[tuple[str, ReviewEn
 
 def _build_entry(row: ReviewRow) -> ReviewEntry:
     value = type_name(shown(row.value)) if row.path == TYPE else shown(row.value)
+    if row.path == WHOLE:
+        value = ", ".join(map(str, row.value)) if isinstance(row.value, list) else ""
+    prefix = "" if row.redoes is None else "Redone: "
+    if row.reason is not None:
+        return ReviewEntry(f"{prefix}Confirmed unseen: {row.reason}", value, row.at)
     if row.action == "confirm":
-        return ReviewEntry("Confirmed" if value else "Confirmed as missing", value, row.at)
-    return ReviewEntry(_ACTIONS[row.action], value or ("" if row.action == "clear" else "nothing"), row.at)
+        words = "Confirmed" if value or row.path == WHOLE else "Confirmed as missing"
+        return ReviewEntry(prefix + words, value, row.at)
+    if row.action in ("clear", "remove"):
+        value = ""
+    elif not value:
+        value = "nothing"
+    return ReviewEntry(prefix + _ACTIONS[row.action], value, row.at)

@@ -7,8 +7,9 @@ from typing import Literal
 
 from docmill.errors import MisconfiguredError, UnauthorizedError
 from docmill.schemas.document_types import DEFINITIONS
-from docmill.service.store.documents import NOT_READ
+from docmill.service.store.documents import NOT_READ, REJECTED
 from docmill.service.store.parts import PartRow, WholeRow
+from docmill.service.store.reviews import REJECTION as REJECTION
 
 Tone = Literal["ok", "info", "warn", "error"]
 
@@ -30,6 +31,7 @@ STATES = {
     "failed": StateWords("Failed", "error", "error"),
     "ready": StateWords("Ready", "ok"),
     NOT_READ: StateWords("Kept, not read", "warn"),
+    REJECTED: StateWords("Rejected", "warn"),
 }
 """In the order in which the filter offers them."""
 

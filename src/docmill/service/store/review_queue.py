@@ -1,0 +1,127 @@
+"""The documents that wait for a person, in the order in which they are reviewed."""
+
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from docmill.service.store.database import Conn
+
+Order = Literal["oldest", "due"]
+"""Oldest first; or those first whose day of payment comes first, then the oldest of the others."""
+
+_QUEUE = """
+    WITH waiting AS MATERIALIZED (
+        SELECT id FROM document WHERE needs_human_review AND rejection IS NULL
+         UNION
+        SELECT document_id FROM near_duplicate JOIN document ON document.id = document_id
+         WHERE is_duplicate IS NULL AND rejection IS NULL
+    ),
+    due AS (
+        SELECT document.id,
+               CASE WHEN %(order)s = 'due' AND structured_data ->> 'due_date' ~ '^[0-9]{4}-'
+                    THEN structured_data ->> 'due_date' END AS due_date
+          FROM waiting
+          JOIN document ON document.id = waiting.id
+          JOIN document_state ON document_state.id = document.id
+         WHERE document_state.state = 'needs_review'
+    )
+"""
+"""Common table expressions: the documents of the queue with what they are ordered by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The place of a document in the queue.
+
+    number: from 1; None for a document that waits for nobody. total: documents in the queue. previous,
+    following: the nearest ones that nobody else reviews now, from end to start if need be; None without any.
+    """
+
+    number: int | None
+    total: int
+    previous: UUID | None
+    following: UUID | None
+
+
+async def count(conn: Conn) -> int:
+    """The number of documents in the queue."""
+    cur = await conn.execute(_QUEUE + "SELECT count(*) FROM due", {"order": "oldest"})
+    row = await cur.fetchone()
+    assert row is not None, "an aggregate has a row"
+    return row[0]
+
+
+async def page(conn: Conn, *, order: Order, offset: int, limit: int) -> list[UUID]:
+    """The ids of up to `limit` documents of the queue after the first `offset`."""
+    cur = await conn.execute(
+        _QUEUE + "SELECT id FROM due ORDER BY due_date NULLS LAST, id OFFSET %(offset)s LIMIT %(limit)s",
+        {"order": order, "offset": offset, "limit": limit},
+    )
+    return [document_id for (document_id,) in await cur.fetchall()]
+
+
+async def position(conn: Conn, document_id: UUID, *, user_id: UUID, order: Order) -> Position:
+    """The place of a document in the queue, and its neighbours for this person.
+
+    A document that is no longer in it has the neighbours that it would have.
+    """
+    async with conn.cursor(row_factory=class_row(Position)) as cur:
+        await cur.execute(
+            _QUEUE
+            + """
+            , placed AS (
+                SELECT id, row_number() OVER in_order AS number, (coalesce(due_date, '~'), id) AS key
+                  FROM due
+                WINDOW in_order AS (ORDER BY due_date NULLS LAST, id)
+            ),
+            own AS (
+                SELECT (coalesce(
+                           CASE WHEN %(order)s = 'due' AND structured_data ->> 'due_date' ~ '^[0-9]{4}-'
+                                THEN structured_data ->> 'due_date' END, '~'), id) AS key
+                  FROM document WHERE id = %(document_id)s
+            ),
+            free AS (
+                SELECT placed.id, number, placed.key < own.key AS is_before
+                  FROM placed, own
+                 WHERE placed.id <> %(document_id)s
+                   AND NOT EXISTS (
+                       SELECT FROM review_lock
+                        WHERE review_lock.document_id = placed.id
+                          AND user_id <> %(user_id)s
+                          AND seen_at > clock_timestamp() - interval '2 minutes'
+                   )
+            )
+            SELECT (SELECT number FROM placed WHERE id = %(document_id)s) AS number,
+                   (SELECT count(*) FROM placed) AS total,
+                   (SELECT id FROM free ORDER BY is_before DESC, number DESC LIMIT 1) AS previous,
+                   (SELECT id FROM free ORDER BY is_before, number LIMIT 1) AS following
+            """,
+            {"order": order, "document_id": document_id, "user_id": user_id},
+        )
+        row = await cur.fetchone()
+    assert row is not None, "scalar subqueries have a row"
+    return row
+
+
+async def first(conn: Conn, *, user_id: UUID, order: Order) -> UUID | None:
+    """The first document of the queue that nobody else reviews now."""
+    cur = await conn.execute(
+        _QUEUE
+        + """
+        SELECT id
+          FROM due
+         WHERE NOT EXISTS (
+                   SELECT FROM review_lock
+                    WHERE review_lock.document_id = due.id
+                      AND user_id <> %(user_id)s
+                      AND seen_at > clock_timestamp() - interval '2 minutes'
+               )
+         ORDER BY due_date NULLS LAST, id
+         LIMIT 1
+        """,
+        {"order": order, "user_id": user_id},
+    )
+    row = await cur.fetchone()
+    return row[0] if row else None
