@@ -20,12 +20,13 @@ from docmill.service.observe.tracing import Tracer
 from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
 from docmill.web import problems
-from docmill.web.api import documents, events, files, operations, reviews
+from docmill.web.api import documents, events, files, operations, reviews, tags
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.page_images import PageImages
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import reviews as reviews_page
+from docmill.web.pages import tags as tags_page
 from docmill.web.security import LocalRequestsOnly, SecurityHeaders, check_host
 from docmill.web.templating import STATIC, Templates, static_version
 
@@ -35,6 +36,8 @@ _API_ROUTERS = (
     documents.ingestions_router,
     files.router,
     reviews.router,
+    tags.router,
+    tags.assignment_router,
     operations.router,
     events.router,
 )
@@ -82,7 +85,7 @@ def create_app(
     )
     for router in _API_ROUTERS:
         app.include_router(router, prefix=_API)
-    for router in (_probe_router(probes), documents_page.router, reviews_page.router):
+    for router in (_probe_router(probes), documents_page.router, reviews_page.router, tags_page.router):
         app.include_router(router)
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
     problems.install(app, templates)

@@ -99,6 +99,9 @@ async def test_a_stranger_sees_nothing(service: Service, upload: Upload, strange
         "document_signature",
         "signature_key",
         "near_duplicate",
+        "tag",
+        "tag_spelling",
+        "tag_assignment",
     ],
 )
 async def test_without_a_tenant_nothing_is_seen(service: Service, upload: Upload, table: str) -> None:

@@ -10,6 +10,7 @@ from psycopg.rows import class_row
 
 from docmill.service.search.snippets import Snippet, snippet_of
 from docmill.service.search.terms import tsquery_of
+from docmill.service.store import tags
 from docmill.service.store.database import Conn, new_id, storable
 
 STATES = ("processing", "stale", "needs_classification", "needs_review", "failed", "ready")
@@ -28,10 +29,9 @@ _ROWS = """
                    ) AS needs_human_review,
                    state, step, error_code, error_message,
                    progress_at, is_waiting, next_attempt_at, ingestion_id, created_at, updated_at, version,
-                   coalesce(document.tags,
-                            (SELECT CASE WHEN jsonb_typeof(classification -> 'tags') = 'array'
-                                         THEN classification -> 'tags' ELSE '[]' END
-                               FROM ingestion WHERE ingestion.id = result_ingestion_id)) AS tags
+                   ARRAY(SELECT name FROM tag_assignment JOIN tag ON tag.id = tag_id
+                          WHERE document_id = document.id AND NOT is_removed AND removed_at IS NULL
+                          ORDER BY position NULLS LAST, assigned_at, name) AS tags
               FROM document
               JOIN document_state ON document_state.id = document.id
 """
@@ -71,8 +71,8 @@ class DocumentRow:
 
     readable_file_path: of the copy that is read where the original is protected by a password.
     verdict: of its values with what people said, once somebody has; else that of the ingestion counts.
-    tags: as they follow from reviewed values, else of the ingestion that counts; None before. version: grows
-    with every change that a person can see.
+    tags: those of the machine in its order, then those that people added. version: grows with every change
+    that a person can see.
     step, error_code, error_message, progress_at, next_attempt_at: of the newest ingestion. is_waiting: it is
     under way, and nobody works on it now.
     """
@@ -105,7 +105,7 @@ class DocumentRow:
     created_at: datetime
     updated_at: datetime
     version: int
-    tags: list[str] | None
+    tags: list[str]
 
     @property
     def outcome(self) -> str:
@@ -162,7 +162,7 @@ async def page(
     typed, see `search_terms`; where its words find nothing, it is looked for inside titles and file names.
     parts: also the documents that another one holds. after: the last one before these.
     """
-    wanted = tsquery_of(query or "")
+    wanted = tsquery_of(query, await tags.words(conn)) if query else ""
     is_found = bool(wanted) and await _finds(conn, wanted)
     async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
         await cur.execute(
@@ -255,23 +255,3 @@ async def set_readable(conn: Conn, document_id: UUID, readable_file_path: str) -
         {"document_id": document_id, "readable_file_path": readable_file_path},
     )
     return cur.rowcount == 1
-
-
-async def tags_in_use(conn: Conn, *, documents: int, limit: int) -> list[str]:
-    """Up to `limit` tags of the tenant's newest `documents`, the most used first."""
-    cur = await conn.execute(
-        """
-        SELECT tag
-          FROM (SELECT coalesce(document.tags, ingestion.classification -> 'tags') AS tags
-                  FROM document JOIN ingestion ON ingestion.id = document.result_ingestion_id
-                 ORDER BY document.id DESC
-                 LIMIT %(documents)s) newest,
-               jsonb_array_elements_text(
-                   CASE WHEN jsonb_typeof(tags) = 'array' THEN tags ELSE '[]' END) tag
-         GROUP BY tag
-         ORDER BY count(*) DESC, tag
-         LIMIT %(limit)s
-        """,
-        {"documents": documents, "limit": limit},
-    )
-    return [tag for (tag,) in await cur.fetchall()]

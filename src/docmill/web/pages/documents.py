@@ -11,7 +11,7 @@ from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from docmill.errors import EncryptedError
-from docmill.service.store import documents, events, ingestions, near_duplicates, parts, pauses
+from docmill.service.store import documents, events, ingestions, near_duplicates, parts, pauses, tags
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
 from docmill.web.context import TheVault, Vault, parse_document_id, parse_id
@@ -28,6 +28,8 @@ PAGE_SIZE = 24
 _LONGEST_QUERY = 200
 _YEAR_S = 365 * 24 * 3600
 _MOST_CARDS = 100
+_TAGS = 500
+"""Names of tags that a document's page offers while a person types one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ async def show_documents(
         )
         counts = await documents.counts(conn)
         cards = await _cards(conn, rows[:PAGE_SIZE], filters.query)
+        tag_colors = await tags.colors(conn)
         paused = await pauses.current(conn)
     return vault.templates.page(
         request,
@@ -116,6 +119,7 @@ async def show_documents(
         types=type_choices(types),
         filters=filters,
         cards=cards,
+        tag_colors=tag_colors,
         counts=counts,
         follow=filters.link(after=rows[PAGE_SIZE - 1].id) if len(rows) > PAGE_SIZE else None,
         last_event=last_event,
@@ -139,7 +143,8 @@ async def show_cards(
     async with vault.connection() as conn:
         rows = [row for document_id in id if (row := await documents.get(conn, document_id))]
         cards = await _cards(conn, rows, q)
-    return vault.templates.page(request, "cards.html", cards=cards)
+        tag_colors = await tags.colors(conn)
+    return vault.templates.page(request, "cards.html", cards=cards, tag_colors=tag_colors)
 
 
 @router.get("/pauses")
@@ -228,6 +233,7 @@ async def document_page(
     async with vault.connection() as conn:
         last_event = await events.last_id(conn)  # before the document, so that no change falls between
         paused = await pauses.current(conn)
+        assigned, tag_names = await tags.of_document(conn, document_id), await tags.names(conn, limit=_TAGS)
     row, history = await vault.document_with_history(document_id)
     transcription = await vault.transcription(history)
     choice = select_page(page, tab, field, page_count=page_count_of(row, transcription))
@@ -242,6 +248,8 @@ async def document_page(
         picture_version=picture_version(row),
         tabs=TABS,
         types=type_choices(vault.service.type_choices.types),
+        tags=assigned,
+        tag_names=tag_names,
         last_event=last_event,
         pauses=paused,
         asks_password=wrong_password is not None or await vault.asks_password(row),
