@@ -20,7 +20,7 @@ from docmill.service.observe.tracing import Tracer
 from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
 from docmill.web import problems
-from docmill.web.api import documents, events, files, operations, reviews, tags
+from docmill.web.api import documents, events, files, operations, reviews, tags, views
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.page_images import PageImages
@@ -38,6 +38,7 @@ _API_ROUTERS = (
     reviews.router,
     tags.router,
     tags.assignment_router,
+    views.router,
     operations.router,
     events.router,
 )
@@ -85,7 +86,13 @@ def create_app(
     )
     for router in _API_ROUTERS:
         app.include_router(router, prefix=_API)
-    for router in (_probe_router(probes), documents_page.router, reviews_page.router, tags_page.router):
+    for router in (
+        _probe_router(probes),
+        documents_page.router,
+        reviews_page.router,
+        tags_page.router,
+        views.form_router,
+    ):
         app.include_router(router)
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
     problems.install(app, templates)

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import snowballstemmer
 
+from docmill.service.search.days import typed_days, written_forms
+
 _MOST_TERMS = 16
 """Terms of a query; more are left out."""
 _LONGEST = 100
@@ -91,6 +93,7 @@ class SearchTerm:
         forms = [f"({phrase})"] if self.words else []
         forms += [f"{_quoted(word)}:*" for word in sorted(self.variants)]
         forms += [_quoted(word) for word in sorted(self.stems | self.exact | self.tags)]
+        forms += [day for day in map(written_forms, sorted(self.exact)) if day]
         return f"{'!' if self.is_excluded else ''}({' | '.join(forms)})"
 
     def is_in(self, words: Sequence[str]) -> bool:
@@ -137,6 +140,11 @@ def search_terms(query: str) -> tuple[SearchTerm, ...]:
     if _is_one(whole):
         return (_term(whole),)
     terms: list[SearchTerm] = []
+    for typed in reversed(typed_days(whole)):
+        if whole[: typed.start].count('"') % 2 == 0:  # not within a phrase
+            day = whole[typed.start : typed.stop]
+            terms.append(SearchTerm(tuple(fold(day).split()), exact=frozenset({f"d{typed.day:%Y%m%d}"})))
+            whole = f"{whole[: typed.start]} {whole[typed.stop :]}"
     for minus, phrase, word in _TERM.findall(whole)[:_MOST_TERMS]:
         is_excluded = bool(minus) or (len(word) > 1 and word[0] == "-" and word[1].isalpha())
         term = _term(phrase or word, is_phrase=bool(phrase), is_excluded=is_excluded)

@@ -9,8 +9,6 @@ from uuid import UUID
 from psycopg.rows import class_row
 
 from docmill.service.search.snippets import Snippet, snippet_of
-from docmill.service.search.terms import tsquery_of
-from docmill.service.store import tags
 from docmill.service.store.database import Conn, new_id, storable
 
 STATES = ("processing", "stale", "needs_classification", "needs_review", "failed", "ready")
@@ -19,7 +17,7 @@ NOT_READ = "not_read"
 
 _SEARCHED = 200_000
 """Characters of a document's text in which the place that was found is looked for."""
-_ROWS = """
+ROWS = """
             SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
                    readable_file_path, page_count, document_type, title, summary, document_date, language,
                    structured_data, verdict,
@@ -36,33 +34,6 @@ _ROWS = """
               JOIN document_state ON document_state.id = document.id
 """
 """Query for `DocumentRow`s, to which conditions are appended."""
-_FILTERS = """
-             WHERE (%(state)s::text IS NULL
-                    OR CASE WHEN state = 'ready' AND error_message IS NOT NULL THEN 'not_read' ELSE state END
-                       = %(state)s)
-               AND (%(document_type)s::text IS NULL OR document_type = %(document_type)s)
-               AND (%(parts)s OR NOT EXISTS (SELECT FROM part WHERE child_id = document.id))
-"""
-_NEWEST = """
-               AND (%(after)s::uuid IS NULL OR document.id < %(after)s)
-               AND (%(inside)s::text IS NULL
-                    OR strpos(lower(title), lower(%(inside)s)) > 0
-                    OR strpos(lower(file_name), lower(%(inside)s)) > 0)
-             ORDER BY document.id DESC
-             LIMIT %(limit)s
-"""
-_FOUND = """
-              JOIN found_documents(%(wanted)s::tsquery) AS found ON found.id = document.id
-"""
-_BEST = """
-               AND (%(after)s::uuid IS NULL
-                    OR (rank, document.id) < (SELECT before.rank, before.id
-                                                FROM found_documents(%(wanted)s::tsquery) AS before
-                                               WHERE before.id = %(after)s))
-             ORDER BY rank DESC, document.id DESC
-             LIMIT %(limit)s
-"""
-"""Conditions for the newest documents, and for those that fit a query best."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +88,7 @@ async def get(conn: Conn, document_id: UUID) -> DocumentRow | None:
     """The document, or None if this tenant has none of that id."""
     async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
         await cur.execute(
-            _ROWS
+            ROWS
             + """
              WHERE document.id = %(document_id)s
             """,
@@ -133,7 +104,7 @@ async def called(conn: Conn, name: str, *, limit: int) -> list[DocumentRow]:
     """
     async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
         await cur.execute(
-            _ROWS
+            ROWS
             + """
              WHERE starts_with(document.id::text, lower(%(name)s))
                 OR right(document.id::text, length(%(name)s)) = lower(%(name)s)
@@ -144,46 +115,6 @@ async def called(conn: Conn, name: str, *, limit: int) -> list[DocumentRow]:
             {"name": storable(name), "limit": limit},
         )
         return await cur.fetchall()
-
-
-async def page(
-    conn: Conn,
-    *,
-    state: str | None = None,
-    document_type: str | None = None,
-    query: str | None = None,
-    parts: bool = True,
-    after: UUID | None = None,
-    limit: int = 24,
-) -> list[DocumentRow]:
-    """Up to `limit` documents: the newest first, with a query those that fit it best.
-
-    state: one of `STATES`, or `NOT_READ`; such files are not among the ready ones. query: what a person
-    typed, see `search_terms`; where its words find nothing, it is looked for inside titles and file names.
-    parts: also the documents that another one holds. after: the last one before these.
-    """
-    wanted = tsquery_of(query, await tags.words(conn)) if query else ""
-    is_found = bool(wanted) and await _finds(conn, wanted)
-    async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
-        await cur.execute(
-            _ROWS + (_FOUND + _FILTERS + _BEST if is_found else _FILTERS + _NEWEST),
-            {
-                "state": state,
-                "document_type": document_type,
-                "wanted": wanted,
-                "inside": None if is_found else storable(query),
-                "parts": parts,
-                "after": after,
-                "limit": limit,
-            },
-        )
-        return await cur.fetchall()
-
-
-async def _finds(conn: Conn, wanted: str) -> bool:
-    """Whether a query finds any document of the tenant."""
-    cur = await conn.execute("SELECT FROM found_documents(%(wanted)s::tsquery) LIMIT 1", {"wanted": wanted})
-    return cur.rowcount == 1
 
 
 async def snippets(conn: Conn, ids: Sequence[UUID], query: str) -> dict[UUID, Snippet]:
@@ -209,6 +140,13 @@ async def counts(conn: Conn) -> dict[str, int]:
         {"not_read": NOT_READ},
     )
     return dict.fromkeys((*STATES, NOT_READ), 0) | dict(await cur.fetchall())
+
+
+async def number(conn: Conn) -> int:
+    """The number of all documents."""
+    cur = await conn.execute("SELECT count(*) FROM document")
+    (number_of_rows,) = await cur.fetchone() or (0,)
+    return number_of_rows
 
 
 async def upsert(

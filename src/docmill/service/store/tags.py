@@ -69,18 +69,24 @@ async def get(conn: Conn, tag_id: UUID) -> TagRow | None:
         return await cur.fetchone()
 
 
-async def named(conn: Conn, names: Sequence[str]) -> list[UUID]:
-    """The tags of these names that are not removed; names without one are left out."""
+async def resolve(conn: Conn, names: Sequence[str]) -> list[UUID | None]:
+    """The tag of each name, None for a name that no tag has that can be seen."""
     cur = await conn.execute(
         """
-        SELECT DISTINCT tag.id
-          FROM unnest(%(names)s::text[]) AS name
-          JOIN tag_spelling ON key = tag_key(name)
-          JOIN tag ON tag.id = tag_id AND removed_at IS NULL
+        SELECT tag.id
+          FROM unnest(%(names)s::text[]) WITH ORDINALITY AS given (name, number)
+          LEFT JOIN tag_spelling ON key = tag_key(given.name)
+          LEFT JOIN tag ON tag.id = tag_id AND removed_at IS NULL
+         ORDER BY number
         """,
         {"names": [storable(name) for name in names]},
     )
     return [tag_id for (tag_id,) in await cur.fetchall()]
+
+
+async def named(conn: Conn, names: Sequence[str]) -> list[UUID]:
+    """The tags of these names that can be seen; names without one are left out."""
+    return [tag_id for tag_id in await resolve(conn, names) if tag_id is not None]
 
 
 async def named_or_new(conn: Conn, names: Sequence[str], *, tenant_id: UUID) -> list[UUID]:
