@@ -157,7 +157,9 @@ async def test_no_filter_and_no_place_breaks_the_list(
         assert (await document_list.page(conn, filters, sort=sort, after=place)).rows == []
 
 
-PARAMETERS = ["q", "state", "type", "tag", "counterparty", "from", "to", "min", "max", "source", "sort", "after"]
+PARAMETERS = (
+    "q", "state", "type", "tag", "counterparty", "from", "to", "min", "max", "source", "sort", "after",
+)  # fmt: skip
 
 
 @given(st.dictionaries(st.sampled_from(PARAMETERS), texts))

@@ -166,8 +166,8 @@ class Cursor:
 class DocumentPage:
     """Documents of a list, in its order.
 
-    follow: the place behind the last one, None at the end. corrected: the query that was searched for instead,
-    where the words of the given one find nothing and some of them are probably mistyped.
+    follow: the place behind the last one, None at the end. corrected: the query that was searched for
+    instead, where the words of the given one find nothing and some of them are probably mistyped.
     """
 
     rows: list[DocumentRow]
