@@ -113,3 +113,18 @@ async def test_a_tag_that_is_too_long_is_refused_in_words(
 
     assert answer.status_code == 422
     assert "at most 40 characters" in answer.text
+
+
+async def test_all_documents_that_are_found_are_tagged_at_once(
+    client: httpx.AsyncClient, add: Add, finish: Finish
+) -> None:
+    for number in range(30):
+        document_id = await add(f"{number}.pdf")
+        await finish(document_id, classification={"document_type": "invoice", "title": f"Crane {number % 2}"})
+
+    added = await client.post("/tags/found", data={"name": "odd, big", "query": "q=crane+1&sort=date"})
+    await client.post("/tags/found", data={"name": "big", "query": "q=crane", "action": "remove"})
+
+    counts = {tag["name"]: tag["documents"] for tag in (await client.get("/api/v1/tags")).json()["tags"]}
+    assert added.headers["location"] == "/?q=crane+1&sort=date"
+    assert counts == {"odd": 15, "big": 0}

@@ -205,6 +205,14 @@ async def page(
     return DocumentPage(rows, last and Cursor(sort, last[1], last[0]), corrected)
 
 
+async def newest_ids(conn: Conn, filters: DocumentFilters, *, limit: int) -> list[UUID]:
+    """The ids of up to `limit` documents that the filters find, the newest."""
+    search, _ = await _search_of(conn, filters.query)
+    values = await _values(conn, filters) | search | {"limit": limit}
+    cur = await conn.execute(_statement(filters, values, "newest", is_after=False), values)
+    return [document_id for document_id, _ in await cur.fetchall()]
+
+
 async def _search_of(conn: Conn, query: str | None) -> tuple[dict[str, Any], str | None]:
     """How a query is looked for: as `wanted` where its words are found, else `inside` names.
 

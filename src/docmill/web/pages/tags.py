@@ -1,18 +1,21 @@
 """The page of tags, and the forms that change tags there and on a document's page."""
 
-from typing import Annotated
-from urllib.parse import urlencode
+from typing import Annotated, Literal
+from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Request
+from starlette.datastructures import QueryParams
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from docmill.errors import ChangedError, ValidationError
-from docmill.service.store import pauses, tags
+from docmill.service.store import document_list, pauses, tags
 from docmill.service.store.tags import COLORS, TagRow
+from docmill.service.tagging import MOST_DOCUMENTS
 from docmill.web.api.tags import TheTagging
 from docmill.web.context import TheVault, Vault, not_found, parse_document_id
 from docmill.web.problems import status_of
+from docmill.web.view.filters import Filters
 
 router = APIRouter(include_in_schema=False)
 
@@ -35,6 +38,26 @@ async def create(
     except ValidationError as error:
         return await _page(request, vault, refused=error, typed=name)
     return RedirectResponse("/tags", 303)
+
+
+@router.post("/tags/found")
+async def tag_found(
+    vault: TheVault,
+    tagging: TheTagging,
+    *,
+    name: _Text = "",
+    query: Annotated[str, Form(max_length=4000)] = "",
+    action: Annotated[Literal["add", "remove"], Form()] = "add",
+) -> RedirectResponse:
+    """Give a tag to all documents that the filters of the list find, or take it off them; and go back."""
+    params = QueryParams(parse_qsl(query, max_num_fields=100))
+    filters = Filters.of(params, types=vault.service.type_choices.types)
+    async with vault.connection() as conn:
+        ids = await document_list.newest_ids(conn, filters.criteria, limit=MOST_DOCUMENTS)
+    names = [part for part in name.split(",") if part.strip()]
+    add, remove = (names, []) if action == "add" else ([], names)
+    await tagging.assign(ids, add=add, remove=remove, tenant_id=vault.tenant_id)
+    return RedirectResponse(filters.link(), 303)
 
 
 @router.post("/tags/{tag_id}")
