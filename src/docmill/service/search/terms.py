@@ -160,7 +160,7 @@ def tsquery_of(query: str, tags: Mapping[str, str] = _NO_TAGS) -> str:
     """
     terms = search_terms(query)
     if tags:
-        names = {word: fold(name).split() for word, name in tags.items()}
+        names = {word: _folded_words(name) for word, name in tags.items()}
         terms = tuple(
             replace(term, tags=frozenset(word for word, name in names.items() if term.is_in(name)))
             for term in terms
@@ -168,6 +168,11 @@ def tsquery_of(query: str, tags: Mapping[str, str] = _NO_TAGS) -> str:
     if all(term.is_excluded for term in terms):
         return ""
     return " & ".join(term.tsquery for term in terms)
+
+
+@lru_cache(maxsize=20_000)
+def _folded_words(name: str) -> tuple[str, ...]:
+    return tuple(fold(name).split())
 
 
 def _is_one(query: str) -> bool:

@@ -37,6 +37,8 @@ router = APIRouter(include_in_schema=False)
 PAGE_SIZE = 24
 _YEAR_S = 365 * 24 * 3600
 _MOST_CARDS = 100
+_NEWEST, _TAGS_OF_LIST = 1000, 100
+"""The list offers so many tags, the most used ones of so many documents: the page is to load fast."""
 _TAGS = 500
 """Names of tags that a document's page offers while a person types one."""
 
@@ -53,7 +55,8 @@ async def show_documents(request: Request, vault: TheVault) -> HTMLResponse:
         )
         total = await documents.number(conn)
         cards = await _cards(conn, listed.rows, listed.corrected or filters.query)
-        tag_colors, tag_names = await tags.colors(conn), await tags.names(conn, limit=_TAGS)
+        tag_colors = await tags.colors(conn)
+        tag_names = await tags.in_use(conn, documents=_NEWEST, limit=_TAGS_OF_LIST)
         views = await saved_views.of_user(conn, user_id=DEFAULT_USER_ID)
         paused = await pauses.current(conn)
     return vault.templates.page(
@@ -66,7 +69,7 @@ async def show_documents(request: Request, vault: TheVault) -> HTMLResponse:
         cards=cards,
         corrected=listed.corrected,
         tag_colors=tag_colors,
-        tag_names=tag_names,
+        tag_names=sorted(tag_names, key=str.lower),
         views=views,
         total=total,
         follow=filters.link(after=listed.follow) if listed.follow else None,

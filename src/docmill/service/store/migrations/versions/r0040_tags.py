@@ -175,11 +175,14 @@ def _create_machine_assignment() -> None:
         """
         -- The tags as they follow from reviewed values, else those of the ingestion that counts.
         CREATE FUNCTION tags_of_result() RETURNS trigger LANGUAGE plpgsql AS $$
+        DECLARE
+            names jsonb := coalesce(NEW.tags, (SELECT classification -> 'tags' FROM ingestion
+                                                WHERE ingestion.id = NEW.result_ingestion_id));
         BEGIN
-            PERFORM assign_machine_tags(
-                NEW.tenant_id, NEW.id,
-                coalesce(NEW.tags, (SELECT classification -> 'tags' FROM ingestion
-                                     WHERE ingestion.id = NEW.result_ingestion_id)));
+            IF coalesce(names, '[]') <> '[]'
+               OR EXISTS (SELECT FROM tag_assignment WHERE document_id = NEW.id) THEN
+                PERFORM assign_machine_tags(NEW.tenant_id, NEW.id, names);
+            END IF;
             RETURN NULL;
         END
         $$
