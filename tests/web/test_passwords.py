@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from docmill.errors import EncryptedError
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
-from docmill.service.store import documents
+from docmill.service.store import document_list, documents
 from docmill.testing.steps import PaintedPages
 from docmill.web.app import create_app
 
@@ -42,7 +42,7 @@ def form(content: str, password: str = "") -> list[tuple[str, tuple[str | None, 
 
 async def kept(service: Service) -> list[documents.DocumentRow]:
     async with service.database.tenant(service.default_tenant_id) as conn:
-        return await documents.page(conn)
+        return (await document_list.page(conn)).rows
 
 
 async def test_the_right_password_stores_a_readable_copy_beside_the_original(

@@ -24,7 +24,7 @@ from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
 from docmill.web import problems
 from docmill.web.access import AccessRoute
-from docmill.web.api import documents, events, files, operations, people, reviews
+from docmill.web.api import documents, events, files, operations, people, reviews, tags, views
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.page_images import PageImages
@@ -33,6 +33,7 @@ from docmill.web.pages import openid, profile, sign_in
 from docmill.web.pages import people as people_page
 from docmill.web.pages import review_queue as review_queue_page
 from docmill.web.pages import reviews as reviews_page
+from docmill.web.pages import tags as tags_page
 from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
 
@@ -42,6 +43,9 @@ API_ROUTERS = (
     documents.ingestions_router,
     files.router,
     reviews.router,
+    tags.router,
+    tags.assignment_router,
+    views.router,
     operations.router,
     events.router,
     people.router,
@@ -54,6 +58,8 @@ PAGE_ROUTERS = (
     openid.router,
     profile.router,
     people_page.router,
+    tags_page.router,
+    views.form_router,
 )
 _KEY = HTTPBearer(auto_error=False, scheme_name="apiKey", description="A key of the page API keys: dm_…")
 """For the description of the API alone: `AccessRoute` checks the key."""

@@ -10,7 +10,7 @@ from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.config.settings import Ocr, Settings
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.storage.blobs import Blobs
-from docmill.service.store import documents
+from docmill.service.store import document_list, documents
 from docmill.service.store.database import Conn
 from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload, once
 
@@ -66,7 +66,7 @@ async def test_a_file_that_does_not_arrive_leaves_nothing(
 async def assert_nothing_is_kept(service: Service) -> None:
     assert [path for path in (service.settings.folder / "blobs").rglob("*") if path.is_file()] == []
     async with service.database.tenant(service.default_tenant_id) as conn:
-        assert await documents.page(conn) == []
+        assert (await document_list.page(conn)).rows == []
     assert (await service.queue.depth()).due == 0
 
 
@@ -280,7 +280,7 @@ async def test_a_commit_that_fails_after_the_file_is_in_place_leaves_no_row(
     with pytest.raises(ServerError):
         await upload()
     async with service.database.tenant(service.default_tenant_id) as conn:
-        assert await documents.page(conn) == []
+        assert (await document_list.page(conn)).rows == []
     monkeypatch.undo()
 
     again = await upload()  # as the person is told to do

@@ -19,8 +19,9 @@ from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import Accepted
 from docmill.service.intake.members import VaultMemberReceiver
 from docmill.service.protocol.claim_rules import ClaimLostError
-from docmill.service.store import claims, documents, ingestions, parts
+from docmill.service.store import claims, document_list, ingestions, parts
 from docmill.service.store.claims import Claim
+from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.parts import PartRow, WholeRow
@@ -66,7 +67,7 @@ class Sight:
 
     async def documents(self) -> dict[str, DocumentRow]:
         async with self._service.database.tenant(self._service.default_tenant_id) as conn:
-            rows = await documents.page(conn, limit=100)
+            rows = (await document_list.page(conn, limit=100)).rows
         assert len({row.file_name for row in rows}) == len(rows)
         return {row.file_name: row for row in rows}
 
@@ -154,7 +155,7 @@ async def test_an_archive_is_found_by_the_names_in_it(put: Put, working: RunWork
         await Sight(service).at_rest()
 
     async with service.database.tenant(service.default_tenant_id) as conn:
-        found = await documents.page(conn, query="treasure")
+        found = (await document_list.page(conn, DocumentFilters(query="treasure"))).rows
     assert {row.file_name for row in found} == {"a.zip", "hidden treasure.pdf"}
 
 
@@ -401,8 +402,10 @@ async def test_the_list_can_leave_parts_out(
         await sight.at_rest()
 
     async with service.database.tenant(service.default_tenant_id) as conn:
-        assert [row.file_name for row in await documents.page(conn, parts=False)] == ["a.zip"]
-        mail = (await documents.page(conn, parts=False))[0]
+        assert [
+            row.file_name for row in (await document_list.page(conn, DocumentFilters(parts=False))).rows
+        ] == ["a.zip"]
+        mail = (await document_list.page(conn, DocumentFilters(parts=False))).rows[0]
         links = await parts.links(conn, mail.id)
     assert [part.name for part in links.parts] == ["b.pdf", "c.pdf"]
     assert links.wholes == []

@@ -23,9 +23,10 @@ from docmill.service.processing import lease as leases
 from docmill.service.processing.claim_writer import PROGRESS_S, ClaimWriter
 from docmill.service.processing.lease import Lease
 from docmill.service.processing.process import LeaseObserver
-from docmill.service.store import documents
+from docmill.service.store import document_list
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn, Database
+from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.result_columns import StoredFindings
 from docmill.testing.steps import PaintedPages
 from docmill.web.app import create_app
@@ -80,7 +81,7 @@ async def test_a_document_whose_extraction_fails_keeps_text_type_and_title(
     stored = await service.blobs.get(ingestion.transcription_file_path or "")
     assert codec.loads(stored).text.startswith("Invoice 7")
     async with service.database.tenant(service.default_tenant_id) as conn:
-        found = await documents.page(conn, query="119.00")
+        found = (await document_list.page(conn, DocumentFilters(query="119.00"))).rows
     assert [row.id for row in found] == [accepted.document_id]
 
 

@@ -10,7 +10,7 @@ from docmill.service.app import Service
 from docmill.service.processing.process import FRESH_S, TagsInUse
 from docmill.service.store import documents
 from docmill.service.store.database import Database, new_id
-from docmill.service.store.documents import tags_in_use
+from docmill.service.store.tags import in_use
 
 
 @dataclass
@@ -80,7 +80,7 @@ async def test_only_so_many_tags_of_so_many_documents_are_counted(service: Servi
         await filed(service, own, number, ["old"] if number < 2 else [f"new {number}", f"x {number}"])
 
     async with service.database.tenant(own) as conn:
-        assert await tags_in_use(conn, documents=2, limit=3) == ["new 2", "new 3", "x 2"]
+        assert await in_use(conn, documents=2, limit=3) == ["new 2", "new 3", "x 2"]
 
 
 async def test_tags_are_asked_for_once_a_minute(service: Service) -> None:

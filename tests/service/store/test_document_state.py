@@ -6,8 +6,9 @@ from uuid import UUID
 import pytest
 
 from docmill.service.app import Service
-from docmill.service.store import dead_letters, documents, ingestions
+from docmill.service.store import dead_letters, document_list, documents, ingestions
 from docmill.service.store.database import new_id
+from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.documents import DocumentRow
 
 FINISHED = {
@@ -261,10 +262,10 @@ async def test_pages_go_from_the_newest_to_the_oldest(archive: Archive, service:
     ids = [await archive.document(number) for number in range(5)]
 
     async with service.database.tenant(service.default_tenant_id) as conn:
-        first = await documents.page(conn, limit=3)
-        second = await documents.page(conn, limit=3, after=first[-1].id)
+        first = await document_list.page(conn, limit=3)
+        second = await document_list.page(conn, limit=3, after=first.follow)
 
-    assert [document.id for document in [*first, *second]] == ids[::-1]
+    assert [document.id for document in [*first.rows, *second.rows]] == ids[::-1]
 
 
 async def test_pages_are_narrowed_by_state_type_and_words(archive: Archive, service: Service) -> None:
@@ -277,8 +278,8 @@ async def test_pages_are_narrowed_by_state_type_and_words(archive: Archive, serv
         async def found(
             *, state: str | None = None, document_type: str | None = None, query: str | None = None
         ) -> list[UUID]:
-            page = await documents.page(conn, state=state, document_type=document_type, query=query)
-            return [document.id for document in page]
+            filters = DocumentFilters(state=state, document_type=document_type, query=query)
+            return [document.id for document in (await document_list.page(conn, filters)).rows]
 
         assert await found(state="ready") == [ready]
         assert await found(document_type="invoice") == [ready]

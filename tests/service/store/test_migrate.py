@@ -10,7 +10,7 @@ from psycopg import sql
 
 from docmill.errors import MisconfiguredError, ServerError
 from docmill.service.storage.postgres_server import EmbeddedPostgres
-from docmill.service.store import documents
+from docmill.service.store import document_list
 from docmill.service.store.database import DEFAULT_TENANT_ID, DEFAULT_USER_ID, Database, new_id
 from docmill.service.store.migrate import migrate
 from docmill.service.store.migrations import versions
@@ -46,7 +46,7 @@ async def test_an_ordinary_owner_can_migrate_and_work(postgres: EmbeddedPostgres
     migrate(url_of(postgres, owner))
 
     async with Database(url_of(postgres, owner)) as database, database.tenant(DEFAULT_TENANT_ID) as conn:
-        assert await documents.page(conn) == []
+        assert (await document_list.page(conn)).rows == []
 
 
 def test_who_may_not_make_the_schema_is_told(postgres: EmbeddedPostgres, owner: str) -> None:

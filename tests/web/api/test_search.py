@@ -7,8 +7,9 @@ import httpx
 import pytest
 
 from docmill.service.app import Service
-from docmill.service.store import documents
+from docmill.service.store import document_list
 from docmill.service.store.database import new_id
+from docmill.service.store.document_list import DocumentFilters
 
 Add = Callable[..., Awaitable[UUID]]
 Finish = Callable[..., Awaitable[None]]
@@ -128,5 +129,53 @@ async def test_another_tenants_documents_are_not_found(
     await add("crane.pdf")
 
     async with service.database.tenant(new_id()) as conn:
-        assert await documents.page(conn, query="crane") == []
+        assert (await document_list.page(conn, DocumentFilters(query="crane"))).rows == []
     assert len(await found(client, "crane")) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("due on 3 May 2026 at noon", "2026-05-03"),
+        ("due on May 3rd, 2026", "3.5.2026"),
+        ("fällig am 3. Mai 2026", "3 May 2026"),
+        ("vence el 3 de mayo de 2026", "may 3, 2026"),
+        ("fällig 03.05.2026", "3. Mai 2026"),
+        ("fällig 2026-05-03, bezahlt", "bezahlt 3. Mai 2026"),
+    ],
+)
+async def test_a_day_is_found_however_its_month_is_written(
+    client: httpx.AsyncClient, add: Add, finish: Finish, text: str, query: str
+) -> None:
+    wanted, other = await add("scan.pdf"), await add("other.pdf")
+    await finish(wanted, text=text)
+    await finish(other, text="paid on 4 May 2026 and 3 June 2026, bezahlt")
+
+    (document,) = await found(client, query)
+
+    assert document["id"] == str(wanted)
+    assert document["found"] is not None
+
+
+async def test_what_is_mistyped_is_found_and_said(
+    client: httpx.AsyncClient, add: Add, finish: Finish
+) -> None:
+    wanted = await add("scan.pdf")
+    await finish(wanted, text="Kranwagen der Versicherung")
+    await add("other.pdf")
+
+    answers = {
+        query: (await client.get("/api/v1/documents", params={"q": query})).json()
+        for query in ("Versicehrung", "kranwagn versicherung", "zebra", "kran", "versicherung -kran")
+    }
+
+    assert {query: (answer["corrected"], len(answer["documents"])) for query, answer in answers.items()} == {
+        "Versicehrung": ("versicherung", 1),
+        "kranwagn versicherung": ("kranwagen versicherung", 1),
+        "zebra": (None, 0),
+        "kran": (None, 1),
+        "versicherung -kran": (None, 0),
+    }
+    assert answers["Versicehrung"]["documents"][0]["found"]["text"] == "Kranwagen der Versicherung"
+    page = (await client.get("/?q=Versicehrung")).text
+    assert "<strong>versicherung</strong>" in page

@@ -177,7 +177,7 @@ async def test_older_documents_are_on_further_pages(client: httpx.AsyncClient, a
     second = (await client.get(older)).text
 
     assert second.count('class="card ') == 2
-    assert 'href="/?q=.pdf">Newest' in second
+    assert 'href="/?q=.pdf">First page' in second
 
 
 async def test_text_of_documents_cannot_become_a_part_of_the_page(

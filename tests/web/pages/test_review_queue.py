@@ -189,8 +189,8 @@ async def test_a_document_is_approved_once_its_open_values_were_looked_at(
 
     print(
         _r.findall(r'data-path="([^"]+)"[^>]*data-open', approved.text),
-        _r.findall(r'<li class="failed">.*?</li>', approved.text, _r.S),
-        _r.findall(r"open-question.{0,400}", approved.text, _r.S),
+        _r.findall(r'<li class="failed">.*?</li>', approved.text, _r.DOTALL),
+        _r.findall(r"open-question.{0,400}", approved.text, _r.DOTALL),
     )
     page = await _page(client, approved.headers["location"])
     state = (await client.get(f"/api/v1/documents/{document_id}")).json()

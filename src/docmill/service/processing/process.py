@@ -27,7 +27,7 @@ from docmill.service.protocol.pause import current_passage, guarded_part
 from docmill.service.review.corrections import CorrectionFinder
 from docmill.service.review.reviews import Reviews
 from docmill.service.storage.blobs import Blobs
-from docmill.service.store import documents
+from docmill.service.store import tags as tag_store
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Database
 from docmill.service.store.result_columns import StoredFindings, StoredResult, cost_values, result_values
@@ -65,7 +65,7 @@ class TagsInUse:
             return tags
         try:
             async with self._database.tenant(tenant_id) as conn:
-                tags = await documents.tags_in_use(conn, documents=NEWEST, limit=OFFERED)
+                tags = await tag_store.in_use(conn, documents=NEWEST, limit=OFFERED)
         except DocmillError as error:
             log.warning("the tags in use are not known", extra={"code": error.code})
         self._known[tenant_id] = (self._clock(), tags)

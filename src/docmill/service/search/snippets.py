@@ -4,7 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from docmill.service.search.days import written_pattern
 from docmill.service.search.terms import SearchTerm, exact_terms, fold, search_terms
+from docmill.understanding.text.folding import fold as fold_in_place
 
 _BEFORE, _AFTER = 60, 140
 """Characters of the text around the first place."""
@@ -72,6 +74,11 @@ def _places(text: str, terms: Sequence[SearchTerm]) -> list[tuple[int, int, int]
     places = [
         (found.start, found.stop, exact[found.term]) for found in exact_terms(text) if found.term in exact
     ]
+    folded = fold_in_place(text) if any(written_pattern(form) for form in exact) else ""
+    for form, index in exact.items():
+        pattern = written_pattern(form)
+        if pattern is not None:
+            places += [(*match.span(), index) for match in pattern.finditer(folded)]
     forms = [(term.words, term.is_whole, index) for index, term in enumerate(terms) if term.words]
     forms += [
         ((word,), False, index)

@@ -7,12 +7,14 @@ quotation marks as it stands; amounts, days, IBANs and codes in any notation. Wh
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import snowballstemmer
+
+from docmill.service.search.days import typed_days, written_forms
 
 _MOST_TERMS = 16
 """Terms of a query; more are left out."""
@@ -46,6 +48,7 @@ _IBAN = re.compile(
 )
 _CODE = re.compile(r"(?<![A-Za-z0-9])((?=[A-Za-z/.-]*[0-9])[A-Za-z0-9]+(?:[-/.][A-Za-z0-9]+)+)")
 _MONTHS = 12
+_NO_TAGS: Mapping[str, str] = {}
 
 
 class ExactTerm(NamedTuple):
@@ -62,7 +65,7 @@ class SearchTerm:
 
     words: small letters without accents. is_phrase: typed in quotes. is_excluded: typed with a minus.
     variants: the same word with umlauts written otherwise. stems: in the languages that have another form.
-    exact: its forms as an amount, a day or a code.
+    exact: its forms as an amount, a day or a code. tags: words of the index for the tags of this name.
     """
 
     words: tuple[str, ...]
@@ -71,6 +74,7 @@ class SearchTerm:
     variants: frozenset[str] = frozenset()
     stems: frozenset[str] = frozenset()
     exact: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()
 
     @property
     def is_whole(self) -> bool:
@@ -88,8 +92,20 @@ class SearchTerm:
         )
         forms = [f"({phrase})"] if self.words else []
         forms += [f"{_quoted(word)}:*" for word in sorted(self.variants)]
-        forms += [_quoted(word) for word in sorted(self.stems | self.exact)]
+        forms += [_quoted(word) for word in sorted(self.stems | self.exact | self.tags)]
+        forms += [day for day in map(written_forms, sorted(self.exact)) if day]
         return f"{'!' if self.is_excluded else ''}({' | '.join(forms)})"
+
+    def is_in(self, words: Sequence[str]) -> bool:
+        """Whether one of the term's forms, but those of `exact`, stands in folded words."""
+        length = len(self.words)
+        for at in range(len(words) - length + 1 if length else 0):
+            run = tuple(words[at : at + length])
+            ends = run[-1] == self.words[-1] if self.is_whole else run[-1].startswith(self.words[-1])
+            if run[:-1] == self.words[:-1] and ends:
+                return True
+        others = (*self.variants, *self.stems)
+        return any(word.startswith(other) for word in words for other in others)
 
 
 def fold(text: str) -> str:
@@ -124,6 +140,11 @@ def search_terms(query: str) -> tuple[SearchTerm, ...]:
     if _is_one(whole):
         return (_term(whole),)
     terms: list[SearchTerm] = []
+    for typed in reversed(typed_days(whole)):
+        if whole[: typed.start].count('"') % 2 == 0:  # not within a phrase
+            day = whole[typed.start : typed.stop]
+            terms.append(SearchTerm(tuple(fold(day).split()), exact=frozenset({f"d{typed.day:%Y%m%d}"})))
+            whole = f"{whole[: typed.start]} {whole[typed.stop :]}"
     for minus, phrase, word in _TERM.findall(whole)[:_MOST_TERMS]:
         is_excluded = bool(minus) or (len(word) > 1 and word[0] == "-" and word[1].isalpha())
         term = _term(phrase or word, is_phrase=bool(phrase), is_excluded=is_excluded)
@@ -132,12 +153,26 @@ def search_terms(query: str) -> tuple[SearchTerm, ...]:
     return tuple(terms)
 
 
-def tsquery_of(query: str) -> str:
-    """The query in the syntax of `tsquery`; "" if it can find nothing."""
+def tsquery_of(query: str, tags: Mapping[str, str] = _NO_TAGS) -> str:
+    """The query in the syntax of `tsquery`; "" if it can find nothing.
+
+    tags: their names, by the word that the index has for each.
+    """
     terms = search_terms(query)
+    if tags:
+        names = {word: _folded_words(name) for word, name in tags.items()}
+        terms = tuple(
+            replace(term, tags=frozenset(word for word, name in names.items() if term.is_in(name)))
+            for term in terms
+        )
     if all(term.is_excluded for term in terms):
         return ""
     return " & ".join(term.tsquery for term in terms)
+
+
+@lru_cache(maxsize=20_000)
+def _folded_words(name: str) -> tuple[str, ...]:
+    return tuple(fold(name).split())
 
 
 def _is_one(query: str) -> bool:

@@ -9,7 +9,6 @@ from uuid import UUID
 from psycopg.rows import class_row
 
 from docmill.service.search.snippets import Snippet, snippet_of
-from docmill.service.search.terms import tsquery_of
 from docmill.service.store.database import Conn, new_id, storable
 
 STATES = ("processing", "stale", "needs_classification", "needs_review", "failed", "ready")
@@ -20,7 +19,7 @@ REJECTED = "rejected"
 
 _SEARCHED = 200_000
 """Characters of a document's text in which the place that was found is looked for."""
-_ROWS = """
+ROWS = """
             SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
                    readable_file_path, page_count, document_type, title, summary, document_date, language,
                    structured_data, verdict, rejection,
@@ -30,44 +29,13 @@ _ROWS = """
                    ) AS needs_human_review,
                    state, step, error_code, error_message,
                    progress_at, is_waiting, next_attempt_at, ingestion_id, created_at, updated_at, version,
-                   coalesce(document.tags,
-                            (SELECT CASE WHEN jsonb_typeof(classification -> 'tags') = 'array'
-                                         THEN classification -> 'tags' ELSE '[]' END
-                               FROM ingestion WHERE ingestion.id = result_ingestion_id)) AS tags
+                   ARRAY(SELECT name FROM tag_assignment JOIN tag ON tag.id = tag_id
+                          WHERE document_id = document.id AND NOT is_removed AND removed_at IS NULL
+                          ORDER BY position NULLS LAST, assigned_at, name) AS tags
               FROM document
               JOIN document_state ON document_state.id = document.id
 """
 """Query for `DocumentRow`s, to which conditions are appended."""
-_FILTERS = """
-             WHERE (%(state)s::text IS NULL
-                    OR CASE WHEN rejection IS NOT NULL AND state IN ('needs_classification', 'needs_review', 'ready')
-                            THEN 'rejected'
-                            WHEN state = 'ready' AND error_message IS NOT NULL THEN 'not_read'
-                            ELSE state END
-                       = %(state)s)
-               AND (%(document_type)s::text IS NULL OR document_type = %(document_type)s)
-               AND (%(parts)s OR NOT EXISTS (SELECT FROM part WHERE child_id = document.id))
-"""
-_NEWEST = """
-               AND (%(after)s::uuid IS NULL OR document.id < %(after)s)
-               AND (%(inside)s::text IS NULL
-                    OR strpos(lower(title), lower(%(inside)s)) > 0
-                    OR strpos(lower(file_name), lower(%(inside)s)) > 0)
-             ORDER BY document.id DESC
-             LIMIT %(limit)s
-"""
-_FOUND = """
-              JOIN found_documents(%(wanted)s::tsquery) AS found ON found.id = document.id
-"""
-_BEST = """
-               AND (%(after)s::uuid IS NULL
-                    OR (rank, document.id) < (SELECT before.rank, before.id
-                                                FROM found_documents(%(wanted)s::tsquery) AS before
-                                               WHERE before.id = %(after)s))
-             ORDER BY rank DESC, document.id DESC
-             LIMIT %(limit)s
-"""
-"""Conditions for the newest documents, and for those that fit a query best."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +44,8 @@ class DocumentRow:
 
     readable_file_path: of the copy that is read where the original is protected by a password.
     verdict: of its values with what people said, once somebody has; else that of the ingestion counts.
-    rejection: the reason for which a person has rejected it. tags: as they follow from reviewed values, else of the ingestion that counts; None before. version: grows
-    with every change that a person can see.
+    rejection: the reason for which a person has rejected it. tags: those of the machine in its order, then
+    those that people added. version: grows with every change that a person can see.
     step, error_code, error_message, progress_at, next_attempt_at: of the newest ingestion. is_waiting: it is
     under way, and nobody works on it now.
     """
@@ -111,7 +79,7 @@ class DocumentRow:
     created_at: datetime
     updated_at: datetime
     version: int
-    tags: list[str] | None
+    tags: list[str]
 
     @property
     def outcome(self) -> str:
@@ -125,7 +93,7 @@ async def get(conn: Conn, document_id: UUID) -> DocumentRow | None:
     """The document, or None if this tenant has none of that id."""
     async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
         await cur.execute(
-            _ROWS
+            ROWS
             + """
              WHERE document.id = %(document_id)s
             """,
@@ -141,7 +109,7 @@ async def called(conn: Conn, name: str, *, limit: int) -> list[DocumentRow]:
     """
     async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
         await cur.execute(
-            _ROWS
+            ROWS
             + """
              WHERE starts_with(document.id::text, lower(%(name)s))
                 OR right(document.id::text, length(%(name)s)) = lower(%(name)s)
@@ -152,46 +120,6 @@ async def called(conn: Conn, name: str, *, limit: int) -> list[DocumentRow]:
             {"name": storable(name), "limit": limit},
         )
         return await cur.fetchall()
-
-
-async def page(
-    conn: Conn,
-    *,
-    state: str | None = None,
-    document_type: str | None = None,
-    query: str | None = None,
-    parts: bool = True,
-    after: UUID | None = None,
-    limit: int = 24,
-) -> list[DocumentRow]:
-    """Up to `limit` documents: the newest first, with a query those that fit it best.
-
-    state: one of `STATES`, or `NOT_READ` or `REJECTED`; those are not among the others. query: what a person
-    typed, see `search_terms`; where its words find nothing, it is looked for inside titles and file names.
-    parts: also the documents that another one holds. after: the last one before these.
-    """
-    wanted = tsquery_of(query or "")
-    is_found = bool(wanted) and await _finds(conn, wanted)
-    async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
-        await cur.execute(
-            _ROWS + (_FOUND + _FILTERS + _BEST if is_found else _FILTERS + _NEWEST),
-            {
-                "state": state,
-                "document_type": document_type,
-                "wanted": wanted,
-                "inside": None if is_found else storable(query),
-                "parts": parts,
-                "after": after,
-                "limit": limit,
-            },
-        )
-        return await cur.fetchall()
-
-
-async def _finds(conn: Conn, wanted: str) -> bool:
-    """Whether a query finds any document of the tenant."""
-    cur = await conn.execute("SELECT FROM found_documents(%(wanted)s::tsquery) LIMIT 1", {"wanted": wanted})
-    return cur.rowcount == 1
 
 
 async def snippets(conn: Conn, ids: Sequence[UUID], query: str) -> dict[UUID, Snippet]:
@@ -220,6 +148,13 @@ async def counts(conn: Conn) -> dict[str, int]:
         {"not_read": NOT_READ, "rejected": REJECTED},
     )
     return dict.fromkeys((*STATES, NOT_READ, REJECTED), 0) | dict(await cur.fetchall())
+
+
+async def number(conn: Conn) -> int:
+    """The number of all documents."""
+    cur = await conn.execute("SELECT count(*) FROM document")
+    (number_of_rows,) = await cur.fetchone() or (0,)
+    return number_of_rows
 
 
 async def upsert(
@@ -266,23 +201,3 @@ async def set_readable(conn: Conn, document_id: UUID, readable_file_path: str) -
         {"document_id": document_id, "readable_file_path": readable_file_path},
     )
     return cur.rowcount == 1
-
-
-async def tags_in_use(conn: Conn, *, documents: int, limit: int) -> list[str]:
-    """Up to `limit` tags of the tenant's newest `documents`, the most used first."""
-    cur = await conn.execute(
-        """
-        SELECT tag
-          FROM (SELECT coalesce(document.tags, ingestion.classification -> 'tags') AS tags
-                  FROM document JOIN ingestion ON ingestion.id = document.result_ingestion_id
-                 ORDER BY document.id DESC
-                 LIMIT %(documents)s) newest,
-               jsonb_array_elements_text(
-                   CASE WHEN jsonb_typeof(tags) = 'array' THEN tags ELSE '[]' END) tag
-         GROUP BY tag
-         ORDER BY count(*) DESC, tag
-         LIMIT %(limit)s
-        """,
-        {"documents": documents, "limit": limit},
-    )
-    return [tag for (tag,) in await cur.fetchall()]

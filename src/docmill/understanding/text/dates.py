@@ -180,6 +180,11 @@ def _date(year: int, month: int, day: int) -> date | None:
         return None
 
 
+def month_names(number: int) -> list[str]:
+    """The names of a month in all languages, folded, long and short."""
+    return [name for name, month in _MONTH_NAMES.items() if month == number]
+
+
 def full_year(year: int) -> int:
     """Four digits for two."""
     if year >= 100:  # noqa: PLR2004 - written out already

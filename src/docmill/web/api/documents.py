@@ -1,15 +1,17 @@
 """Documents: upload, list, look at, process again."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import Query, Request, Response
 from starlette.responses import JSONResponse
 
-from docmill.schemas.document_types import DocumentType
-from docmill.service.store import documents
+from docmill.errors import ValidationError
+from docmill.service.store import document_list, documents
+from docmill.service.store.document_list import Cursor
 from docmill.web.access import Router, needs
+from docmill.web.api.document_query import DocumentQuery
 from docmill.web.api.shapes import (
     DocumentChange,
     DocumentDetail,
@@ -24,7 +26,6 @@ from docmill.web.api.shapes import (
     PageReadings,
     Password,
     Reprocessing,
-    State,
     UploadedFile,
     UploadResult,
 )
@@ -90,41 +91,27 @@ async def upload(request: Request, vault: TheVault, *, force: bool = False) -> R
 @router.get("")
 @needs("read")
 async def list_documents(
-    request: Request,
-    vault: TheVault,
-    *,
-    state: State | Literal["not_read", "rejected"] | None = None,
-    document_type: DocumentType | None = None,
-    q: Annotated[
-        str | None,
-        Query(
-            max_length=200,
-            description="words of the title, file name, values or text; a phrase in quotation marks,"
-            " a word with a minus to leave out, an amount, a day, an IBAN or a code in any notation",
-        ),
-    ] = None,
-    parts: Annotated[bool, Query(description="also parts of other documents")] = True,
-    after: Annotated[UUID | None, Query(description="the last id of the page before this one")] = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    request: Request, vault: TheVault, wanted: Annotated[DocumentQuery, Query()]
 ) -> DocumentList:
     """Documents, newest first; with `q` those that fit it best first."""
+    after = Cursor.parse(wanted.after) if wanted.after else None
+    if wanted.after and after is None:
+        raise ValidationError("after: this is no place in a list. Follow the `next` of an answer.")
     async with vault.connection() as conn:
-        rows = await documents.page(
-            conn,
-            state=state,
-            document_type=document_type,
-            query=q or None,
-            parts=parts,
-            after=after,
-            limit=limit + 1,
+        listed = await document_list.page(
+            conn, wanted.filters, sort=wanted.sort, after=after, limit=wanted.limit
         )
-        found = await documents.snippets(conn, [row.id for row in rows], q) if q else {}
+        ids = [row.id for row in listed.rows]
+        query = listed.corrected or wanted.q
+        found = await documents.snippets(conn, ids, query) if query else {}
     follow = None
-    if len(rows) > limit:
-        query = {**request.query_params, "after": str(rows[limit - 1].id)}
-        follow = f"{request.url.path}?{urlencode(query)}"
+    if listed.follow is not None:
+        pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "after"]
+        follow = f"{request.url.path}?{urlencode([*pairs, ('after', listed.follow.text)])}"
     return DocumentList(
-        documents=[DocumentSummary.of(row, found.get(row.id)) for row in rows[:limit]], next=follow
+        documents=[DocumentSummary.of(row, found.get(row.id)) for row in listed.rows],
+        next=follow,
+        corrected=listed.corrected,
     )
 
 

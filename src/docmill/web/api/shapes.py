@@ -265,10 +265,14 @@ class PageReadings(_Shape):
 
 
 class DocumentList(_Shape):
-    """Documents, newest first. next: the address of those that follow, null on the last page."""
+    """Documents in the order of the list. next: the address of those that follow, null on the last page.
+
+    corrected: the words that were searched for instead, where nothing has those of the query.
+    """
 
     documents: list[DocumentSummary]
     next: str | None
+    corrected: str | None = None
 
 
 class UploadedFile(_Shape):

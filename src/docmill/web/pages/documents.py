@@ -1,10 +1,9 @@
 """The documents page with its cards, the page of one document, and the forms on both."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
-from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import Form, Query, Request
@@ -13,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from docmill.errors import EncryptedError
 from docmill.model.document import Document
 from docmill.service.store import (
+    document_list,
     documents,
     events,
     ingestions,
@@ -20,12 +20,14 @@ from docmill.service.store import (
     parts,
     pauses,
     review_queue,
+    saved_views,
+    tags,
 )
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.web.access import Router, local_address, needs
-from docmill.web.context import TheVault, Vault, parse_document_id, parse_id
+from docmill.web.context import TheVault, Vault, parse_document_id
 from docmill.web.page_images import is_viewable, picture_version
 from docmill.web.reviewing import base_of, drafts_of, is_in_queue, queue_view
 from docmill.web.templating import THEME_COOKIE, THEMES
@@ -41,96 +43,36 @@ from docmill.web.view.document import (
     result_of,
     select_page,
 )
-from docmill.web.view.words import STATES, type_choices, type_name
+from docmill.web.view.filters import SOURCE_NAMES, Filters, sort_choices
+from docmill.web.view.words import type_choices
 
 router = Router(include_in_schema=False)
 
 PAGE_SIZE = 24
-_LONGEST_QUERY = 200
 _YEAR_S = 365 * 24 * 3600
 _MOST_CARDS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """A filter that is on. without: the address without it."""
-
-    name: str
-    without: str
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """The filters in the address. Unknown values are ignored."""
-
-    query: str = ""
-    state: str = ""
-    document_type: str = ""
-    after: UUID | None = None
-
-    @classmethod
-    def of(
-        cls, query: str, state: str, document_type: str, after: str, *, types: Collection[str]
-    ) -> "Filters":
-        """Build the filters from the address. types: that documents can have."""
-        return cls(
-            query=query.strip()[:_LONGEST_QUERY],
-            state=state if state in STATES else "",
-            document_type=document_type if document_type in types else "",
-            after=parse_id(after),
-        )
-
-    @property
-    def are_set(self) -> bool:
-        """True if any filter is on."""
-        return bool(self.query or self.state or self.document_type)
-
-    @property
-    def chips(self) -> list[Chip]:
-        """The filters that are on, each with the address without it."""
-        chips: list[Chip] = []
-        if self.query:
-            chips.append(
-                Chip(self.query if '"' in self.query else f"“{self.query}”", replace(self, query="").link())
-            )
-        if self.state:
-            chips.append(Chip(STATES[self.state].name, replace(self, state="").link()))
-        if self.document_type:
-            chips.append(Chip(type_name(self.document_type), replace(self, document_type="").link()))
-        return chips
-
-    def link(self, after: UUID | None = None) -> str:
-        """The address with these filters: the first page, or the one after document `after`."""
-        query = {"q": self.query, "state": self.state, "type": self.document_type, "after": str(after or "")}
-        return "/?" + urlencode({key: value for key, value in query.items() if value})
+_NEWEST, _TAGS_OF_LIST = 1000, 100
+"""The list offers so many tags, the most used ones of so many documents: the page is to load fast."""
+_TAGS = 500
+"""Names of tags that a document's page offers while a person types one."""
 
 
 @router.get("/")
 @needs("read")
-async def show_documents(
-    request: Request,
-    vault: TheVault,
-    *,
-    q: str = "",
-    state: str = "",
-    document_type: Annotated[str, Query(alias="type")] = "",
-    after: str = "",
-) -> HTMLResponse:
-    """One page of documents."""
+async def show_documents(request: Request, vault: TheVault) -> HTMLResponse:
+    """One page of documents. Its address has the filters, see `Filters`."""
     types = vault.service.type_choices.types
-    filters = Filters.of(q, state, document_type, after, types=types)
+    filters = Filters.of(request.query_params, types=types)
     async with vault.connection() as conn:
         last_event = await events.last_id(conn)  # before the cards, so that no change falls between
-        rows = await documents.page(
-            conn,
-            state=filters.state or None,
-            document_type=filters.document_type or None,
-            query=filters.query or None,
-            after=filters.after,
-            limit=PAGE_SIZE + 1,
+        listed = await document_list.page(
+            conn, filters.criteria, sort=filters.sort or None, after=filters.after, limit=PAGE_SIZE
         )
-        counts = await documents.counts(conn)
-        cards = await _cards(conn, rows[:PAGE_SIZE], filters.query)
+        total = await documents.number(conn)
+        cards = await _cards(conn, listed.rows, listed.corrected or filters.query)
+        tag_colors = await tags.colors(conn)
+        tag_names = await tags.in_use(conn, documents=_NEWEST, limit=_TAGS_OF_LIST)
+        views = await saved_views.of_user(conn, user_id=vault.user_id)
         paused = await pauses.current(conn)
         review_count = await review_queue.count(conn)
     return vault.templates.page(
@@ -139,9 +81,15 @@ async def show_documents(
         review_count=review_count,
         types=type_choices(types),
         filters=filters,
+        sorts=sort_choices(filters),
+        sources=SOURCE_NAMES,
         cards=cards,
-        counts=counts,
-        follow=filters.link(after=rows[PAGE_SIZE - 1].id) if len(rows) > PAGE_SIZE else None,
+        corrected=listed.corrected,
+        tag_colors=tag_colors,
+        tag_names=sorted(tag_names, key=str.lower),
+        views=views,
+        total=total,
+        follow=filters.link(after=listed.follow) if listed.follow else None,
         last_event=last_event,
         pauses=paused,
         limit_bytes=vault.settings.limits.file_bytes,
@@ -164,7 +112,8 @@ async def show_cards(
     async with vault.connection() as conn:
         rows = [row for document_id in id if (row := await documents.get(conn, document_id))]
         cards = await _cards(conn, rows, q)
-    return vault.templates.page(request, "cards.html", cards=cards)
+        tag_colors = await tags.colors(conn)
+    return vault.templates.page(request, "cards.html", cards=cards, tag_colors=tag_colors)
 
 
 @router.get("/pauses")
@@ -325,6 +274,7 @@ async def document_page(
         last_event = await events.last_id(conn)  # before the document, so that no change falls between
         paused = await pauses.current(conn)
         review_count = await review_queue.count(conn)
+        assigned, tag_names = await tags.of_document(conn, document_id), await tags.names(conn, limit=_TAGS)
     row, history = await vault.document_with_history(document_id)
     transcription = await vault.transcription(history)
     choice = select_page(page, tab, field, page_count=page_count_of(row, transcription))
@@ -344,6 +294,8 @@ async def document_page(
         picture_version=picture_version(row),
         tabs=TABS,
         types=type_choices(vault.service.type_choices.types),
+        tags=assigned,
+        tag_names=tag_names,
         last_event=last_event,
         pauses=paused,
         asks_password=wrong_password is not None or await vault.asks_password(row),

@@ -10,8 +10,9 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from docmill.errors import ChangedError, DocmillError
 from docmill.service.review.review import InvalidValuesError
-from docmill.service.store import documents, events, pauses, review_locks, review_queue
-from docmill.service.store.documents import DocumentRow
+from docmill.service.store import document_list, events, pauses, review_locks, review_queue
+from docmill.service.store.document_list import DocumentFilters
+from docmill.service.store.documents import REJECTED, DocumentRow
 from docmill.service.store.review_locks import ReviewLock
 from docmill.service.store.review_queue import Order
 from docmill.web.access import Router, needs
@@ -72,7 +73,7 @@ async def show_queue(
         ids = await review_queue.page(conn, order=chosen, offset=(page - 1) * PAGE_SIZE, limit=PAGE_SIZE)
         first = await review_queue.first(conn, user_id=vault.user_id, order=chosen)
         locks = await review_locks.of_others(conn, user_id=vault.user_id)
-        rejected = await documents.page(conn, state="rejected", limit=1)
+        rejected = await document_list.newest_ids(conn, DocumentFilters(state=REJECTED), limit=1)
         paused = await pauses.current(conn)
     rows = [await _queue_row(vault, document_id, locks) for document_id in ids]
     response = vault.templates.page(

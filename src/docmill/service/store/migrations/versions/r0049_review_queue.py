@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0049"
-down_revision = "0034"
+down_revision = "0041"
 branch_labels = None
 depends_on = None
 
@@ -48,7 +48,7 @@ def upgrade() -> None:
         CREATE TABLE review_draft (
             tenant_id uuid NOT NULL REFERENCES tenant,
             document_id uuid NOT NULL,
-            user_id uuid NOT NULL,
+            user_id uuid NOT NULL REFERENCES users,
             path text NOT NULL CHECK (length(path) BETWEEN 1 AND 300),
             typed text NOT NULL CHECK (length(typed) <= 20000),
             seen text NOT NULL CHECK (length(seen) <= 20000),
@@ -64,7 +64,7 @@ def upgrade() -> None:
         CREATE TABLE review_lock (
             tenant_id uuid NOT NULL REFERENCES tenant,
             document_id uuid PRIMARY KEY,
-            user_id uuid NOT NULL,
+            user_id uuid NOT NULL REFERENCES users,
             taken_at timestamptz NOT NULL DEFAULT clock_timestamp(),
             seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
             FOREIGN KEY (tenant_id, document_id) REFERENCES document (tenant_id, id) ON DELETE CASCADE

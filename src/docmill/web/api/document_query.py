@@ -1,0 +1,68 @@
+"""The parameters of the list of documents."""
+
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from docmill.schemas.document_types import DocumentType
+from docmill.service.store.document_list import DocumentFilters
+from docmill.web.api.shapes import State
+
+_Amount = Annotated[Decimal, Field(max_digits=17, decimal_places=4, allow_inf_nan=False)]
+
+
+class DocumentQuery(BaseModel):
+    """Filters, order and place of a list of documents. All filters hold together."""
+
+    model_config = ConfigDict(frozen=True)
+
+    q: Annotated[
+        str | None,
+        Field(
+            max_length=200,
+            description="words of the title, file name, values, tags or text; a phrase in quotation marks,"
+            " a word with a minus to leave out, an amount, a day, an IBAN or a code in any notation",
+        ),
+    ] = None
+    state: State | Literal["not_read", "rejected"] | None = None
+    document_type: DocumentType | None = None
+    tag: Annotated[
+        list[Annotated[str, Field(max_length=200)]],
+        Field(max_length=10, description="the name of a tag; of several, a document has all"),
+    ] = []
+    counterparty: Annotated[str | None, Field(max_length=200, description="a part of the name")] = None
+    date_from: Annotated[date | None, Field(description="the first `document_date`")] = None
+    date_to: Annotated[date | None, Field(description="the last `document_date`")] = None
+    amount_from: Annotated[_Amount | None, Field(description="the lowest amount")] = None
+    amount_to: Annotated[_Amount | None, Field(description="the highest amount")] = None
+    source: Annotated[
+        Literal["upload", "part"] | None, Field(description="came by itself, or as a part of another file")
+    ] = None
+    parts: Annotated[bool, Field(description="also parts of other documents")] = True
+    sort: Annotated[
+        Literal["newest", "date", "amount", "counterparty", "relevance"] | None,
+        Field(description="by relevance unless given where there is a `q`, else the newest first"),
+    ] = None
+    after: Annotated[
+        str | None, Field(max_length=1000, description="the place where the page before this one ended")
+    ] = None
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+
+    @property
+    def filters(self) -> DocumentFilters:
+        """The filters as the database takes them."""
+        return DocumentFilters(
+            query=self.q or None,
+            state=self.state,
+            document_type=self.document_type,
+            tags=tuple(self.tag),
+            counterparty=self.counterparty or None,
+            date_from=self.date_from,
+            date_to=self.date_to,
+            amount_from=self.amount_from,
+            amount_to=self.amount_to,
+            source=self.source,
+            parts=self.parts,
+        )

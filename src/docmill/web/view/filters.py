@@ -1,0 +1,182 @@
+"""The filters of the documents page: read from its address, shown as chips, and written into addresses."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from urllib.parse import urlencode
+
+from starlette.datastructures import QueryParams
+
+from docmill.service.store.document_list import SORTS, SOURCES, Cursor, DocumentFilters
+from docmill.web.view.words import STATES, type_name
+
+LONGEST_QUERY = 200
+_LONGEST_NAME = 100
+_MOST_TAGS = 10
+SORT_NAMES = {
+    "newest": "Newest first",
+    "date": "Date, latest first",
+    "amount": "Amount, highest first",
+    "counterparty": "Counterparty, A to Z",
+    "relevance": "Best match first",
+}
+SOURCE_NAMES = {"upload": "Came by itself", "part": "Part of another file"}
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter that is on. without: the address without it."""
+
+    name: str
+    without: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The filters, the order and the place in the list that an address names. Unknown values are ignored."""
+
+    query: str = ""
+    state: str = ""
+    document_type: str = ""
+    tags: tuple[str, ...] = ()
+    counterparty: str = ""
+    date_from: date | None = None
+    date_to: date | None = None
+    amount_from: Decimal | None = None
+    amount_to: Decimal | None = None
+    source: str = ""
+    sort: str = ""
+    after: Cursor | None = None
+
+    @classmethod
+    def of(cls, params: QueryParams, *, types: Collection[str]) -> "Filters":
+        """Read the filters from an address. types: that documents can have."""
+        tags = [_line(tag) for tag in params.getlist("tag")]
+        return cls(
+            query=params.get("q", "").strip()[:LONGEST_QUERY],
+            state=_known(params.get("state", ""), STATES),
+            document_type=_known(params.get("type", ""), types),
+            tags=tuple(dict.fromkeys(filter(None, tags)))[:_MOST_TAGS],
+            counterparty=_line(params.get("counterparty", "")),
+            date_from=parse_day(params.get("from", "")),
+            date_to=parse_day(params.get("to", "")),
+            amount_from=parse_amount(params.get("min", "")),
+            amount_to=parse_amount(params.get("max", "")),
+            source=_known(params.get("source", ""), SOURCES),
+            sort=_known(params.get("sort", ""), SORTS),
+            after=Cursor.parse(params.get("after", "")),
+        )
+
+    @property
+    def are_set(self) -> bool:
+        """True if any filter is on; an order is none."""
+        return replace(self, sort="", after=None) != Filters()
+
+    @property
+    def criteria(self) -> DocumentFilters:
+        """The filters as the database takes them."""
+        return DocumentFilters(
+            query=self.query or None,
+            state=self.state or None,
+            document_type=self.document_type or None,
+            tags=self.tags,
+            counterparty=self.counterparty or None,
+            date_from=self.date_from,
+            date_to=self.date_to,
+            amount_from=self.amount_from,
+            amount_to=self.amount_to,
+            source=self.source or None,
+        )
+
+    @property
+    def chips(self) -> list[Chip]:
+        """The filters that are on, each with the address without it."""
+        named: list[tuple[str, Filters]] = []
+        if self.query:
+            quoted = self.query if '"' in self.query else f"“{self.query}”"
+            named.append((quoted, replace(self, query="")))
+        if self.state:
+            named.append((STATES[self.state].name, replace(self, state="")))
+        if self.document_type:
+            named.append((type_name(self.document_type), replace(self, document_type="")))
+        for tag in self.tags:
+            others = tuple(other for other in self.tags if other != tag)
+            named.append((f"Tag: {tag}", replace(self, tags=others)))
+        if self.counterparty:
+            named.append((f"Counterparty: {self.counterparty}", replace(self, counterparty="")))
+        days, amounts = _range(self.date_from, self.date_to), _range(self.amount_from, self.amount_to)
+        if days:
+            named.append((f"Date: {days}", replace(self, date_from=None, date_to=None)))
+        if amounts:
+            named.append((f"Amount: {amounts}", replace(self, amount_from=None, amount_to=None)))
+        if self.source:
+            named.append((SOURCE_NAMES[self.source], replace(self, source="")))
+        return [Chip(name, without.link()) for name, without in named]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The filters and the order as they stand in an address."""
+        pairs = [
+            ("q", self.query),
+            ("state", self.state),
+            ("type", self.document_type),
+            *(("tag", tag) for tag in self.tags),
+            ("counterparty", self.counterparty),
+            ("from", str(self.date_from or "")),
+            ("to", str(self.date_to or "")),
+            ("min", "" if self.amount_from is None else f"{self.amount_from:f}"),
+            ("max", "" if self.amount_to is None else f"{self.amount_to:f}"),
+            ("source", self.source),
+            ("sort", self.sort),
+        ]
+        return [(key, value) for key, value in pairs if value]
+
+    def link(self, after: Cursor | None = None) -> str:
+        """The address with these filters: the first page, or the one behind a place."""
+        return "/?" + urlencode([*self.pairs, *([("after", after.text)] if after else [])])
+
+
+def parse_day(text: str) -> date | None:
+    """The day, as a field for dates sends it; None for whatever else."""
+    try:
+        return date.fromisoformat(text) if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) else None
+    except ValueError:
+        return None
+
+
+def parse_amount(text: str) -> Decimal | None:
+    """The amount in any notation, `1.234,50` or `1,234.50`; None for what is none, or has too many digits."""
+    plain = re.sub(r"[\s'\u2019]", "", text)
+    last = max(plain.rfind("."), plain.rfind(","))
+    if last >= 0 and len(plain) - last - 1 != 3:  # noqa: PLR2004  three digits behind a mark are thousands
+        whole, mark, cents = re.sub("[.,]", "", plain[:last]), ".", plain[last + 1 :]
+    else:
+        whole, mark, cents = re.sub("[.,]", "", plain), "", ""
+    amount = f"{whole}{mark}{cents}"
+    return Decimal(amount) if re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{0,4})?", amount) else None
+
+
+def _known(value: str, values: Collection[str]) -> str:
+    return value if value in values else ""
+
+
+def _line(text: str) -> str:
+    """A name in one line, without what cannot be printed."""
+    return "".join(filter(str.isprintable, text)).strip()[:_LONGEST_NAME]
+
+
+def _range(first: object, last: object) -> str:
+    if first is None and last is None:
+        return ""
+    if first == last:
+        return str(first)
+    if first is None:
+        return f"up to {last}"
+    return f"from {first}" if last is None else f"{first} to {last}"
+
+
+def sort_choices(filters: Filters) -> Sequence[tuple[str, str]]:
+    """The orders that a person can choose: by relevance only where there is something to be relevant to."""
+    return [(key, name) for key, name in SORT_NAMES.items() if key != "relevance" or filters.query]
