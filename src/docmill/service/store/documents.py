@@ -40,8 +40,8 @@ _ROWS = """
 """Query for `DocumentRow`s, to which conditions are appended."""
 _FILTERS = """
              WHERE (%(state)s::text IS NULL
-                    OR CASE WHEN rejection IS NOT NULL AND state IN ('needs_classification', 'needs_review', 'ready')
-                            THEN 'rejected'
+                    OR CASE WHEN rejection IS NOT NULL
+                             AND state IN ('needs_classification', 'needs_review', 'ready') THEN 'rejected'
                             WHEN state = 'ready' AND error_message IS NOT NULL THEN 'not_read'
                             ELSE state END
                        = %(state)s)
@@ -76,7 +76,8 @@ class DocumentRow:
 
     readable_file_path: of the copy that is read where the original is protected by a password.
     verdict: of its values with what people said, once somebody has; else that of the ingestion counts.
-    rejection: the reason for which a person has rejected it. tags: as they follow from reviewed values, else of the ingestion that counts; None before. version: grows
+    rejection: the reason for which a person has rejected it.
+    tags: as they follow from reviewed values, else of the ingestion that counts; None before. version: grows
     with every change that a person can see.
     step, error_code, error_message, progress_at, next_attempt_at: of the newest ingestion. is_waiting: it is
     under way, and nobody works on it now.

@@ -13,7 +13,6 @@ from docmill.service.review.review import InvalidValuesError
 from docmill.service.store import documents, events, pauses, review_locks, review_queue
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.review_locks import ReviewLock
-from docmill.service.store.review_queue import Order
 from docmill.web.context import TheVault, Vault, not_found, parse_document_id
 from docmill.web.page_images import is_viewable, picture_version
 from docmill.web.pages.documents import RefusedReview, document_page, load_view, open_question
@@ -63,7 +62,7 @@ async def show_queue(
     page: Annotated[int, Query(ge=1, le=100_000)] = 1,
 ) -> HTMLResponse:
     """The documents that wait for a person, and where to begin."""
-    chosen: Order = order or order_of(request)
+    chosen = order or order_of(request)
     async with vault.connection() as conn:
         last_event = await events.last_id(conn)  # before the list, so that no change falls between
         total = await review_queue.count(conn)
@@ -152,7 +151,7 @@ async def approve(
         question = await open_question(vault, key, reason=reason, page=page)
         if question is not None:
             return await document_page(
-                request, key, vault, page=question.page, field=question.field, question=question
+                request, key, vault, page=question.page, field=question.field, refused=question
             )
         following = await _next_link(request, vault, key, "approved")
         if not await vault.service.reviews.confirm_all(
@@ -214,9 +213,7 @@ async def take_over(document_id: str, vault: TheVault) -> RedirectResponse:
     key = parse_document_id(document_id)
     await vault.document(key)
     async with vault.connection() as conn:
-        await review_locks.take(
-            conn, key, tenant_id=vault.tenant_id, user_id=vault.user_id, by_force=True
-        )
+        await review_locks.take(conn, key, tenant_id=vault.tenant_id, user_id=vault.user_id, by_force=True)
     return RedirectResponse(f"/review/{key}", 303)
 
 
@@ -287,4 +284,4 @@ async def _refusal(
 ) -> HTMLResponse:
     status = 409 if isinstance(error, ChangedError) else 422
     refused = RefusedReview("", "", error.message, status)
-    return await document_page(request, document_id, vault, page=page, refused_review=refused)
+    return await document_page(request, document_id, vault, page=page, refused=refused)
