@@ -127,7 +127,7 @@ async def drop_draft(vault: Vault, document_id: UUID, *, path: str | None = None
 
 
 async def check_lock(request: Request, vault: Vault, document_id: UUID) -> None:
-    """Renew the visitor's lock before a form of the queue is stored. Raises ChangedError if another has it."""
+    """Renew the visitor's lock before a form of the queue is stored. Raises ChangedError without it."""
     if not is_in_queue(request):
         return
     async with vault.connection() as conn:

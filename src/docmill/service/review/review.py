@@ -297,24 +297,15 @@ class ReviewSession:
                 raise ValueError("A document as a whole can only be confirmed.")
             failures = self._reviewed_failures()
             return "confirm", [failure.check for failure in failures if not failure.fields]
-        if review.path == REJECTION:
-            if review.action != "reject":
-                raise ValueError("A document can only be rejected here.")
-            return "reject", _checked_reason(shown(review.value))
-        if review.action == "reject":
-            raise ValueError("Only a document can be rejected, not a value.")
+        if review.path == REJECTION or review.action == "reject":
+            return "reject", _rejection(review)
         if review.action == "remove":
-            if not self._is_row(review.path):
-                raise ValueError("There is no such row.")
-            return "remove", {}
+            return "remove", self._removed_row(review.path)
         leaf = self._leaf(review.path)
         if leaf is None or not self._has_room(review.path):
             raise ValueError("This type of document has no such value.")
-        if (
-            review.page is not None
-            and self.document is not None
-            and not any(page.number == review.page for page in self.document.pages)
-        ):
+        pages = self.document.pages if self.document else ()
+        if review.page is not None and pages and review.page not in {page.number for page in pages}:
             raise ValueError("The document has no such page.")
         if review.action == "confirm":
             return "confirm", before
@@ -323,10 +314,12 @@ class ReviewSession:
         value = parse_typed(leaf, str(review.value)) if review.is_typed else parse_sent(leaf, review.value)
         return ("correct", value) if value != before else ("confirm", before)
 
-    def _is_row(self, path: str) -> bool:
-        """True if the path is that of a row of a list, and the list has it."""
+    def _removed_row(self, path: str) -> JsonValue:
+        """What a row leaves in its list. Raises ValueError if the path is that of no row."""
         is_listed = ROW.fullmatch(path) and schema_path(path) in row_paths(self.schema)
-        return bool(is_listed and value_at(self.data, path))
+        if not is_listed or not value_at(self.data, path):
+            raise ValueError("There is no such row.")
+        return {}
 
     def _has_room(self, path: str) -> bool:
         """True if every list on the path has the row, or can have it as its next one."""
@@ -411,6 +404,13 @@ def fit_to_schema(
 def row_paths(schema: Schema) -> set[str]:
     """The paths of the rows of a schema's lists, without numbers: `lines[]`."""
     return {leaf.path.rpartition(".")[0] for leaf in outline(schema) if "[]." in leaf.path}
+
+
+def _rejection(review: FieldReview) -> str:
+    """The reason of a rejection. Raises ValueError for one of a value, and for another review of its path."""
+    if review.path != REJECTION or review.action != "reject":
+        raise ValueError("Only a document can be rejected, and nothing else can be said of that.")
+    return _checked_reason(shown(review.value))
 
 
 def _checked_reason(reason: str) -> str:

@@ -120,9 +120,9 @@ _KEY_CHECKS: Mapping[str, Callable[[str], bool]] = {
 class DocumentFilters:
     """What documents of a list have in common; None and empty for whatever.
 
-    state: one of `documents.STATES`, or `NOT_READ` or `REJECTED`; those are not among the others. query: what a
-    person typed, see `search_terms`. tags: names, all of which a document has. counterparty: a part of its
-    name.
+    state: one of `documents.STATES`, or `NOT_READ` or `REJECTED`; those are not among the others. query:
+    what a person typed, see `search_terms`. tags: names, all of which a document has. counterparty: a part
+    of its name.
     source: `upload`, or `part` of another document. parts: False leaves out documents that another one holds.
     """
 

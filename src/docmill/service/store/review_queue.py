@@ -11,25 +11,6 @@ from docmill.service.store.database import Conn
 Order = Literal["oldest", "due"]
 """Oldest first; or those first whose day of payment comes first, then the oldest of the others."""
 
-_QUEUE = """
-    WITH waiting AS MATERIALIZED (
-        SELECT id FROM document WHERE needs_human_review AND rejection IS NULL
-         UNION
-        SELECT document_id FROM near_duplicate JOIN document ON document.id = document_id
-         WHERE is_duplicate IS NULL AND rejection IS NULL
-    ),
-    due AS (
-        SELECT document.id,
-               CASE WHEN %(order)s = 'due' AND structured_data ->> 'due_date' ~ '^[0-9]{4}-'
-                    THEN structured_data ->> 'due_date' END AS due_date
-          FROM waiting
-          JOIN document ON document.id = waiting.id
-          JOIN document_state ON document_state.id = document.id
-         WHERE document_state.state = 'needs_review'
-    )
-"""
-"""Common table expressions: the documents of the queue with what they are ordered by."""
-
 
 @dataclass(frozen=True, slots=True)
 class Position:
@@ -47,7 +28,7 @@ class Position:
 
 async def count(conn: Conn) -> int:
     """The number of documents in the queue."""
-    cur = await conn.execute(_QUEUE + "SELECT count(*) FROM due", {"order": "oldest"})
+    cur = await conn.execute("SELECT count(*) FROM review_queue")
     row = await cur.fetchone()
     assert row is not None, "an aggregate has a row"
     return row[0]
@@ -56,7 +37,12 @@ async def count(conn: Conn) -> int:
 async def page(conn: Conn, *, order: Order, offset: int, limit: int) -> list[UUID]:
     """The ids of up to `limit` documents of the queue after the first `offset`."""
     cur = await conn.execute(
-        _QUEUE + "SELECT id FROM due ORDER BY due_date NULLS LAST, id OFFSET %(offset)s LIMIT %(limit)s",
+        """
+        SELECT id
+          FROM review_queue
+         ORDER BY CASE WHEN %(order)s = 'due' THEN due_date END NULLS LAST, id
+        OFFSET %(offset)s LIMIT %(limit)s
+        """,
         {"order": order, "offset": offset, "limit": limit},
     )
     return [document_id for (document_id,) in await cur.fetchall()]
@@ -69,21 +55,22 @@ async def position(conn: Conn, document_id: UUID, *, user_id: UUID, order: Order
     """
     async with conn.cursor(row_factory=class_row(Position)) as cur:
         await cur.execute(
-            _QUEUE
-            + """
-            , placed AS (
-                SELECT id, row_number() OVER in_order AS number, (coalesce(due_date, '~'), id) AS key
-                  FROM due
-                WINDOW in_order AS (ORDER BY due_date NULLS LAST, id)
+            """
+            WITH queue AS MATERIALIZED (
+                SELECT id, CASE WHEN %(order)s = 'due' THEN coalesce(due_date, '~') ELSE '' END AS due
+                  FROM review_queue
+            ),
+            placed AS (
+                SELECT id, due, row_number() OVER (ORDER BY due, id) AS number FROM queue
             ),
             own AS (
-                SELECT (coalesce(
-                           CASE WHEN %(order)s = 'due' AND structured_data ->> 'due_date' ~ '^[0-9]{4}-'
-                                THEN structured_data ->> 'due_date' END, '~'), id) AS key
+                SELECT CASE WHEN %(order)s <> 'due' THEN ''
+                            WHEN structured_data ->> 'due_date' ~ '^[0-9]{4}-'
+                            THEN structured_data ->> 'due_date' ELSE '~' END AS due
                   FROM document WHERE id = %(document_id)s
             ),
             free AS (
-                SELECT placed.id, number, placed.key < own.key AS is_before
+                SELECT placed.id, number, (placed.due, placed.id) < (own.due, %(document_id)s) AS is_before
                   FROM placed, own
                  WHERE placed.id <> %(document_id)s
                    AND NOT EXISTS (
@@ -108,17 +95,16 @@ async def position(conn: Conn, document_id: UUID, *, user_id: UUID, order: Order
 async def first(conn: Conn, *, user_id: UUID, order: Order) -> UUID | None:
     """The first document of the queue that nobody else reviews now."""
     cur = await conn.execute(
-        _QUEUE
-        + """
+        """
         SELECT id
-          FROM due
+          FROM review_queue
          WHERE NOT EXISTS (
                    SELECT FROM review_lock
-                    WHERE review_lock.document_id = due.id
+                    WHERE review_lock.document_id = review_queue.id
                       AND user_id <> %(user_id)s
                       AND seen_at > clock_timestamp() - interval '2 minutes'
                )
-         ORDER BY due_date NULLS LAST, id
+         ORDER BY CASE WHEN %(order)s = 'due' THEN due_date END NULLS LAST, id
          LIMIT 1
         """,
         {"order": order, "user_id": user_id},

@@ -27,7 +27,8 @@ class _Request(BaseModel):
 class NewReview(_Request):
     """A new review of one value, or of the document as a whole where `path` is empty.
 
-    action: `remove` takes a row out of a list, by its path such as `lines[2]`. value: of a correction, as in the document's data. seen: the value that the person saw; if it has changed
+    action: `remove` takes a row out of a list, by its path such as `lines[2]`. value: of a correction, as in
+    the document's data. seen: the value that the person saw; if it has changed
     since, nothing is stored. page, box: the place that the person marked.
     """
 
@@ -100,8 +101,8 @@ class _Shape(BaseModel):
 class Review(_Shape):
     """A person's review of a value. before: the value that it replaced; machine: the value that was read.
 
-    undoes: the review that this one takes back; redoes: the undo that this one takes back. reason: why a value
-    was confirmed without a look at it.
+    undoes: the review that this one takes back; redoes: the undo that this one takes back. reason: why a
+    value was confirmed without a look at it.
     """
 
     id: UUID

@@ -52,8 +52,8 @@ class FoundText(_Shape):
 class DocumentSummary(_Shape):
     """A document of a list. step: of the processing under way. version: grows with every visible change.
 
-    rejection: the reason for which a person has rejected it; null if nobody has. amount: that a card shows, the
-    total of most types.
+    rejection: the reason for which a person has rejected it; null if nobody has. amount: that a card shows,
+    the total of most types.
     found: where a search found it in its text; null without a search, and where its title or a value has it.
     """
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
+from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
 from fastapi import Form, Query, Request
@@ -138,8 +139,14 @@ async def retry(
     document_id: str, vault: TheVault, *, to: Annotated[str, Form(alias="next")] = "/"
 ) -> RedirectResponse:
     """Have the document processed again, and go back to where the button was."""
-    await vault.reprocess(parse_document_id(document_id))
-    return RedirectResponse(local_address(to), 303)
+    ingestion_id = await vault.reprocess(parse_document_id(document_id))
+    address, _, query = local_address(to).partition("?")
+    if address != "/":  # the page of the document says what became of it
+        kept = [(name, value) for name, value in parse_qsl(query) if name != "retried"]
+        address += "?" + urlencode([*kept, ("retried", str(ingestion_id))])
+    elif query:
+        address += f"?{query}"
+    return RedirectResponse(address, 303)
 
 
 @router.post("/theme")
@@ -200,13 +207,14 @@ class RefusedRow:
     table: str
     typed: Mapping[str, str]
     message: str
+    status: int = 422
 
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
     """What a person must look at before a document is approved.
 
-    field: the path of the first open value, empty where a check or a duplicate is open. page: where it stands.
+    field: the path of the first open value, empty where a check or a duplicate is open. page: where it is.
     can_force: whether a reason is enough to approve it unseen.
     """
 
@@ -214,6 +222,7 @@ class OpenQuestion:
     field: str = ""
     page: str = "1"
     can_force: bool = True
+    status: int = 422
 
 
 async def open_question(vault: Vault, document_id: UUID, *, reason: str, page: str) -> OpenQuestion | None:
@@ -229,8 +238,9 @@ async def open_question(vault: Vault, document_id: UUID, *, reason: str, page: s
     paths = {field.path: field for field in view.values.all_fields}
     for path, draft in (await drafts_of(vault, document_id)).items():
         if path in paths and draft.typed.strip() != paths[path].value.strip():
-            message = f"What you typed into “{paths[path].name}” is not saved yet. Save it or drop it first."
-            return OpenQuestion(message, path, str(paths[path].page or page), can_force=False)
+            field = paths[path]
+            message = f"What you typed into “{field.name}” is not saved yet. Save it or drop it first."
+            return OpenQuestion(message, path, str(field.page or page), can_force=False)
     if reason.strip() or not view.open_count:
         return None
     words = "1 value or check is" if view.open_count == 1 else f"{view.open_count} values or checks are"
@@ -262,13 +272,11 @@ async def document_page(
     tab: str = "",
     field: str = "",
     wrong_password: str | None = None,
-    refused_review: RefusedReview | None = None,
-    question: OpenQuestion | None = None,
-    refused_row: RefusedRow | None = None,
+    refused: RefusedReview | RefusedRow | OpenQuestion | None = None,
 ) -> HTMLResponse:
     """Build the page of a document, with the bar of the review queue below `/review/`.
 
-    wrong_password: the message about the password just given. question: why it was not approved.
+    wrong_password: the message about the password just given. refused: what was just sent and not stored.
     """
     async with vault.connection() as conn:
         last_event = await events.last_id(conn)  # before the document, so that no change falls between
@@ -285,7 +293,8 @@ async def document_page(
         base=base_of(request, document_id),
         queue=await queue_view(request, vault, document_id) if is_in_queue(request) else None,
         drafts=await drafts_of(vault, document_id),
-        question=question,
+        retried=next((each for each in history if str(each.id) == request.query_params.get("retried")), None),
+        question=refused if isinstance(refused, OpenQuestion) else None,
         review_count=review_count,
         links=await vault.links(document_id),
         title=title(row),
@@ -300,13 +309,9 @@ async def document_page(
         pauses=paused,
         asks_password=wrong_password is not None or await vault.asks_password(row),
         wrong_password=wrong_password,
-        refused_review=refused_review,
-        refused_row=refused_row,
-        status_code=422
-        if wrong_password or question or refused_row
-        else refused_review.status
-        if refused_review
-        else 200,
+        refused_review=refused if isinstance(refused, RefusedReview) else None,
+        refused_row=refused if isinstance(refused, RefusedRow) else None,
+        status_code=422 if wrong_password else refused.status if refused else 200,
     )
 
 

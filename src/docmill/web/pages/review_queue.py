@@ -14,7 +14,6 @@ from docmill.service.store import document_list, events, pauses, review_locks, r
 from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.documents import REJECTED, DocumentRow
 from docmill.service.store.review_locks import ReviewLock
-from docmill.service.store.review_queue import Order
 from docmill.web.access import Router, needs
 from docmill.web.context import TheVault, Vault, not_found, parse_document_id
 from docmill.web.page_images import is_viewable, picture_version
@@ -66,7 +65,7 @@ async def show_queue(
     page: Annotated[int, Query(ge=1, le=100_000)] = 1,
 ) -> HTMLResponse:
     """The documents that wait for a person, and where to begin."""
-    chosen: Order = order or order_of(request)
+    chosen = order or order_of(request)
     async with vault.connection() as conn:
         last_event = await events.last_id(conn)  # before the list, so that no change falls between
         total = await review_queue.count(conn)
@@ -158,7 +157,7 @@ async def approve(
         question = await open_question(vault, key, reason=reason, page=page)
         if question is not None:
             return await document_page(
-                request, key, vault, page=question.page, field=question.field, question=question
+                request, key, vault, page=question.page, field=question.field, refused=question
             )
         following = await _next_link(request, vault, key, "approved")
         if not await vault.service.reviews.confirm_all(
@@ -305,4 +304,4 @@ async def _refusal(
 ) -> HTMLResponse:
     status = 409 if isinstance(error, ChangedError) else 422
     refused = RefusedReview("", "", error.message, status)
-    return await document_page(request, document_id, vault, page=page, refused_review=refused)
+    return await document_page(request, document_id, vault, page=page, refused=refused)

@@ -1,7 +1,7 @@
 """Forms for reviewing the values of a document."""
 
-from collections.abc import Awaitable
-from typing import Annotated, Literal
+from collections.abc import Awaitable, Mapping
+from typing import Annotated, Literal, cast
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from docmill.errors import ChangedError, ValidationError
-from docmill.model.result import Failure
 from docmill.service.review.review import FieldReview, InvalidValuesError, shown
 from docmill.web.access import Router, needs
 from docmill.web.context import TheVault, Vault, not_found, parse_document_id
@@ -113,25 +112,19 @@ async def add_row(
     }
     try:
         await check_lock(request, vault, key)
-        reviewed = await vault.reviewed(key)
-        rows = (reviewed.result.data or {}).get(table) if reviewed else None
-        row = f"{table}[{len(rows) if isinstance(rows, list) else 0}]"
-        if not typed:
-            raise InvalidValuesError({row: "Please give at least one value of the row."})
-        reviews = [
-            FieldReview(f"{row}.{column}", "correct", value, is_typed=True) for column, value in typed.items()
-        ]
-        if not await vault.service.reviews.add(
+        reviews = await _row_reviews(vault, key, table, typed)
+        is_stored = await vault.service.reviews.add(
             key,
             reviews,
             tenant_id=vault.tenant_id,
             ingestion_id=ingestion_id,
             reviewed_by=vault.user_id,
-        ):
-            raise not_found()
+        )
     except (InvalidValuesError, ChangedError) as error:
         refused = RefusedRow(table, typed, error.message)
-        return await document_page(request, key, vault, page=page, refused_row=refused)
+        return await document_page(request, key, vault, page=page, refused=refused)
+    if not is_stored:
+        raise not_found()
     return RedirectResponse(f"{base_of(request, key)}?{urlencode({'page': page})}#{table}-new", 303)
 
 
@@ -153,11 +146,10 @@ async def check_typed(
         for name, text in zip(path, typed, strict=False)
     ]
     faults: list[str] = []
-    failures: list[Failure] | None = []
     try:
         failures = await vault.service.reviews.check(key, reviews, tenant_id=vault.tenant_id)
     except InvalidValuesError as error:
-        faults = list(error.faults.values())
+        faults, failures = list(error.faults.values()), []
     if failures is None:
         raise not_found()
     wanted = [failure for failure in failures if failure.check not in UNCERTAINTY_CHECKS]
@@ -178,9 +170,8 @@ async def read_place(
     _, history = await vault.document_with_history(parse_document_id(document_id))
     place = parse_box(box)
     transcription = await vault.transcription(history)
-    shown_page = (
-        next((each for each in transcription.pages if each.number == page), None) if transcription else None
-    )
+    pages = transcription.pages if transcription else ()
+    shown_page = next((each for each in pages if each.number == page), None)
     if place is None or shown_page is None:
         raise ValidationError("There is no such place on the pages of this document.")
     return JSONResponse({"text": text_within(shown_page, place)})
@@ -202,17 +193,18 @@ async def confirm_all(
 ) -> Response:
     """Confirm every value without a review; while any is open, go to the first open one.
 
-    reason: why the open values are confirmed without a look at them. refused: the path of a field that shows `typed`, which was refused. Nothing is confirmed then, since the
+    reason: why the open values are confirmed without a look at them. refused: the path of a field that shows
+    `typed`, which was refused. Nothing is confirmed then, since the
     value that is kept is not the one that the person sees.
     """
     key = parse_document_id(document_id)
     if refused:
         review = RefusedReview(refused, typed, _TYPED_IS_NOT_SAVED, 422)
-        return await document_page(request, key, vault, page=page, field=refused, refused_review=review)
+        return await document_page(request, key, vault, page=page, field=refused, refused=review)
     question = await open_question(vault, key, reason=reason, page=page)
     if question is not None:
         return await document_page(
-            request, key, vault, page=question.page, field=question.field, question=question
+            request, key, vault, page=question.page, field=question.field, refused=question
         )
     storing = vault.service.reviews.confirm_all(
         key,
@@ -288,7 +280,7 @@ async def choose_type(
         await vault.choose_type(key, None if undo else document_type, seen=seen)
     except ChangedError as error:
         refused = RefusedReview("", "", error.message, 409)
-        return await document_page(request, key, vault, refused_review=refused)
+        return await document_page(request, key, vault, refused=refused)
     return RedirectResponse(f"{base_of(request, key)}#type", 303)
 
 
@@ -328,6 +320,21 @@ async def decide_duplicate(
 async def back(request: Request, document_id: str) -> RedirectResponse:
     """Go to the document: a refused form leaves the browser at these addresses."""
     return RedirectResponse(f"{base_of(request, parse_document_id(document_id))}?{request.url.query}", 303)
+
+
+async def _row_reviews(
+    vault: Vault, document_id: UUID, table: str, typed: Mapping[str, str]
+) -> list[FieldReview]:
+    """The values of a new row at the end of a list. Raises InvalidValuesError for a row without any."""
+    reviewed = await vault.reviewed(document_id)
+    rows = (reviewed.result.data or {}).get(table) if reviewed else None
+    count = len(cast("list[object]", rows)) if isinstance(rows, list) else 0
+    if not typed:
+        raise InvalidValuesError({table: "Please give at least one value of the row."})
+    return [
+        FieldReview(f"{table}[{count}].{column}", "correct", value, is_typed=True)
+        for column, value in typed.items()
+    ]
 
 
 async def _accepted(form: ReviewForm, document_id: UUID, vault: Vault) -> FieldReview:
@@ -374,6 +381,4 @@ async def _answer(
     if form is not None and form.action == "say" and form.suggestion is None:
         typed, seen = form.value.replace("\r\n", "\n"), form.seen.replace("\r\n", "\n")
         await keep_draft(vault, document_id, path=form.path, typed=typed, seen=seen)
-    return await document_page(
-        request, document_id, vault, page=page, field=path or "", refused_review=refused
-    )
+    return await document_page(request, document_id, vault, page=page, field=path or "", refused=refused)

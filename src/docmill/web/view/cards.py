@@ -9,7 +9,7 @@ from uuid import UUID
 
 from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.service.search.snippets import Snippet
-from docmill.service.store.documents import REJECTED, DocumentRow
+from docmill.service.store.documents import DocumentRow
 from docmill.service.store.parts import WholeRow
 from docmill.web.view.words import RETRIES, STATES, StateWords, sentence, step_name, type_name
 
@@ -159,9 +159,7 @@ def size(byte_size: int) -> str:
 
 
 def _reason(row: DocumentRow, failures: Sequence[str]) -> str:
-    if row.outcome == REJECTED:
-        return sentence(row.rejection or "")
-    match row.state:
+    match row.outcome:
         case "processing" if row.is_waiting and row.error_message:
             return f"Waiting to be tried again. {sentence(row.error_message)}"
         case "processing":
@@ -174,4 +172,5 @@ def _reason(row: DocumentRow, failures: Sequence[str]) -> str:
         case "failed":
             return sentence(row.error_message or "processing failed")
         case _:
-            return sentence(row.error_message) if row.error_message else ""
+            reason = row.error_message or row.rejection
+            return sentence(reason) if reason else ""

@@ -9,7 +9,6 @@ from docmill.errors import MisconfiguredError, UnauthorizedError
 from docmill.schemas.document_types import DEFINITIONS
 from docmill.service.store.documents import NOT_READ, REJECTED
 from docmill.service.store.parts import PartRow, WholeRow
-from docmill.service.store.reviews import REJECTION as REJECTION
 
 Tone = Literal["ok", "info", "warn", "error"]
 

@@ -14,7 +14,7 @@ def upgrade() -> None:
 
     op.execute(
         """
-        -- reason: why a value was confirmed without a look at it. redoes: the undo that this review takes back.
+        -- reason: why a value was confirmed without a look at it. redoes: the undo that this one takes back.
         ALTER TABLE review
             ADD COLUMN reason text CHECK (length(reason) BETWEEN 1 AND 500),
             ADD COLUMN redoes uuid UNIQUE REFERENCES review ON DELETE CASCADE,
@@ -41,6 +41,27 @@ def upgrade() -> None:
         "CREATE INDEX near_duplicate_undecided ON near_duplicate (tenant_id, document_id)"
         " WHERE is_duplicate IS NULL"
     )
+
+    op.execute(
+        """
+        -- Documents that wait for a person. due_date: null where it is no day.
+        CREATE VIEW review_queue WITH (security_invoker) AS
+        WITH waiting AS MATERIALIZED (
+            SELECT id FROM document WHERE needs_human_review AND rejection IS NULL
+             UNION
+            SELECT document_id FROM near_duplicate JOIN document ON document.id = document_id
+             WHERE is_duplicate IS NULL AND rejection IS NULL
+        )
+        SELECT document.id,
+               CASE WHEN structured_data ->> 'due_date' ~ '^[0-9]{4}-' THEN structured_data ->> 'due_date' END
+                   AS due_date
+          FROM waiting
+          JOIN document ON document.id = waiting.id
+          JOIN document_state ON document_state.id = document.id
+         WHERE document_state.state = 'needs_review'
+        """
+    )
+    op.execute("GRANT SELECT ON review_queue TO docmill_app")
 
     op.execute(
         """
