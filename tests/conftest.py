@@ -7,7 +7,7 @@ import pickle
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import numpy as np
 import psycopg
@@ -20,6 +20,7 @@ from docmill.model.document import Document, Page, Words
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.storage.postgres_server import EmbeddedPostgres
+from docmill.service.store.database import new_id
 from docmill.service.store.migrate import migrate
 from docmill.workers.pool import Pool
 from support.aws_emulators import CREDENTIALS, Emulator, running
@@ -144,6 +145,15 @@ async def service(settings: Settings) -> AsyncIterator[Service]:
     async with open_service(settings) as service:
         await asyncio.wait_for(service.wakeups.listening(), 10)
         yield service
+
+
+@pytest.fixture
+async def stranger(database_url: str) -> UUID:
+    """Another tenant of the same installation."""
+    tenant_id = new_id()
+    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as owner:
+        await owner.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Stranger')", [tenant_id])
+    return tenant_id
 
 
 @pytest.fixture

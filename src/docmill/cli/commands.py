@@ -26,7 +26,7 @@ from docmill.cli.console import (
     give_up_stdout,
     stderr,
 )
-from docmill.cli.vault import dead_letter_commands
+from docmill.cli.vault import dead_letter_commands, export_commands
 from docmill.errors import DocmillError
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",  # the other one keeps the line ends of docstrings, and eats [names]
 )
 app.add_typer(dead_letter_commands.app)
+app.add_typer(export_commands.app)
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from docmill.service.observe.tracing import Tracer
 from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
 from docmill.web import problems
-from docmill.web.api import documents, events, files, operations, reviews
+from docmill.web.api import documents, events, exports, files, operations, reviews
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.page_images import PageImages
@@ -37,6 +37,7 @@ _API_ROUTERS = (
     reviews.router,
     operations.router,
     events.router,
+    exports.router,
 )
 _SMALLEST_GZIP = 500
 _UNAVAILABLE = 503
@@ -145,7 +146,9 @@ class _Compression(GZipMiddleware):
     """Compresses answers, but not stored files: they are compressed, and ranges count their own bytes."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].endswith(("/file", "/preprocessed.pdf")):
+        path = str(scope.get("path", ""))
+        is_file = path.endswith(("/file", "/preprocessed.pdf")) or path.startswith(f"{_API}/exports/")
+        if scope["type"] == "http" and is_file:
             await self.app(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)

@@ -43,11 +43,13 @@ _FILTERS = """
                AND (%(document_type)s::text IS NULL OR document_type = %(document_type)s)
                AND (%(parts)s OR NOT EXISTS (SELECT FROM part WHERE child_id = document.id))
 """
-_NEWEST = """
-               AND (%(after)s::uuid IS NULL OR document.id < %(after)s)
+_INSIDE = """
                AND (%(inside)s::text IS NULL
                     OR strpos(lower(title), lower(%(inside)s)) > 0
                     OR strpos(lower(file_name), lower(%(inside)s)) > 0)
+"""
+_NEWEST = """
+               AND (%(after)s::uuid IS NULL OR document.id < %(after)s)
              ORDER BY document.id DESC
              LIMIT %(limit)s
 """
@@ -63,6 +65,24 @@ _BEST = """
              LIMIT %(limit)s
 """
 """Conditions for the newest documents, and for those that fit a query best."""
+
+
+_SELECTED = """
+               AND (%(ids)s::uuid[] IS NULL OR document.id = ANY(%(ids)s))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The documents to take out: those that pass the filters of the list and, if given, have one of the ids.
+
+    query, state, document_type: see `page`; None for any.
+    """
+
+    query: str | None = None
+    state: str | None = None
+    document_type: str | None = None
+    ids: Sequence[UUID] | None = None
 
 
 @dataclass(frozen=True)
@@ -166,7 +186,7 @@ async def page(
     is_found = bool(wanted) and await _finds(conn, wanted)
     async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
         await cur.execute(
-            _ROWS + (_FOUND + _FILTERS + _BEST if is_found else _FILTERS + _NEWEST),
+            _ROWS + (_FOUND + _FILTERS + _BEST if is_found else _FILTERS + _INSIDE + _NEWEST),
             {
                 "state": state,
                 "document_type": document_type,
@@ -178,6 +198,80 @@ async def page(
             },
         )
         return await cur.fetchall()
+
+
+async def batch(
+    conn: Conn, selection: Selection, *, after: UUID | None = None, limit: int = 500
+) -> list[DocumentRow]:
+    """Up to `limit` of the selected documents, the newest first. after: the last one before these."""
+    async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
+        wanted, inside = await _query_of(conn, selection)
+        await cur.execute(
+            _ROWS + (_FOUND if wanted else "") + _FILTERS + _SELECTED + _INSIDE + _NEWEST,
+            {**_parameters(selection, wanted, inside), "after": after, "limit": limit},
+        )
+        return await cur.fetchall()
+
+
+async def types_of(conn: Conn, selection: Selection) -> list[str]:
+    """The types of the selected documents, in the order of the alphabet."""
+    wanted, inside = await _query_of(conn, selection)
+    cur = await conn.execute(
+        """
+        SELECT DISTINCT document_type
+          FROM document
+          JOIN document_state ON document_state.id = document.id
+        """  # noqa: S608  the parts are our own
+        + (_FOUND if wanted else "")
+        + _FILTERS
+        + _SELECTED
+        + _INSIDE
+        + """
+               AND document_type IS NOT NULL
+             ORDER BY document_type
+        """,
+        _parameters(selection, wanted, inside),
+    )
+    return [document_type for (document_type,) in await cur.fetchall()]
+
+
+async def count_of(conn: Conn, selection: Selection) -> int:
+    """The number of selected documents."""
+    wanted, inside = await _query_of(conn, selection)
+    cur = await conn.execute(
+        """
+        SELECT count(*)
+          FROM document
+          JOIN document_state ON document_state.id = document.id
+        """  # noqa: S608  the parts are our own
+        + (_FOUND if wanted else "")
+        + _FILTERS
+        + _SELECTED
+        + _INSIDE,
+        _parameters(selection, wanted, inside),
+    )
+    row = await cur.fetchone()
+    assert row is not None, "an aggregate has a row"
+    return row[0]
+
+
+async def _query_of(conn: Conn, selection: Selection) -> tuple[str, str | None]:
+    """What is typed, as a query of the search; else as text that is looked for inside titles and names."""
+    wanted = tsquery_of(selection.query or "")
+    if wanted and await _finds(conn, wanted):
+        return wanted, None
+    return "", storable(selection.query)
+
+
+def _parameters(selection: Selection, wanted: str, inside: str | None) -> dict[str, Any]:
+    return {
+        "state": selection.state,
+        "document_type": selection.document_type,
+        "ids": None if selection.ids is None else list(selection.ids),
+        "parts": True,
+        "wanted": wanted,
+        "inside": inside,
+    }
 
 
 async def _finds(conn: Conn, wanted: str) -> bool:

@@ -1,0 +1,112 @@
+"""The work of `docmill export`: files are written beside their place and moved there when they are whole."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast, get_args
+from uuid import UUID
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from docmill.cli.console import counted, stderr, stdout
+from docmill.cli.vault.access import existing_service
+from docmill.errors import MisconfiguredError, ValidationError
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
+from docmill.service.exports.table_files import TableFormat
+from docmill.service.exports.tables import export_tables
+from docmill.service.store import documents
+from docmill.service.store.documents import NOT_READ, STATES, Selection
+
+Export = Callable[[Callable[[int], None]], AsyncIterator[bytes]]
+"""Begins an export, given whom to tell of its progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file to write. replace: also if it exists."""
+
+    path: Path
+    replace: bool = False
+
+    def check(self) -> None:
+        """Raises MisconfiguredError if the file may not be written."""
+        if self.path.is_dir():
+            raise MisconfiguredError(f"{str(self.path)!r} is a folder; give the name of a file")
+        if self.path.exists() and not self.replace:
+            raise MisconfiguredError(f"{str(self.path)!r} exists; --force replaces it")
+
+
+def select(
+    query: str | None, state: str | None, document_type: str | None, ids: Sequence[UUID] | None
+) -> Selection:
+    """The documents that the options name. Raises ValidationError for an unknown state."""
+    states = (*STATES, NOT_READ)
+    if state is not None and state not in states:
+        raise ValidationError(f"there is no state {state!r}; there are {', '.join(states)}")
+    return Selection(query=query or None, state=state, document_type=document_type, ids=ids or None)
+
+
+async def write_table(settings: Settings, selection: Selection, target: Target, *, items_only: bool) -> int:
+    """Write the table of documents or of items; the exit code."""
+    form = target.path.suffix.lower().removeprefix(".")
+    if form not in get_args(TableFormat):
+        endings = ", ".join(f".{name}" for name in get_args(TableFormat))
+        raise ValidationError(f"{str(target.path)!r} must end in one of {endings}")
+    target.check()
+    async with existing_service(settings) as service:
+        tenant_id = service.default_tenant_id
+
+        def export(progress: Callable[[int], None]) -> AsyncIterator[bytes]:
+            return export_tables(
+                service.database,
+                settings.own.by_choice,
+                selection,
+                tenant_id=tenant_id,
+                form=cast("TableFormat", form),
+                table="items" if items_only else "documents",
+                progress=progress,
+            )
+
+        await write_export(service, selection, target, export, tenant_id=tenant_id)
+    return 0
+
+
+async def write_export(
+    service: Service, selection: Selection, target: Target, export: Export, *, tenant_id: UUID
+) -> None:
+    """Write an export to its file with a progress bar, and say how many documents are in it."""
+    async with service.database.tenant(tenant_id) as conn:
+        total = await documents.count_of(conn, selection)
+    with _bar() as bar:
+        task = bar.add_task("exporting", total=total)
+        await write_file(target.path, export(lambda count: bar.advance(task, count)))
+    stdout.print(f"{counted(total, 'document')} → {target.path}", markup=False)
+
+
+def _bar() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal)
+
+
+async def write_file(path: Path, chunks: AsyncIterator[bytes]) -> None:
+    """Write a file that appears when it is whole. Raises MisconfiguredError if it cannot be written."""
+    draft = path.with_name(f"{path.name}.partial")
+    try:
+        with await asyncio.to_thread(draft.open, "wb") as file:
+            async for chunk in chunks:
+                await asyncio.to_thread(file.write, chunk)
+            await asyncio.to_thread(_settle, file.fileno())
+        await asyncio.to_thread(draft.replace, path)
+    except OSError as error:
+        raise MisconfiguredError(f"cannot write {str(path)!r}: {error.strerror}") from error
+    finally:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def _settle(descriptor: int) -> None:
+    os.fsync(descriptor)
