@@ -12,7 +12,6 @@ from uuid import UUID, uuid4
 import numpy as np
 import psycopg
 import pytest
-from psycopg import sql
 from pydantic import SecretStr
 
 from docmill.demo import Sample, generate
@@ -23,6 +22,7 @@ from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store.database import new_id
 from docmill.service.store.migrate import migrate
 from docmill.workers.pool import Pool
+from support.databases import fresh_database
 from support.aws_emulators import CREDENTIALS, Emulator, running
 
 MakeDocument = Callable[..., Document]
@@ -125,13 +125,8 @@ def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
 @pytest.fixture
 def database_url(postgres: EmbeddedPostgres) -> Iterator[str]:
     """A fresh copy of the migrated database."""
-    name = f"test_{uuid4().hex}"
-    with psycopg.connect(postgres.url("postgres"), autocommit=True) as conn:
-        conn.execute(
-            sql.SQL("CREATE DATABASE {} TEMPLATE docmill STRATEGY file_copy").format(sql.Identifier(name))
-        )
-        yield postgres.url(name)
-        conn.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    with fresh_database(postgres) as url:
+        yield url
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from docmill.cli.console import (
     give_up_stdout,
     stderr,
 )
-from docmill.cli.vault import dead_letter_commands, export_commands
+from docmill.cli.vault import backup_commands, dead_letter_commands, export_commands
 from docmill.errors import DocmillError
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ app = typer.Typer(
 )
 app.add_typer(dead_letter_commands.app)
 app.add_typer(export_commands.app)
+app.add_typer(backup_commands.app)
 
 
 def main() -> None:

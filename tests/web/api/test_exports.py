@@ -3,6 +3,8 @@
 import csv
 import datetime as dt
 import io
+import json
+import zipfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import import_module
 from typing import Any
@@ -11,7 +13,12 @@ from uuid import UUID
 import httpx
 import openpyxl
 
+from docmill.batch.records import failure_record
+from docmill.errors import CorruptError
+from docmill.model.paths import leaves
+from docmill.ports import Ref
 from docmill.service.app import Service
+from docmill.service.store import documents
 from docmill.service.store.database import new_id
 
 Add = Callable[..., Awaitable[UUID]]
@@ -121,3 +128,95 @@ async def test_nothing_of_another_tenant_is_taken_out(
     by_id = rows_of(await client.get("/api/v1/exports/fields.csv", params={"id": str(accepted.document_id)}))
 
     assert everything == by_id == []
+
+
+def unpacked(response: httpx.Response) -> zipfile.ZipFile:
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"] == "application/zip"
+    archive = zipfile.ZipFile(io.BytesIO(response.content))
+    assert archive.testzip() is None
+    return archive
+
+
+async def test_the_archive_has_the_original_and_the_record_of_each_document(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    document_id = await read("receipt.png")
+    await correct(client, document_id, "gross_total", "13.90")
+
+    archive = unpacked(await client.get("/api/v1/exports/documents.zip"))
+
+    assert archive.namelist() == ["originals/receipt.png", "records/receipt.png.json"]
+    assert archive.read("originals/receipt.png") == b"receipt.png"
+    record = json.loads(archive.read("records/receipt.png.json"))
+    assert (record["source"], record["document_id"]) == ("receipt.png", str(document_id))
+    assert record["data"]["gross_total"] == "13.90"
+    assert record["evidence"]["issue_date"]["page"] == 2
+    assert record["evidence"].keys() <= {path for path, _ in leaves(record["data"])}
+    (review,) = record["reviews"]
+    assert (review["path"], review["action"], review["machine"]) == ("gross_total", "correct", "12.90")
+
+
+async def test_the_record_has_the_members_of_a_record_of_a_run(client: httpx.AsyncClient, add: Add) -> None:
+    of_run = failure_record(Ref("a", "a"), CorruptError("damaged"), content_hash=None, attempts=1)
+    await add("a.pdf")
+
+    archive = unpacked(await client.get("/api/v1/exports/documents.zip"))
+
+    of_vault = json.loads(archive.read("records/a.pdf.json"))
+    assert list(of_vault)[: len(of_run)] == list(of_run)
+
+
+async def test_names_in_the_archive_are_safe_and_unique(client: httpx.AsyncClient, add: Add) -> None:
+    names = ["../../evil.pdf", "NUL.pdf", "same.pdf", "SAME.pdf", "Mu\u0308.pdf", "Mü.pdf", "a\\b:c.pdf"]
+    for number, name in enumerate(names):
+        await add(name, f"content {number}".encode())
+
+    archive = unpacked(await client.get("/api/v1/exports/documents.zip"))
+
+    originals = [name.removeprefix("originals/") for name in archive.namelist() if name[0] == "o"]
+    assert len({name.casefold() for name in originals}) == len(names)
+    assert not [name for name in originals if set(name) & set('/\\:*?"<>|')]
+    assert "_NUL.pdf" in originals
+    contents = {archive.read(f"originals/{name}") for name in originals}
+    assert contents == {f"content {number}".encode() for number in range(len(names))}
+
+
+async def test_a_lost_original_does_not_stop_the_archive(
+    client: httpx.AsyncClient, service: Service, add: Add
+) -> None:
+    lost, _ = await add("lost.pdf"), await add("there.pdf")
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        row = await documents.get(conn, lost)
+    assert row is not None
+    await service.blobs.delete(row.file_path)
+
+    archive = unpacked(await client.get("/api/v1/exports/documents.zip"))
+
+    assert "originals/lost.pdf" not in archive.namelist()
+    assert json.loads(archive.read("records/lost.pdf.json"))["original_is_missing"] is True
+    assert archive.read("originals/there.pdf") == b"there.pdf"
+
+
+async def test_parts_name_their_records(
+    client: httpx.AsyncClient, add: Add, hold: Callable[..., Awaitable[None]]
+) -> None:
+    whole, part = await add("mail.eml"), await add("bill.pdf")
+    await hold(whole, {"bill.pdf": part, "broken.pdf": "It is empty."})
+
+    archive = unpacked(await client.get("/api/v1/exports/documents.zip"))
+
+    bill, broken = json.loads(archive.read("records/mail.eml.json"))["parts"]
+    assert (bill["source"], bill["document_id"]) == ("bill.pdf", str(part))
+    assert (broken["source"], broken["problem"]) == (None, "It is empty.")
+
+
+async def test_the_page_links_to_what_it_lists(client: httpx.AsyncClient, read: Read) -> None:
+    empty = (await client.get("/")).text
+    await read()
+
+    page = (await client.get("/", params={"type": "receipt", "q": "corner"})).text
+
+    assert "exports" not in empty
+    assert 'href="/api/v1/exports/documents.zip?q=corner&amp;document_type=receipt"' in page
+    assert 'href="/api/v1/exports/fields.xlsx?q=corner&amp;document_type=receipt"' in page

@@ -49,3 +49,23 @@ def export_table(
     exit_after(
         write_table(load_settings(config, data_dir), selection, Target(file, replace=force), items_only=items)
     )
+
+
+@app.command("zip")
+def export_zip(
+    file: Annotated[Path, typer.Argument(help="The file to write.")],
+    config: SettingsFile = None,
+    data_dir: DataFolder = None,
+    query: QueryText = None,
+    state: State = None,
+    document_type: TypeName = None,
+    ids: DocumentIds = None,
+    *,
+    force: Force = False,
+) -> None:
+    """Write the originals of documents, and a JSON record of each, into one archive."""
+    from docmill.cli.vault.access import load_settings
+    from docmill.cli.vault.exports import Target, select, write_zip
+
+    selection = select(query, state, document_type, ids)
+    exit_after(write_zip(load_settings(config, data_dir), selection, Target(file, replace=force)))

@@ -16,6 +16,7 @@ from docmill.cli.vault.access import existing_service
 from docmill.errors import MisconfiguredError, ValidationError
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
+from docmill.service.exports.archive import Archive
 from docmill.service.exports.table_files import TableFormat
 from docmill.service.exports.tables import export_tables
 from docmill.service.store import documents
@@ -72,6 +73,22 @@ async def write_table(settings: Settings, selection: Selection, target: Target, 
             )
 
         await write_export(service, selection, target, export, tenant_id=tenant_id)
+    return 0
+
+
+async def write_zip(settings: Settings, selection: Selection, target: Target) -> int:
+    """Write the archive of originals and records; the exit code."""
+    target.check()
+    async with existing_service(settings) as service:
+        tenant_id = service.default_tenant_id
+        archive = Archive(service.database, service.blobs, service.reviews, tenant_id=tenant_id)
+        await write_export(
+            service,
+            selection,
+            target,
+            lambda progress: archive.stream(selection, progress),
+            tenant_id=tenant_id,
+        )
     return 0
 
 

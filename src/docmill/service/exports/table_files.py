@@ -68,7 +68,7 @@ def looks_like_formula(text: str) -> bool:
 
 
 class CsvFile:
-    """CSV as RFC 4180 has it: commas, UTF-8 with a byte order mark, by which spreadsheets know the encoding."""
+    """CSV as RFC 4180 has it, in UTF-8 with a byte order mark, by which spreadsheets know the encoding."""
 
     def __init__(self, tables: Mapping[str, Sequence[Column]]) -> None:
         ((self._table, columns),) = tables.items()
@@ -105,10 +105,8 @@ def csv_text(text: str) -> str:
 
 def _csv_cell(cell: Cell) -> str:
     match cell:
-        case None:
-            return ""
-        case str():
-            return csv_text(cell)
+        case str() | None:
+            return csv_text(cell or "")
         case bool():
             return "true" if cell else "false"
         case Decimal():

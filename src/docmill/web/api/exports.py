@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query, Response
 from starlette.responses import StreamingResponse
 
+from docmill.service.exports.archive import Archive
 from docmill.service.exports.table_files import MEDIA_TYPES, TableFormat
 from docmill.service.exports.tables import TableName, export_tables
 from docmill.service.store.documents import Selection
@@ -56,6 +57,15 @@ async def get_fields(
     )
     stem = "documents" if form == "xlsx" else table
     return await _download(chunks, file_name(stem, form), MEDIA_TYPES[form])
+
+
+@router.get("/documents.zip", response_class=Response)
+async def get_archive(vault: TheVault, selection: TheSelection) -> Response:
+    """The originals of documents, and a JSON record of each."""
+    archive = Archive(
+        vault.service.database, vault.service.blobs, vault.service.reviews, tenant_id=vault.tenant_id
+    )
+    return await _download(archive.stream(selection), file_name("documents", "zip"), "application/zip")
 
 
 def file_name(stem: str, extension: str) -> str:

@@ -78,6 +78,11 @@ class Filters:
             chips.append(Chip(type_name(self.document_type), replace(self, document_type="").link()))
         return chips
 
+    def export_link(self, name: str) -> str:
+        """The address of the exported file `name` of all documents that pass these filters."""
+        query = {"q": self.query, "state": self.state, "document_type": self.document_type}
+        return f"/api/v1/exports/{name}?" + urlencode({key: value for key, value in query.items() if value})
+
     def link(self, after: UUID | None = None) -> str:
         """The address with these filters: the first page, or the one after document `after`."""
         query = {"q": self.query, "state": self.state, "type": self.document_type, "after": str(after or "")}
