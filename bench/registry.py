@@ -80,6 +80,7 @@ BENCHMARKS = (
         arguments="--receipts FOLDER --orders FOLDER --invoices FOLDER",
     ),
     Benchmark("review_lookup", "bench.speed.review_lookup", 5, quiet=True),
+    Benchmark("export", "bench.speed.export", 4, quiet=True),
     Benchmark("receipt_ocr", "bench.accuracy.receipt_ocr", 10, data=True),
     Benchmark("photo_reading", "bench.accuracy.photo_reading", 4, data=True),
     Benchmark("receipts_model", "bench.accuracy.receipts_model", 15, data=True),

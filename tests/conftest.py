@@ -7,7 +7,7 @@ import pickle
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import numpy as np
 import psycopg
@@ -22,8 +22,8 @@ from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store.database import new_id
 from docmill.service.store.migrate import migrate
 from docmill.workers.pool import Pool
-from support.databases import fresh_database
 from support.aws_emulators import CREDENTIALS, Emulator, running
+from support.databases import fresh_database
 
 MakeDocument = Callable[..., Document]
 

@@ -1,6 +1,6 @@
 """Databases for tests."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from uuid import uuid4
 
@@ -11,7 +11,7 @@ from docmill.service.storage.postgres_server import EmbeddedPostgres
 
 
 @contextmanager
-def fresh_database(postgres: EmbeddedPostgres) -> Iterator[str]:
+def fresh_database(postgres: EmbeddedPostgres) -> Generator[str]:
     """The address of a copy of the migrated database, which goes with the block."""
     name = f"test_{uuid4().hex}"
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as conn:

@@ -1,7 +1,7 @@
 """The work of `docmill backup`, `restore`, `export-tenant` and `import-tenant`."""
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -95,7 +95,7 @@ def _size(report: backup.BackupReport) -> str:
 
 
 @contextmanager
-def _spinner(what: str) -> Iterator[Callable[[int], None]]:
+def _spinner(what: str) -> Generator[Callable[[int], None]]:
     columns = (SpinnerColumn(), TextColumn("{task.completed} {task.description}"))
     with Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as bar:
         task = bar.add_task(what, total=None)

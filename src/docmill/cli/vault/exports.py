@@ -4,19 +4,24 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
-from typing import cast, get_args
+from typing import Literal, cast, get_args
 from uuid import UUID
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from docmill.cli.console import counted, stderr, stdout
+from docmill.cli.console import FAILED, counted, shown, stderr, stdout
 from docmill.cli.vault.access import existing_service
 from docmill.errors import MisconfiguredError, ValidationError
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.exports.archive import Archive
+from docmill.service.exports.bookings import BookingRules, Period
+from docmill.service.exports.bookkeeping import Bookings
+from docmill.service.exports.datev import check_period
+from docmill.service.exports.datev import file_name as datev_name
 from docmill.service.exports.table_files import TableFormat
 from docmill.service.exports.tables import export_tables
 from docmill.service.store import documents
@@ -90,6 +95,45 @@ async def write_zip(settings: Settings, selection: Selection, target: Target) ->
             tenant_id=tenant_id,
         )
     return 0
+
+
+def rules_of(
+    settings: Settings, first: datetime | None, last: datetime | None, *, every_state: bool
+) -> BookingRules:
+    """What is booked, by the options and settings."""
+    period = Period(first and first.date(), last and last.date())
+    return BookingRules(settings.bookkeeping, period, is_every_state=every_state)
+
+
+async def write_bookings(
+    settings: Settings,
+    selection: Selection,
+    rules: BookingRules,
+    target: Target,
+    *,
+    form: Literal["datev", "ledger"],
+) -> int:
+    """Write a file of bookings, and list what is left out; the exit code."""
+    if form == "datev":
+        first, last = check_period(rules.period, rules.bookkeeping)
+        if target.path.is_dir():
+            target = replace(target, path=target.path / datev_name(first, last))
+    target.check()
+    async with existing_service(settings) as service:
+        tenant_id = service.default_tenant_id
+        bookings = Bookings(service.database, selection, rules, tenant_id=tenant_id)
+        make = bookings.datev if form == "datev" else bookings.ledger
+        await write_export(service, selection, target, make, tenant_id=tenant_id)
+    report = bookings.report
+    stdout.print(
+        f"{counted(report.booked_count, 'document')} booked, {report.outside_count} outside the period,"
+        f" {len(report.left_out)} left out"
+    )
+    for document in report.left_out:
+        stderr.print(
+            f"- {document.document_id}  {shown(document.file_name)}: {document.reason}", markup=False
+        )
+    return FAILED if report.left_out else 0
 
 
 async def write_export(

@@ -4,7 +4,7 @@ import hashlib
 import io
 import json
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -115,7 +115,7 @@ def read_json(file: IO[bytes]) -> dict[str, Any]:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _explained(path: Path) -> Generator[None]:
     try:
         yield
     except (tarfile.TarError, EOFError, UnicodeDecodeError) as error:

@@ -8,7 +8,7 @@ import logging
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -142,7 +142,8 @@ def restore(source: Path, folder: Path, progress: Progress) -> BackupReport:
         workshop.mkdir(parents=True)
         report = _restore_beside(source, workshop, progress)
         os.sync()
-        (folder / "blobs").exists() and (folder / "blobs").rmdir()
+        if (folder / "blobs").exists():
+            (folder / "blobs").rmdir()
         (workshop / "blobs").rename(folder / "blobs")
         (workshop / "postgres").rename(folder / "postgres")
         workshop.rmdir()
@@ -221,7 +222,7 @@ def _stop_left_running(workshop: Path) -> None:
 
 
 @contextmanager
-def _joined(server: EmbeddedPostgres) -> Iterator[EmbeddedPostgres]:
+def _joined(server: EmbeddedPostgres) -> Generator[EmbeddedPostgres]:
     with ExitStack() as stack:
         server.start()
         stack.callback(server.stop)

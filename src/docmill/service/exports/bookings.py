@@ -110,9 +110,11 @@ def _bills(
     rows: Sequence[DocumentRow], rules: BookingRules, report: BookingReport, duplicates: set[UUID]
 ) -> Iterator[Bill]:
     for row in rows:
+        if row.id in duplicates:
+            reason = "it is a duplicate of another document"
+            report.left_out.append(LeftOut(row.id, row.file_name, reason))
+            continue
         try:
-            if row.id in duplicates:
-                raise NotBookableError("it is a duplicate of another document")
             bill = bill_of(row, rules)
         except NotBookableError as error:
             report.left_out.append(LeftOut(row.id, row.file_name, error.message))
@@ -177,15 +179,17 @@ def _party_account(
     if chosen is not None:
         return chosen
     if row.document_type == "receipt" and not is_outgoing:
-        method = (data.get("payment") or {}).get("method")
+        payment: Mapping[str, Any] = data.get("payment") or {}
+        method = payment.get("method")
         return bookkeeping.account("cash" if method in (None, _CASH) else "transit")
     return bookkeeping.any_debtor if is_outgoing else bookkeeping.any_creditor
 
 
 def _is_outgoing(data: Mapping[str, Any], bookkeeping: Bookkeeping) -> bool:
     """True for one's own bill: its seller has one of the company's VAT numbers."""
-    vat_id = (data.get("seller") or {}).get("vat_id")
-    return bool(vat_id) and _key(vat_id) in {_key(own) for own in bookkeeping.own_vat_ids}
+    seller: Mapping[str, Any] = data.get("seller") or {}
+    vat_id = seller.get("vat_id")
+    return bool(vat_id) and _key(str(vat_id)) in {_key(own) for own in bookkeeping.own_vat_ids}
 
 
 def _chosen(accounts: Mapping[str, int], party: Mapping[str, Any]) -> int | None:

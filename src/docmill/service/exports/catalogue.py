@@ -67,7 +67,7 @@ def columns_of_type(conn: Connection, type_name: str) -> list[tuple[str, str]]:
 
 
 def file_keys(conn: Connection, tenant_id: UUID | None = None) -> Iterator[str]:
-    """The keys of all stored files that rows name, in columns called `…file_path`. tenant_id: None for all."""
+    """The keys of the stored files that rows name, in columns called `…file_path`. tenant_id: of one."""
     for table in tenant_tables(conn):
         for column in table.columns:
             if not column.endswith("file_path"):

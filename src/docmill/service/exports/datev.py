@@ -136,7 +136,9 @@ def _row(bill: Bill, share: TaxShare, bookkeeping: Bookkeeping) -> str:
     key = bookkeeping.tax_key(share.rate, is_outgoing=bill.is_outgoing)
     if key is None:
         setting = "output_tax_keys" if bill.is_outgoing else "input_tax_keys"
-        raise ValidationError(f"there is no tax key for {share.rate.normalize():f} %: set bookkeeping.{setting}")
+        raise ValidationError(
+            f"there is no tax key for {share.rate.normalize():f} %: set bookkeeping.{setting}"
+        )
     is_debit = bill.is_outgoing == (share.gross > 0)
     values = {
         "Umsatz (ohne Soll/Haben-Kz)": _amount(abs(share.gross)),

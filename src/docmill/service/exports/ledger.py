@@ -1,4 +1,4 @@
-"""A general ledger as CSV: a line for each account that a bill moves, debit and credit equal for each bill."""
+"""A general ledger as CSV: a line for each account that a bill moves; debit and credit are equal."""
 
 import csv
 import io

@@ -9,7 +9,7 @@ _FORBIDDEN = re.compile(r'[<>:"/\\|?*]')
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode categories of characters that show nothing, turn the text beside them, or end a line."""
 _RESERVED = re.compile(
-    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])\s*(?:\.|$)", re.I
+    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])\s*(?:\.|$)", re.IGNORECASE
 )
 """Names that Windows takes for devices, also with an extension."""
 _NAMELESS = "document"

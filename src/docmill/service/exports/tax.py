@@ -38,7 +38,7 @@ def tax_shares(data: Mapping[str, Any], rates: Sequence[Decimal]) -> list[TaxSha
         gross -= tip
     else:
         tip = Decimal(0)
-    lines = data.get("lines") or []
+    lines: Sequence[Mapping[str, Any]] = data.get("lines") or []
     shares = _by_lines(lines, gross) or _by_totals(gross, net, tax, _rates_of(lines) or rates)
     if shares is None:
         return None

@@ -131,7 +131,7 @@ def check_export(folder: TenantFolder) -> TenantDescription:
         raise MisconfiguredError(f"{str(folder.root)!r} is no export of a tenant")
     if not description.is_complete:
         raise MisconfiguredError(
-            f"the export in {str(folder.root)!r} is not complete: run `docmill export-tenant` again, it goes on"
+            f"the export in {str(folder.root)!r} is not complete: run `docmill export-tenant` again"
         )
     for name, table in description.tables.items():
         try:

@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
 from uuid import UUID
 
 import psycopg
@@ -77,9 +76,8 @@ async def _import_file(blobs: Blobs, folder: TenantFolder, key: str, content_has
 
 async def _stored_hash(blobs: Blobs, key: str) -> str | None:
     digest = hashlib.sha256()
-    content: AsyncIterator[bytes] = blobs.stream(key)
     try:
-        async for chunk in content:
+        async for chunk in blobs.stream(key):
             digest.update(chunk)
     except CorruptError:
         return None

@@ -31,7 +31,7 @@ class ZipStream:
         modified_at: datetime,
         is_compressed: bool = False,
     ) -> AsyncGenerator[bytes]:
-        """Add a file, and yield what is ready of the archive. is_compressed: here, rather than stored as it is."""
+        """Add a file, and yield what is ready of the archive. is_compressed: or stored as it is."""
         info = _info(name, modified_at, byte_size)
         info.compress_type = zipfile.ZIP_DEFLATED if is_compressed else zipfile.ZIP_STORED
         with self._zip.open(info, "w") as entry:

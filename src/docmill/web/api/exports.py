@@ -1,14 +1,19 @@
 """Routes that take data out: tables of fields, originals, bookkeeping."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Response
+from pydantic import BaseModel, ConfigDict
 from starlette.responses import StreamingResponse
 
 from docmill.service.exports.archive import Archive
+from docmill.service.exports.bookings import BookingRules, Period
+from docmill.service.exports.bookkeeping import Bookings
+from docmill.service.exports.datev import ENCODING, check_period
+from docmill.service.exports.datev import file_name as datev_name
 from docmill.service.exports.table_files import MEDIA_TYPES, TableFormat
 from docmill.service.exports.tables import TableName, export_tables
 from docmill.service.store.documents import Selection
@@ -66,6 +71,73 @@ async def get_archive(vault: TheVault, selection: TheSelection) -> Response:
         vault.service.database, vault.service.blobs, vault.service.reviews, tenant_id=vault.tenant_id
     )
     return await _download(archive.stream(selection), file_name("documents", "zip"), "application/zip")
+
+
+def _rules(
+    vault: TheVault,
+    *,
+    first: Annotated[date | None, Query(alias="from", description="the first day")] = None,
+    last: Annotated[date | None, Query(alias="to", description="the last day")] = None,
+    every_state: Annotated[bool, Query(description="also documents that are not ready")] = False,
+) -> BookingRules:
+    return BookingRules(vault.settings.bookkeeping, Period(first, last), is_every_state=every_state)
+
+
+TheRules = Annotated[BookingRules, Depends(_rules)]
+"""What is booked, for a route that names it as an argument."""
+
+
+class LeftOutDocument(BaseModel):
+    """A document that is not booked."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    document_id: UUID
+    file_name: str
+    reason: str
+
+
+class BookingPreview(BaseModel):
+    """What would be booked. outside: documents that are dated outside the period."""
+
+    booked: int
+    outside: int
+    left_out: list[LeftOutDocument]
+
+
+@router.get("/datev.csv", response_class=Response)
+async def get_datev(vault: TheVault, selection: TheSelection, rules: TheRules) -> Response:
+    """Bookings of a period in the DATEV format. What is left out, `/exports/bookings` tells."""
+    first, last = check_period(rules.period, rules.bookkeeping)
+    bookings = Bookings(vault.service.database, selection, rules, tenant_id=vault.tenant_id)
+    return await _download(bookings.datev(), datev_name(first, last), f"text/csv; charset={ENCODING}")
+
+
+@router.get("/ledger.csv", response_class=Response)
+async def get_ledger(vault: TheVault, selection: TheSelection, rules: TheRules) -> Response:
+    """Bookings as a general ledger: a line for each account that a bill moves."""
+    bookings = Bookings(vault.service.database, selection, rules, tenant_id=vault.tenant_id)
+    return await _download(bookings.ledger(), file_name("ledger", "csv"), MEDIA_TYPES["csv"])
+
+
+@router.get("/bookings")
+async def preview_bookings(
+    vault: TheVault,
+    selection: TheSelection,
+    rules: TheRules,
+    *,
+    form: Annotated[Literal["datev", "ledger"], Query(alias="format")] = "datev",
+) -> BookingPreview:
+    """What a file of bookings would hold, and which documents it leaves out, with the reasons."""
+    bookings = Bookings(vault.service.database, selection, rules, tenant_id=vault.tenant_id)
+    async for _ in bookings.datev() if form == "datev" else bookings.ledger():
+        pass
+    report = bookings.report
+    return BookingPreview(
+        booked=report.booked_count,
+        outside=report.outside_count,
+        left_out=[LeftOutDocument.model_validate(document) for document in report.left_out],
+    )
 
 
 def file_name(stem: str, extension: str) -> str:
