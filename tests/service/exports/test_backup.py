@@ -5,13 +5,13 @@ import hashlib
 import os
 import tarfile
 from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from docmill.errors import CorruptError, MisconfiguredError
-from docmill.service.app import open_service
+from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.exports.archive_files import ArchiveWriter
 from docmill.service.exports.backup import back_up, restore
@@ -54,19 +54,21 @@ async def fill(
                 before.add(hashlib.sha256(data).hexdigest())
         if backing_up is not None:
             await backing_up
-        async with asyncio.timeout(120):
-            while await _unfinished(service.database.url):
-                await asyncio.sleep(0.1)
+        await settled(service)
         stop.set()
         await worker
     return before
 
 
-async def _unfinished(url: str) -> int:
-    async with await psycopg.AsyncConnection.connect(url) as conn:
-        cur = await conn.execute("SELECT count(*) FROM ingestion WHERE status = 'in-progress'")
-        (count,) = await cur.fetchone() or (0,)
-    return count
+async def settled(service: Service) -> None:
+    """Wait until nothing is under way."""
+    tenant_id = service.default_tenant_id
+    async with asyncio.timeout(120), aclosing(service.feed.follow(tenant_id, 0)) as batches:
+        async for _ in batches:
+            async with service.database.tenant(tenant_id) as conn:
+                cur = await conn.execute("SELECT FROM ingestion WHERE status = 'in-progress' LIMIT 1")
+            if not cur.rowcount:
+                return
 
 
 async def test_a_backup_of_a_vault_at_work_is_whole(make_folder: MakeFolder, script: ScriptedSteps) -> None:
@@ -87,9 +89,7 @@ async def test_a_backup_of_a_vault_at_work_is_whole(make_folder: MakeFolder, scr
         worker = asyncio.create_task(run_worker(service, script.steps(), stop))
         async with service.database.tenant(service.default_tenant_id) as conn:
             assert await events.since(conn, 0, limit=1000), "events of before are told"
-        async with asyncio.timeout(120):
-            while await _unfinished(service.database.url):
-                await asyncio.sleep(0.1)
+        await settled(service)
         stop.set()
         await worker
 

@@ -160,6 +160,7 @@ async def test_export_and_import_go_on_after_a_kill(
     folder = TenantFolder(tmp_path / "tenant")
     folder.unfinished_tables.mkdir(parents=True)
     (folder.unfinished_tables / "document.copy").write_text("half a ro")
+    (folder.root / "tenant.json.unfinished").write_text('{"half": ')
 
     with pytest.raises(Killed):
         await export(service, folder, killed_after(4))

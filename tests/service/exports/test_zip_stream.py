@@ -1,3 +1,4 @@
+import asyncio
 import io
 import shutil
 import subprocess
@@ -40,7 +41,8 @@ async def test_an_archive_holds_what_was_put_in(tmp_path: Path) -> None:
         assert unpacked.getinfo("records/a.json").date_time == (2026, 11, 3, 12, 30, 6)
     if unzip := shutil.which("unzip"):
         (tmp_path / "a.zip").write_bytes(data)
-        subprocess.run([unzip, "-tq", tmp_path / "a.zip"], check=True, capture_output=True)
+        command = [unzip, "-tq", tmp_path / "a.zip"]
+        await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True)
 
 
 async def test_bytes_come_while_a_file_is_added() -> None:

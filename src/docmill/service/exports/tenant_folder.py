@@ -61,6 +61,7 @@ class TenantFolder:
         self.tables = root / "tables"
         self.unfinished_tables = root / "tables.unfinished"
         self._description = root / "tenant.json"
+        self._unfinished_description = root / "tenant.json.unfinished"
         self._journal = root / "files.sha256"
 
     def table(self, name: str) -> Path:
@@ -75,7 +76,7 @@ class TenantFolder:
 
     def check_empty(self) -> None:
         """Raises MisconfiguredError if something else is in the folder."""
-        ours = {self.unfinished_tables.name, self.tables.name}
+        ours = {self.unfinished_tables.name, self.tables.name, self._unfinished_description.name}
         if self.root.exists() and any(path.name not in ours for path in self.root.iterdir()):
             raise MisconfiguredError(f"{str(self.root)!r} holds something else; give an empty folder")
 
@@ -101,7 +102,7 @@ class TenantFolder:
 
     def write_description(self, description: TenantDescription) -> None:
         """Write it whole or not at all."""
-        fresh = self._description.with_suffix(".new")
+        fresh = self._unfinished_description
         with fresh.open("w") as file:
             json.dump({"format": _FORMAT, "version": _VERSION, **asdict(description)}, file, indent=1)
             file.flush()
