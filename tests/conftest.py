@@ -23,7 +23,7 @@ from docmill.service.store.database import new_id
 from docmill.service.store.migrate import migrate
 from docmill.workers.pool import Pool
 from support.aws_emulators import CREDENTIALS, Emulator, running
-from support.databases import fresh_database
+from support.databases import UNSAFE, fresh_database
 
 MakeDocument = Callable[..., Document]
 
@@ -79,10 +79,6 @@ def _page(number: int, text: str) -> Page:
         blocks=np.zeros(len(texts), np.int32),
     )
     return Page(number=number, width_pt=595, height_pt=842, words=words, source="text", quality=1.0)
-
-
-# Safe to lose: what a test writes is gone with it. Makes copies of the template fast.
-UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_wal_size": "1GB"}
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import hashlib
 import os
 import tarfile
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from docmill.service.exports.archive_files import ArchiveWriter
 from docmill.service.exports.backup import back_up, restore
 from docmill.service.store import events
 from docmill.service.worker import run_worker
+from support.databases import fast_server
 from support.scripted_steps import ScriptedSteps, once
 from support.vault_contents import files_in, rows_of_folder
 
@@ -38,7 +39,9 @@ async def fill(
     folder: Path, script: ScriptedSteps, target: Path | None = None, *, count: int = COUNT
 ) -> set[str]:
     """Upload and process documents; back the vault up in the middle. The hashes of those before that."""
-    async with open_service(settings_of(folder)) as service:
+    async with AsyncExitStack() as stack:
+        stack.enter_context(fast_server(folder))
+        service = await stack.enter_async_context(open_service(settings_of(folder)))
         stop = asyncio.Event()
         worker = asyncio.create_task(run_worker(service, script.steps(), stop))
         before: set[str] = set()

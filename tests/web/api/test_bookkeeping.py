@@ -168,15 +168,15 @@ async def test_what_cannot_be_booked_is_named_with_the_reason(client: httpx.Asyn
     _, rows, _ = await datev(client)
 
     assert rows == []
-    assert await left_out(client) == [
-        "there is no tax key for 5 %: set bookkeeping.input_tax_keys",
+    assert sorted(await left_out(client)) == [
+        "it is no bill but: delivery note",
+        "it is not ready: needs review",
+        "its currency is USD, and no exchange rate is known",
+        "its currency is not known",
+        "its date is not known",
         "its tax rates are not known, or its amounts do not add up by them",
         "its total is not known",
-        "its currency is not known",
-        "its currency is USD, and no exchange rate is known",
-        "its date is not known",
-        "it is not ready: needs review",
-        "it is no bill but: delivery note",
+        "there is no tax key for 5 %: set bookkeeping.input_tax_keys",
     ]
     assert len((await datev(client, every_state="true"))[1]) == 1
 
