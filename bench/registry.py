@@ -81,6 +81,7 @@ BENCHMARKS = (
     ),
     Benchmark("review_lookup", "bench.speed.review_lookup", 5, quiet=True),
     Benchmark("list_and_search", "bench.speed.list_and_search", 60, quiet=True),
+    Benchmark("export", "bench.speed.export", 4, quiet=True),
     Benchmark("receipt_ocr", "bench.accuracy.receipt_ocr", 10, data=True),
     Benchmark("photo_reading", "bench.accuracy.photo_reading", 4, data=True),
     Benchmark("receipts_model", "bench.accuracy.receipts_model", 15, data=True),

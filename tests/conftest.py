@@ -7,12 +7,11 @@ import pickle
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID
 
 import numpy as np
 import psycopg
 import pytest
-from psycopg import sql
 from pydantic import SecretStr
 
 from docmill.demo import Sample, generate
@@ -20,9 +19,11 @@ from docmill.model.document import Document, Page, Words
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.storage.postgres_server import EmbeddedPostgres
+from docmill.service.store.database import new_id
 from docmill.service.store.migrate import migrate
 from docmill.workers.pool import Pool
 from support.aws_emulators import CREDENTIALS, Emulator, running
+from support.databases import UNSAFE, fresh_database
 
 MakeDocument = Callable[..., Document]
 
@@ -80,10 +81,6 @@ def _page(number: int, text: str) -> Page:
     return Page(number=number, width_pt=595, height_pt=842, words=words, source="text", quality=1.0)
 
 
-# Safe to lose: what a test writes is gone with it. Makes copies of the template fast.
-UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_wal_size": "1GB"}
-
-
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[EmbeddedPostgres]:
     """A server whose database `docmill` is migrated and is never connected to: the template of copies."""
@@ -124,13 +121,8 @@ def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
 @pytest.fixture
 def database_url(postgres: EmbeddedPostgres) -> Iterator[str]:
     """A fresh copy of the migrated database."""
-    name = f"test_{uuid4().hex}"
-    with psycopg.connect(postgres.url("postgres"), autocommit=True) as conn:
-        conn.execute(
-            sql.SQL("CREATE DATABASE {} TEMPLATE docmill STRATEGY file_copy").format(sql.Identifier(name))
-        )
-        yield postgres.url(name)
-        conn.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    with fresh_database(postgres) as url:
+        yield url
 
 
 @pytest.fixture
@@ -144,6 +136,15 @@ async def service(settings: Settings) -> AsyncIterator[Service]:
     async with open_service(settings) as service:
         await asyncio.wait_for(service.wakeups.listening(), 10)
         yield service
+
+
+@pytest.fixture
+async def stranger(database_url: str) -> UUID:
+    """Another tenant of the same installation."""
+    tenant_id = new_id()
+    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as owner:
+        await owner.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Stranger')", [tenant_id])
+    return tenant_id
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
-from uuid import UUID
 
-import psycopg
 import pytest
 
 from docmill.model.document import Document
@@ -13,7 +11,6 @@ from docmill.service.aws.client import Session, new_session
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import Accepted
 from docmill.service.ports import CorrectionMaker
-from docmill.service.store.database import new_id
 from docmill.service.worker import run_worker
 from support.aws_emulators import Emulator
 from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload, once
@@ -95,12 +92,3 @@ def loaded_session() -> Session:
 def aws_session(loaded_session: Session, aws_credentials: None) -> Session:
     del aws_credentials
     return loaded_session
-
-
-@pytest.fixture
-async def stranger(database_url: str) -> UUID:
-    """Another tenant of the same installation."""
-    tenant_id = new_id()
-    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as owner:
-        await owner.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Stranger')", [tenant_id])
-    return tenant_id

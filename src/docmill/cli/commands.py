@@ -27,7 +27,7 @@ from docmill.cli.console import (
     give_up_stdout,
     stderr,
 )
-from docmill.cli.vault import dead_letter_commands, people_commands
+from docmill.cli.vault import backup_commands, dead_letter_commands, export_commands, people_commands
 from docmill.errors import DocmillError
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ app = typer.Typer(
 app.add_typer(dead_letter_commands.app)
 app.add_typer(people_commands.users)
 app.add_typer(people_commands.tenants)
+app.add_typer(export_commands.app)
+app.add_typer(backup_commands.app)
 
 
 def main() -> None:

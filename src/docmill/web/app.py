@@ -24,7 +24,7 @@ from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
 from docmill.web import problems
 from docmill.web.access import AccessRoute
-from docmill.web.api import documents, events, files, operations, people, reviews, tags, views
+from docmill.web.api import documents, events, exports, files, operations, people, reviews, tags, views
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.page_images import PageImages
@@ -49,6 +49,7 @@ API_ROUTERS = (
     operations.router,
     events.router,
     people.router,
+    exports.router,
 )
 PAGE_ROUTERS = (
     documents_page.router,
@@ -182,7 +183,9 @@ class _Compression(GZipMiddleware):
     """Compresses answers, but not stored files: they are compressed, and ranges count their own bytes."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].endswith(("/file", "/preprocessed.pdf")):
+        path = str(scope.get("path", ""))
+        is_file = path.endswith(("/file", "/preprocessed.pdf")) or path.startswith(f"{API_PREFIX}/exports/")
+        if scope["type"] == "http" and is_file:
             await self.app(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)

@@ -28,6 +28,7 @@ from pydantic_settings import (
 
 from docmill.errors import MisconfiguredError
 from docmill.pipeline import AI_STEP_S, RULES_S, PartLimits, TimeLimits
+from docmill.service.config.bookkeeping import Bookkeeping
 from docmill.service.config.sources import DEFAULT_FILE, PREFIX, variables
 from docmill.service.config.user_schemas import OwnSchema, OwnSchemas, check_schemas
 
@@ -390,6 +391,7 @@ class Settings(BaseSettings):
     queues: Queues = Queues()
     buckets: Buckets = Buckets()
     notifications: Notifications = Notifications()
+    bookkeeping: Bookkeeping = Bookkeeping()
     schemas: Annotated[dict[str, OwnSchema], AfterValidator(check_schemas)] = {}
 
     @field_validator("database_url")

@@ -261,8 +261,13 @@ def _drop_unfinished(root: Path, before: datetime) -> int:
     return dropped
 
 
+def is_key(key: str) -> bool:
+    """True if a file of a store may have this key."""
+    return _KEY.fullmatch(key) is not None
+
+
 def _checked(key: str) -> str:
-    if not _KEY.fullmatch(key):
+    if not is_key(key):
         raise ValueError(f"{key!r} cannot be a key")
     return key
 

@@ -80,6 +80,7 @@ _CONDITIONS: Mapping[str, LiteralString] = {
                              WHERE tag_id = ANY(%(tag_ids)s) AND NOT is_removed
                              GROUP BY document_id HAVING count(*) = %(tags)s)
     """,
+    "ids": "AND document.id = ANY(%(ids)s)",
     "inside": """
         AND (strpos(lower(title), lower(%(inside)s)) > 0 OR strpos(lower(file_name), lower(%(inside)s)) > 0)
     """,
@@ -124,6 +125,7 @@ class DocumentFilters:
     what a person typed, see `search_terms`. tags: names, all of which a document has. counterparty: a part
     of its name.
     source: `upload`, or `part` of another document. parts: False leaves out documents that another one holds.
+    ids: only these documents.
     """
 
     query: str | None = None
@@ -137,6 +139,7 @@ class DocumentFilters:
     amount_to: Decimal | None = None
     source: str | None = None
     parts: bool = True
+    ids: tuple[UUID, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +220,28 @@ async def newest_ids(conn: Conn, filters: DocumentFilters, *, limit: int) -> lis
     return [document_id for document_id, _ in await cur.fetchall()]
 
 
+async def number(conn: Conn, filters: DocumentFilters) -> int:
+    """The number of documents that the filters find."""
+    search, _ = await _search_of(conn, filters.query)
+    values = await _values(conn, filters) | search
+    cur = await conn.execute("SELECT count(*)" + _found(filters, values), values)
+    (found,) = await cur.fetchone() or (0,)
+    return found
+
+
+async def types(conn: Conn, filters: DocumentFilters) -> list[str]:
+    """The types of the documents that the filters find, in the order of the alphabet."""
+    search, _ = await _search_of(conn, filters.query)
+    values = await _values(conn, filters) | search
+    cur = await conn.execute(
+        "SELECT DISTINCT document_type"
+        + _found(filters, values)
+        + " AND document_type IS NOT NULL ORDER BY document_type",
+        values,
+    )
+    return [document_type for (document_type,) in await cur.fetchall()]
+
+
 async def _search_of(conn: Conn, query: str | None) -> tuple[dict[str, Any], str | None]:
     """How a query is looked for: as `wanted` where its words are found, else `inside` names.
 
@@ -283,6 +308,7 @@ async def _values(conn: Conn, filters: DocumentFilters) -> dict[str, Any]:
         "date_to": filters.date_to,
         "amount_from": _hundredths(filters.amount_from),
         "amount_to": _hundredths(filters.amount_to),
+        "ids": None if filters.ids is None else list(filters.ids),
     }
     if filters.tags:
         ids = await tags.resolve(conn, filters.tags)
@@ -304,6 +330,26 @@ def _statement(
 ) -> LiteralString:
     """The query for ids and keys, with the conditions that are set and no others."""
     order = _ORDERS[sort]
+    found = _found(filters, values)
+    if sort == "relevance":
+        found = (
+            " FROM document WHERE id IN (SELECT document.id"
+            + found
+            + " ORDER BY document.id DESC LIMIT %(ranked)s)"
+        )
+    return (
+        "SELECT id, key::text AS place FROM (SELECT document.id, "  # noqa: S608  all pieces are literals of this module
+        + order.key
+        + " AS key"
+        + found
+        + ") AS listed"
+        + (" WHERE " + order.after if is_after else "")
+        + order.by
+    )
+
+
+def _found(filters: DocumentFilters, values: Mapping[str, Any]) -> LiteralString:
+    """The tables and conditions of a query for the documents that the filters find."""
     conditions: list[LiteralString] = [condition for name, condition in _CONDITIONS.items() if name in values]
     if filters.state is not None:
         conditions.append(_STATE_CANDIDATES.get(filters.state, ""))
@@ -316,25 +362,7 @@ def _statement(
         joins += " JOIN document_state ON document_state.id = document.id"
     if "wanted" in values:
         joins += " JOIN found_ids(%(wanted)s::tsquery) AS found (id) ON found.id = document.id"
-    where: LiteralString = " WHERE true " + " ".join(conditions)
-    if sort == "relevance":
-        where = (
-            " FROM document WHERE id IN (SELECT document.id"
-            + joins
-            + where
-            + " ORDER BY document.id DESC LIMIT %(ranked)s)"
-        )
-        joins = ""
-    return (
-        "SELECT id, key::text AS place FROM (SELECT document.id, "  # noqa: S608  all pieces are literals of this module
-        + order.key
-        + " AS key"
-        + joins
-        + where
-        + ") AS listed"
-        + (" WHERE " + order.after if is_after else "")
-        + order.by
-    )
+    return joins + " WHERE true " + " ".join(conditions)
 
 
 async def _rows(conn: Conn, ids: list[UUID]) -> list[DocumentRow]:

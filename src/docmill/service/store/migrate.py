@@ -20,7 +20,7 @@ def migrate(database_url: str) -> None:
     Raises MisconfiguredError if the database refuses us or was written by a later release, ServerError if
     it cannot be reached or is too busy to be changed now.
     """
-    newest = max(path.stem[1:5] for path in _VERSIONS.glob("r*.py"))
+    newest = newest_revision()
     with translating_errors(), psycopg.connect(database_url, autocommit=True) as conn:
         try:
             row = conn.execute("SELECT version_num FROM alembic_version").fetchone()
@@ -39,3 +39,8 @@ def migrate(database_url: str) -> None:
 
     upgrade(database_url)
     log.info("the schema was brought to this release", extra={"revision": newest, "before": revision})
+
+
+def newest_revision() -> str:
+    """The number of the newest revision that this release knows."""
+    return max(path.stem[1:5] for path in _VERSIONS.glob("r*.py"))

@@ -123,6 +123,15 @@ async def refresh(
         await register(conn, document_id, signature, tenant_id=tenant_id, ingestion_id=ingestion_id)
 
 
+async def known_duplicates(conn: Conn, ids: Sequence[UUID]) -> set[UUID]:
+    """Those of the documents that a person has called duplicates of earlier ones."""
+    cur = await conn.execute(
+        "SELECT DISTINCT document_id FROM near_duplicate WHERE is_duplicate AND document_id = ANY(%(ids)s)",
+        {"ids": list(ids)},
+    )
+    return {document_id for (document_id,) in await cur.fetchall()}
+
+
 async def of_document(conn: Conn, document_id: UUID) -> list[NearDuplicate]:
     """The documents that seem to be the same, the earlier ones first."""
     async with conn.cursor(row_factory=class_row(NearDuplicate)) as cur:

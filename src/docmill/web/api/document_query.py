@@ -1,8 +1,10 @@
-"""The parameters of the list of documents."""
+"""The parameters of the list of documents and of exports."""
 
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Annotated, Literal
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -10,11 +12,12 @@ from docmill.schemas.document_types import DocumentType
 from docmill.service.store.document_list import DocumentFilters
 from docmill.web.api.shapes import State
 
+_MOST_IDS = 1000
 _Amount = Annotated[Decimal, Field(max_digits=17, decimal_places=4, allow_inf_nan=False)]
 
 
-class DocumentQuery(BaseModel):
-    """Filters, order and place of a list of documents. All filters hold together."""
+class FilterQuery(BaseModel):
+    """Filters of documents. All of them hold together."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -41,14 +44,6 @@ class DocumentQuery(BaseModel):
         Literal["upload", "part"] | None, Field(description="came by itself, or as a part of another file")
     ] = None
     parts: Annotated[bool, Field(description="also parts of other documents")] = True
-    sort: Annotated[
-        Literal["newest", "date", "amount", "counterparty", "relevance"] | None,
-        Field(description="by relevance unless given where there is a `q`, else the newest first"),
-    ] = None
-    after: Annotated[
-        str | None, Field(max_length=1000, description="the place where the page before this one ended")
-    ] = None
-    limit: Annotated[int, Field(ge=1, le=200)] = 50
 
     @property
     def filters(self) -> DocumentFilters:
@@ -66,3 +61,27 @@ class DocumentQuery(BaseModel):
             source=self.source,
             parts=self.parts,
         )
+
+
+class DocumentQuery(FilterQuery):
+    """Filters, order and place of a list of documents."""
+
+    sort: Annotated[
+        Literal["newest", "date", "amount", "counterparty", "relevance"] | None,
+        Field(description="by relevance unless given where there is a `q`, else the newest first"),
+    ] = None
+    after: Annotated[
+        str | None, Field(max_length=1000, description="the place where the page before this one ended")
+    ] = None
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+
+
+class ExportQuery(FilterQuery):
+    """The documents to take out."""
+
+    id: Annotated[list[UUID], Field(max_length=_MOST_IDS, description="only these documents")] = []
+
+    @property
+    def selection(self) -> DocumentFilters:
+        """The filters with the ids, as the database takes them."""
+        return replace(self.filters, ids=tuple(self.id) or None)

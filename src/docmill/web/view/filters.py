@@ -15,6 +15,14 @@ from docmill.web.view.words import STATES, type_name
 LONGEST_QUERY = 200
 _LONGEST_NAME = 100
 _MOST_TAGS = 10
+_OF_API = {
+    "type": "document_type",
+    "from": "date_from",
+    "to": "date_to",
+    "min": "amount_from",
+    "max": "amount_to",
+}
+"""The parameters of the API that have other names than those of the page."""
 SORT_NAMES = {
     "newest": "Newest first",
     "date": "Date, latest first",
@@ -132,6 +140,11 @@ class Filters:
             ("sort", self.sort),
         ]
         return [(key, value) for key, value in pairs if value]
+
+    def export_link(self, name: str) -> str:
+        """The address of the exported file `name` of all documents that pass these filters."""
+        pairs = [(_OF_API.get(key, key), value) for key, value in self.pairs if key != "sort"]
+        return f"/api/v1/exports/{name}?" + urlencode(pairs)
 
     def link(self, after: Cursor | None = None) -> str:
         """The address with these filters: the first page, or the one behind a place."""

@@ -1,0 +1,211 @@
+"""Bookings of bills: who owes whom, by which accounts, with which tax; or why a document is not booked."""
+
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from docmill.errors import ValidationError
+from docmill.service.config.bookkeeping import Bookkeeping
+from docmill.service.exports.tables import Progress, document_batches, nothing
+from docmill.service.exports.tax import TaxShare, number_of, tax_shares
+from docmill.service.store import near_duplicates
+from docmill.service.store.database import Database
+from docmill.service.store.document_list import DocumentFilters
+from docmill.service.store.documents import DocumentRow
+
+_BOOKED_TYPES = frozenset({"invoice", "receipt", "credit_note"})
+_CASH = "10"
+_MOST = Decimal("9999999999.99")
+"""The largest amount that the formats take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The days whose bills are booked, both included; None for no limit."""
+
+    first: date | None = None
+    last: date | None = None
+
+    def __contains__(self, day: date) -> bool:
+        return (self.first is None or self.first <= day) and (self.last is None or day <= self.last)
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """A document as bookkeeping sees it.
+
+    party: whose account is the counterpart: the seller, or the buyer of one's own invoice. party_account: of
+    the party, or of cash. result_account: expense or revenue. shares: what is booked, negative for a refund.
+    """
+
+    document_id: UUID
+    file_name: str
+    issued_on: date
+    due_on: date | None
+    number: str
+    party: str
+    currency: str
+    is_outgoing: bool
+    party_account: int
+    result_account: int
+    shares: tuple[TaxShare, ...]
+
+    @property
+    def text(self) -> str:
+        """What the booking is about."""
+        return " ".join(part for part in (self.party, self.number) if part) or self.file_name
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A document that is not booked, and why."""
+
+    document_id: UUID
+    file_name: str
+    reason: str
+
+
+@dataclass(slots=True)
+class BookingReport:
+    """What became of the selected documents. outside_count: of those that are dated outside the period."""
+
+    booked_count: int = 0
+    outside_count: int = 0
+    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
+
+
+class NotBookableError(ValidationError):
+    """The document is not booked."""
+
+
+@dataclass(frozen=True, slots=True)
+class BookingRules:
+    """What is booked, and how. is_every_state: also documents that are not ready."""
+
+    bookkeeping: Bookkeeping
+    period: Period = Period()
+    is_every_state: bool = False
+
+
+async def bill_batches(
+    database: Database,
+    selection: DocumentFilters,
+    rules: BookingRules,
+    report: BookingReport,
+    *,
+    tenant_id: UUID,
+    progress: Progress = nothing,
+) -> AsyncGenerator[list[Bill]]:
+    """The bills of the selected documents, in batches. report: is told of every document."""
+    async for rows in document_batches(database, selection, tenant_id=tenant_id):
+        async with database.tenant(tenant_id) as conn:
+            duplicates = await near_duplicates.known_duplicates(conn, [row.id for row in rows])
+        yield list(_bills(rows, rules, report, duplicates))
+        progress(len(rows))
+
+
+def _bills(
+    rows: Sequence[DocumentRow], rules: BookingRules, report: BookingReport, duplicates: set[UUID]
+) -> Iterator[Bill]:
+    for row in rows:
+        if row.id in duplicates:
+            reason = "it is a duplicate of another document"
+            report.left_out.append(LeftOut(row.id, row.file_name, reason))
+            continue
+        try:
+            bill = bill_of(row, rules)
+        except NotBookableError as error:
+            report.left_out.append(LeftOut(row.id, row.file_name, error.message))
+            continue
+        if bill.issued_on not in rules.period:
+            report.outside_count += 1
+            continue
+        report.booked_count += 1
+        yield bill
+
+
+def bill_of(row: DocumentRow, rules: BookingRules) -> Bill:
+    """A document as a bill. Raises NotBookableError with the reason if it is none, or lacks something."""
+    if row.document_type not in _BOOKED_TYPES:
+        kind = (row.document_type or "document without a type").replace("_", " ")
+        raise NotBookableError(f"it is no bill but: {kind}")
+    if not rules.is_every_state and row.outcome != "ready":
+        raise NotBookableError(f"it is not ready: {row.outcome.replace('_', ' ')}")
+    data: Mapping[str, Any] = row.structured_data or {}
+    issued_on, currency = _date_of(data.get("issue_date")), data.get("currency")
+    if issued_on is None:
+        raise NotBookableError("its date is not known")
+    if not currency:
+        raise NotBookableError("its currency is not known")
+    gross = number_of(data.get("gross_total"))
+    if not gross:
+        raise NotBookableError("its total is not known" if gross is None else "its total is 0")
+    if abs(gross) > _MOST:
+        raise NotBookableError("its total is too large")
+    shares = tax_shares(data, rules.bookkeeping.rates)
+    if shares is None:
+        raise NotBookableError("its tax rates are not known, or its amounts do not add up by them")
+    sign = -1 if row.document_type == "credit_note" and gross > 0 else 1
+    is_outgoing = _is_outgoing(data, rules.bookkeeping)
+    party: Mapping[str, Any] = data.get("buyer" if is_outgoing else "seller") or {}
+    return Bill(
+        document_id=row.id,
+        file_name=row.file_name,
+        issued_on=issued_on,
+        due_on=_date_of(data.get("due_date")),
+        number=str(data.get("number") or ""),
+        party=str(party.get("name") or ""),
+        currency=str(currency),
+        is_outgoing=is_outgoing,
+        party_account=_party_account(row, data, party, rules.bookkeeping, is_outgoing=is_outgoing),
+        result_account=rules.bookkeeping.account("revenue")
+        if is_outgoing
+        else _chosen(rules.bookkeeping.expenses, party) or rules.bookkeeping.account("expense"),
+        shares=tuple(TaxShare(share.rate, sign * share.net, sign * share.tax) for share in shares),
+    )
+
+
+def _party_account(
+    row: DocumentRow,
+    data: Mapping[str, Any],
+    party: Mapping[str, Any],
+    bookkeeping: Bookkeeping,
+    *,
+    is_outgoing: bool,
+) -> int:
+    chosen = _chosen(bookkeeping.debtors if is_outgoing else bookkeeping.creditors, party)
+    if chosen is not None:
+        return chosen
+    if row.document_type == "receipt" and not is_outgoing:
+        payment: Mapping[str, Any] = data.get("payment") or {}
+        method = payment.get("method")
+        return bookkeeping.account("cash" if method in (None, _CASH) else "transit")
+    return bookkeeping.any_debtor if is_outgoing else bookkeeping.any_creditor
+
+
+def _is_outgoing(data: Mapping[str, Any], bookkeeping: Bookkeeping) -> bool:
+    """True for one's own bill: its seller has one of the company's VAT numbers."""
+    seller: Mapping[str, Any] = data.get("seller") or {}
+    vat_id = seller.get("vat_id")
+    return bool(vat_id) and _key(str(vat_id)) in {_key(own) for own in bookkeeping.own_vat_ids}
+
+
+def _chosen(accounts: Mapping[str, int], party: Mapping[str, Any]) -> int | None:
+    """The account that is set for a party, by its VAT number or its name."""
+    by_key = {_key(name): account for name, account in accounts.items()}
+    keys = [_key(str(party[name])) for name in ("vat_id", "name") if party.get(name)]
+    return next((by_key[key] for key in keys if key in by_key), None)
+
+
+def _key(text: str) -> str:
+    return "".join(text.split()).casefold()
+
+
+def _date_of(value: object) -> date | None:
+    try:
+        return None if value is None else date.fromisoformat(str(value))
+    except ValueError:
+        return None

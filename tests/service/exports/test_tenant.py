@@ -1,0 +1,260 @@
+"""A whole tenant taken out of one installation and brought into another."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+from uuid import UUID
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from docmill.errors import CorruptError, MisconfiguredError
+from docmill.service.app import Service, open_service
+from docmill.service.config.settings import Settings
+from docmill.service.exports.catalogue import file_keys
+from docmill.service.exports.tenant_export import export_tenant
+from docmill.service.exports.tenant_folder import TenantDescription, TenantFolder
+from docmill.service.exports.tenant_import import import_tenant
+from docmill.service.review.review import FieldReview
+from docmill.service.storage.postgres_server import EmbeddedPostgres
+from docmill.service.store import reviews
+from docmill.service.worker import run_worker
+from support.databases import fresh_database
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload, is_read, once
+from support.vault_contents import Rows, files_in, rows_in
+
+DOCUMENTS = 6
+
+
+class Killed(BaseException):
+    """What stands for a kill."""
+
+
+def nothing(count: int) -> None:
+    del count
+
+
+def killed_after(count: int) -> Callable[[int], None]:
+    left = count
+
+    def progress(done: int) -> None:
+        nonlocal left
+        left -= done
+        if left < 0:
+            raise Killed
+
+    return progress
+
+
+async def export(
+    service: Service, folder: TenantFolder, progress: Callable[[int], None] = nothing
+) -> TenantDescription:
+    return await export_tenant(
+        service.database.url,
+        service.blobs,
+        folder,
+        tenant_id=service.default_tenant_id,
+        vault_id=service.vault_id,
+        progress=progress,
+    )
+
+
+@pytest.fixture
+async def other(postgres: EmbeddedPostgres, settings: Settings, tmp_path: Path) -> AsyncIterator[Service]:
+    """Another installation, with nothing in it."""
+    with fresh_database(postgres) as url:
+        changes = {"data_dir": tmp_path / "other", "database_url": SecretStr(url)}
+        async with open_service(settings.model_copy(update=changes)) as other:
+            yield other
+
+
+@pytest.fixture
+async def document_id(
+    service: Service, upload: Upload, working: RunWorker, observer: Observer, stranger: UUID
+) -> UUID:
+    """A tenant with documents, one of them reviewed and processed twice, beside another tenant."""
+    await service.intake.accept(once(b"theirs"), tenant_id=stranger, file_name="theirs.pdf")
+    async with working():
+        accepted = [
+            await upload(f"%PDF-1.7 {number}".encode(), file_name=f"{number}.pdf")
+            for number in range(DOCUMENTS)
+        ]
+        for document in accepted:
+            await observer.when(document, is_read)
+        document_id = accepted[0].document_id
+        tenant_id = service.default_tenant_id
+        seen = await service.reviews.of(document_id, tenant_id=tenant_id)
+        assert seen is not None
+        await service.reviews.add(
+            document_id,
+            [FieldReview("number", "correct", "8")],
+            tenant_id=tenant_id,
+            ingestion_id=seen.result.ingestion_id,
+        )
+    return document_id
+
+
+def contents(service: Service) -> tuple[Rows, dict[str, str]]:
+    tenant_id = service.default_tenant_id
+    files = files_in(service.settings.folder)
+    ours = {key: value for key, value in files.items() if key.split("/")[0] != "vault"}
+    return rows_in(service.database.url, tenant_id=tenant_id), ours
+
+
+async def test_a_tenant_is_the_same_in_another_installation(
+    service: Service, other: Service, document_id: UUID, stranger: UUID, tmp_path: Path
+) -> None:
+    folder = TenantFolder(tmp_path / "tenant")
+    rows, files = contents(service)
+
+    description = await export(service, folder)
+    await import_tenant(other.database.url, other.blobs, folder, nothing)
+
+    imported_rows, imported_files = contents(other)
+    assert [name for name in rows if rows[name] != imported_rows[name]] == []
+    assert rows["document"].count(b"\n") == DOCUMENTS
+    assert rows["review"].count(b"\n") == 1
+    assert description.missing == ()
+    assert imported_files == {key: value for key, value in files.items() if key in description.keys}
+    with psycopg.connect(service.database.url) as conn:
+        theirs = set(file_keys(conn, stranger))
+    assert files.keys() - imported_files.keys() == theirs, "all files of the tenant are among them"
+    assert not any(rows_in(other.database.url, tenant_id=stranger).values())
+    async with other.database.tenant(other.default_tenant_id) as conn:
+        (review,) = await reviews.history(conn, document_id)
+    assert (review.path, review.value) == ("number", "8")
+
+
+async def test_an_imported_tenant_lives_on(
+    service: Service, other: Service, document_id: UUID, script: ScriptedSteps, tmp_path: Path
+) -> None:
+    folder = TenantFolder(tmp_path / "tenant")
+    await export(service, folder)
+    await import_tenant(other.database.url, other.blobs, folder, nothing)
+    stop = asyncio.Event()
+    worker = asyncio.create_task(run_worker(other, script.steps(), stop))
+
+    accepted = await other.intake.accept(
+        once(b"%PDF-1.7 new"), tenant_id=other.default_tenant_id, file_name="new.pdf"
+    )
+    await other.intake.reprocess(document_id, tenant_id=other.default_tenant_id)
+
+    observer = Observer(other)
+    await observer.when(accepted, is_read)
+    await observer.when(replace(accepted, document_id=document_id), is_read)
+    stop.set()
+    await worker
+    seen = await other.reviews.of(document_id, tenant_id=other.default_tenant_id)
+    assert seen is not None
+    assert seen.result.data is not None
+    assert seen.result.data["number"] == "8"
+
+
+async def test_export_and_import_go_on_after_a_kill(
+    service: Service, other: Service, document_id: UUID, tmp_path: Path
+) -> None:
+    del document_id
+    folder = TenantFolder(tmp_path / "tenant")
+    folder.unfinished_tables.mkdir(parents=True)
+    (folder.unfinished_tables / "document.copy").write_text("half a ro")
+    (folder.root / "tenant.json.unfinished").write_text('{"half": ')
+
+    with pytest.raises(Killed):
+        await export(service, folder, killed_after(4))
+    with pytest.raises(MisconfiguredError, match="not complete"):
+        await import_tenant(other.database.url, other.blobs, folder, nothing)
+    complete = folder.complete_files()
+    written = {key: folder.file(key).stat().st_mtime_ns for key in complete}
+    with (folder.root / "files.sha256").open("a") as journal:
+        journal.write("0123 half a li")
+    await export(service, folder)
+    with pytest.raises(Killed):
+        await import_tenant(other.database.url, other.blobs, folder, killed_after(4))
+    assert contents(other)[0]["document"] == b""
+    await import_tenant(other.database.url, other.blobs, folder, nothing)
+
+    assert len(written) == 5
+    assert {key: folder.file(key).stat().st_mtime_ns for key in complete} == written
+    assert contents(other)[0] == contents(service)[0]
+
+
+async def test_numbers_are_moved_behind_those_that_were_given(
+    service: Service, other: Service, document_id: UUID, tmp_path: Path
+) -> None:
+    del document_id
+    folder = TenantFolder(tmp_path / "tenant")
+    async with other.database.tenant(other.default_tenant_id) as conn:
+        await conn.execute("SELECT set_config('role', 'none', true)")
+        await conn.execute("SELECT setval(pg_get_serial_sequence('event', 'id')::regclass, 100000)")
+    await export(service, folder)
+
+    await import_tenant(other.database.url, other.blobs, folder, nothing)
+
+    async def told(vault: Service) -> list[tuple[int, str]]:
+        async with vault.database.tenant(vault.default_tenant_id) as conn:
+            cur = await conn.execute("SELECT id, kind FROM event ORDER BY id")
+            return await cur.fetchall()
+
+    before, after = await told(service), await told(other)
+    assert [(number + 100_000, kind) for number, kind in before] == after
+
+
+async def test_what_does_not_fit_is_refused(
+    service: Service, other: Service, document_id: UUID, stranger: UUID, tmp_path: Path
+) -> None:
+    del document_id
+    folder = TenantFolder(tmp_path / "tenant")
+    await export(service, folder)
+
+    with pytest.raises(MisconfiguredError, match="no export"):
+        await import_tenant(other.database.url, other.blobs, TenantFolder(tmp_path / "absent"), nothing)
+    with pytest.raises(MisconfiguredError, match="documents in this installation"):
+        await import_tenant(service.database.url, service.blobs, folder, nothing)
+    with pytest.raises(MisconfiguredError, match="another tenant"):
+        await export_tenant(
+            service.database.url,
+            service.blobs,
+            folder,
+            tenant_id=stranger,
+            vault_id=service.vault_id,
+            progress=nothing,
+        )
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    with pytest.raises(MisconfiguredError, match="something else"):
+        await export(service, TenantFolder(tmp_path / "full"))
+    table = folder.table("document")
+    whole = table.read_bytes()
+    table.write_bytes(whole.replace(b"1.pdf", b"2.pdf"))
+    with pytest.raises(CorruptError, match="damaged"):
+        await import_tenant(other.database.url, other.blobs, folder, nothing)
+    table.write_bytes(whole)
+    key = next(iter(folder.complete_files()))
+    folder.file(key).write_bytes(b"other")
+    with pytest.raises(CorruptError, match="damaged"):
+        await import_tenant(other.database.url, other.blobs, folder, nothing)
+    description = json.loads((folder.root / "tenant.json").read_text())
+    (folder.root / "tenant.json").write_text(json.dumps({**description, "schema": "0001"}))
+    with pytest.raises(MisconfiguredError, match="same release"):
+        await import_tenant(other.database.url, other.blobs, folder, nothing)
+    (folder.root / "tenant.json").write_text(json.dumps({**description, "keys": ["../../evil"]}))
+    with pytest.raises(CorruptError, match="cannot have written"):
+        await import_tenant(other.database.url, other.blobs, folder, nothing)
+    assert contents(other)[0]["document"] == b""
+
+
+async def test_a_file_that_was_lost_is_named(
+    service: Service, other: Service, document_id: UUID, tmp_path: Path
+) -> None:
+    del document_id
+    folder = TenantFolder(tmp_path / "tenant")
+    key = next(key for key in files_in(service.settings.folder) if key.startswith("documents/"))
+    await service.blobs.delete(key)
+
+    description = await export(service, folder)
+    await import_tenant(other.database.url, other.blobs, folder, nothing)
+
+    assert description.missing == (key,)

@@ -1,0 +1,37 @@
+"""Databases for tests."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+from psycopg import sql
+
+from docmill.service.storage.postgres_server import EmbeddedPostgres
+
+# Safe to lose: what a test writes is gone with it. Makes copies of the template fast.
+UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_wal_size": "1GB"}
+
+
+@contextmanager
+def fresh_database(postgres: EmbeddedPostgres) -> Generator[str]:
+    """The address of a copy of the migrated database, which goes with the block."""
+    name = f"test_{uuid4().hex}"
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as conn:
+        conn.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE docmill STRATEGY file_copy").format(sql.Identifier(name))
+        )
+        yield postgres.url(name)
+        conn.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@contextmanager
+def fast_server(folder: Path) -> Generator[None]:
+    """Let the embedded database of a vault run without waiting for the disk, during the block."""
+    server = EmbeddedPostgres(folder / "postgres", options=UNSAFE)
+    server.start()
+    try:
+        yield
+    finally:
+        server.stop()
