@@ -19,6 +19,7 @@ from docmill.service.intake.type_choice import TypeChoices
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
 from docmill.service.ports import Queue, Sender
 from docmill.service.queue.postgres import PostgresQueue
+from docmill.service.review.edits import Edits
 from docmill.service.review.reviews import Reviews
 from docmill.service.storage.blobs import Blobs
 from docmill.service.storage.postgres_server import EmbeddedPostgres
@@ -49,6 +50,7 @@ class Service:
     intake: Intake
     dead_letters: DeadLetters
     reviews: Reviews
+    edits: Edits
     type_choices: TypeChoices
     wakeups: Wakeups
     feed: EventFeed
@@ -83,6 +85,7 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
             fingerprint=fingerprint,
             tracer=tracer,
         )
+        reviews = Reviews(database, opened.blobs, feed, RuleGate(), settings.own.by_choice)
         yield Service(
             vault_id,
             settings,
@@ -92,7 +95,8 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
             opened.sender,
             intake,
             DeadLetters(database, opened.sender, feed),
-            Reviews(database, opened.blobs, feed, RuleGate(), settings.own.by_choice),
+            reviews,
+            Edits(database, reviews, feed),
             TypeChoices(database, intake, settings.own.by_choice),
             wakeups,
             feed,

@@ -25,6 +25,7 @@ from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.page_images import PageImages
 from docmill.web.pages import documents as documents_page
+from docmill.web.pages import edits as edits_page
 from docmill.web.pages import reviews as reviews_page
 from docmill.web.security import LocalRequestsOnly, SecurityHeaders, check_host
 from docmill.web.templating import STATIC, Templates, static_version
@@ -82,7 +83,7 @@ def create_app(
     )
     for router in _API_ROUTERS:
         app.include_router(router, prefix=_API)
-    for router in (_probe_router(probes), documents_page.router, reviews_page.router):
+    for router in (_probe_router(probes), documents_page.router, reviews_page.router, edits_page.router):
         app.include_router(router)
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
     problems.install(app, templates)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -27,11 +27,12 @@ from docmill.service.observe.metrics import Metrics
 from docmill.service.ports import Unlocker
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.storage.blobs import NewerTranscriptionError, load_transcription
-from docmill.service.store import documents, ingestions, parts
+from docmill.service.store import documents, ingestions, parts, reviews
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.parts import Links
+from docmill.service.store.reviews import CurrentReview
 from docmill.web.page_images import PageImages
 from docmill.web.templating import Templates
 
@@ -126,18 +127,37 @@ class Vault:
         return ingestion_id
 
     async def choose_type(
-        self, document_id: UUID, document_type: str | None, *, seen: str | None = None
+        self,
+        document_id: UUID,
+        document_type: str | None,
+        *,
+        seen: str | None = None,
+        versions: Collection[int] | None = None,
     ) -> UUID:
         """Give the document a type, or take the choice back; the ingestion that reads it by that.
 
         Answers 404 as `document` does. Raises what `TypeChoices.choose` raises.
         """
         ingestion_id = await self.service.type_choices.choose(
-            document_id, document_type, tenant_id=self.tenant_id, seen=seen
+            document_id, document_type, tenant_id=self.tenant_id, seen=seen, versions=versions
         )
         if ingestion_id is None:
             raise not_found()
         return ingestion_id
+
+    async def edit(
+        self, document_id: UUID, edits: Mapping[str, str | None], *, versions: Collection[int] | None = None
+    ) -> None:
+        """Give the document a title or date. Answers 404 as `document` does; raises as `Edits.change`."""
+        if not await self.service.edits.change(
+            document_id, edits, tenant_id=self.tenant_id, versions=versions
+        ):
+            raise not_found()
+
+    async def current_reviews(self, document_id: UUID) -> dict[str, CurrentReview]:
+        """Return the reviews that hold, by path; also of a document in which nothing was read."""
+        async with self.connection() as conn:
+            return await reviews.current(conn, document_id)
 
     async def decide_duplicate(self, document_id: UUID, other_id: UUID, *, is_duplicate: bool | None) -> None:
         """Keep whether two documents are the same. Answers 404 if they do not seem to be."""

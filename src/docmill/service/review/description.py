@@ -4,7 +4,7 @@ import re
 
 from docmill.model.result import Classification
 from docmill.service.review.review import ReviewSession, shown
-from docmill.service.store.reviews import TYPE, WHOLE
+from docmill.service.store.reviews import NO_VALUES
 from docmill.understanding.types.tags import without_doubted_parties
 
 _SHORTEST = 3
@@ -42,7 +42,7 @@ def _with_values_replaced(read: Classification, session: ReviewSession) -> Class
     title, summary, tags = read.title, read.summary, list(read.tags)
     for path, review in session.current.items():
         before, after = shown(review.machine), shown(review.value)
-        if path in (WHOLE, TYPE) or before == after or len(before) < _SHORTEST:
+        if path in NO_VALUES or before == after or len(before) < _SHORTEST:
             continue
         title, summary = (text and _replaced(text, before, after) for text in (title, summary))
         tags = [after if tag == before else tag for tag in tags]

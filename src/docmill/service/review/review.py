@@ -18,7 +18,15 @@ from docmill.ports import Gate
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
 from docmill.service.review.typed_values import converted, parse_sent, parse_typed
-from docmill.service.store.reviews import TYPE, WHOLE, Action, CurrentReview, ReviewableResult, ReviewToStore
+from docmill.service.store.reviews import (
+    NO_VALUES,
+    PROPERTIES,
+    WHOLE,
+    Action,
+    CurrentReview,
+    ReviewableResult,
+    ReviewToStore,
+)
 from docmill.understanding.dependent_values import (
     NO_DEPENDENT_VALUES,
     DependentValues,
@@ -79,7 +87,7 @@ class ReviewSession:
     @property
     def has_reviewed_values(self) -> bool:
         """True if a person has reviewed a value."""
-        return any(path not in (WHOLE, TYPE) for path in self.current)
+        return any(path not in NO_VALUES for path in self.current)
 
     def accept(self, reviews: Sequence[FieldReview]) -> list[ReviewToStore]:
         """The reviews to be kept. Raises InvalidValuesError, ChangedError."""
@@ -114,8 +122,8 @@ class ReviewSession:
         return self.accept(reviews)
 
     def undo_last(self) -> list[ReviewToStore]:
-        """Reviews that take back the latest ones; the choice of a type is taken back by itself."""
-        of_values = {path: review for path, review in self.current.items() if path != TYPE}
+        """Reviews that take back the latest ones; edits of the document itself are not among them."""
+        of_values = {path: review for path, review in self.current.items() if path not in PROPERTIES}
         latest = max((review.at for review in of_values.values()), default=None)
         return self.accept(
             [FieldReview(path, "undo") for path, review in of_values.items() if review.at == latest]
@@ -214,8 +222,8 @@ class ReviewSession:
 
     def _review(self, review: FieldReview) -> ReviewToStore:
         """Raises ValueError with a sentence for the person, ChangedError."""
-        if review.path == TYPE:
-            raise ValueError("The type of a document is changed by itself, since it is then read again.")
+        if review.path in PROPERTIES:
+            raise ValueError("The type, title and date of a document are changed with the document itself.")
         if review.path == WHOLE:
             before = self.current[WHOLE].value if WHOLE in self.current else None
         else:
@@ -352,7 +360,7 @@ def dependent_values_of(
     result: ReviewableResult, current: Mapping[str, CurrentReview], schema: Schema
 ) -> DependentValues:
     """The values that nobody has reviewed and that change, or are withheld, because of the reviews."""
-    reviewed = current.keys() - {WHOLE, TYPE}
+    reviewed = current.keys() - NO_VALUES
     if not reviewed or result.machine is None:
         return NO_DEPENDENT_VALUES
     return find_dependent_values(_extraction_as_read(result, schema), result.data or {}, reviewed, schema)

@@ -1,6 +1,6 @@
 """Documents as their owner sees them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -8,6 +8,8 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
+from docmill.errors import OutdatedError
+from docmill.model.result import Classification
 from docmill.service.search.snippets import Snippet, snippet_of
 from docmill.service.search.terms import tsquery_of
 from docmill.service.store.database import Conn, new_id, storable
@@ -236,12 +238,58 @@ async def upsert(
     return row[0], row[0] == new
 
 
-async def lock(conn: Conn, document_id: UUID) -> bool:
-    """Keep the document's row for this transaction; False if this tenant has none of that id."""
+async def lock(conn: Conn, document_id: UUID, *, versions: Collection[int] | None = None) -> bool:
+    """Keep the document's row for this transaction; False if this tenant has none of that id.
+
+    versions: of the document, one of which the caller saw. Raises OutdatedError if it has another.
+    """
     cur = await conn.execute(
         "SELECT FROM document WHERE id = %(document_id)s FOR NO KEY UPDATE", {"document_id": document_id}
     )
-    return cur.rowcount == 1
+    if cur.rowcount == 0:
+        return False
+    if versions is not None:
+        cur = await conn.execute(
+            "SELECT version FROM document_state WHERE id = %(document_id)s", {"document_id": document_id}
+        )
+        row = await cur.fetchone()
+        if row is None or row[0] not in versions:
+            raise OutdatedError("The document was changed meanwhile. Look at it as it is now.")
+    return True
+
+
+async def describe(conn: Conn, document_id: UUID, described: Classification | None) -> None:
+    """Give the document the title and date that follow from its values; those that a person gave it stay.
+
+    described: None for what was found when it was read last.
+    """
+    await conn.execute(
+        """
+        UPDATE document
+           SET title = CASE WHEN %(is_described)s THEN %(title)s ELSE latest.classification ->> 'title' END,
+               document_date = coalesce(
+                   reviewed_date(document.id),
+                   CASE WHEN %(is_described)s THEN %(date)s
+                        ELSE (latest.classification ->> 'document_date')::date END
+               ),
+               updated_at = clock_timestamp()
+          FROM (SELECT) AS one
+          LEFT JOIN LATERAL (
+               SELECT classification
+                 FROM ingestion
+                WHERE document_id = %(document_id)s AND classification IS NOT NULL
+                ORDER BY ordinal DESC
+                LIMIT 1
+          ) AS latest ON true
+         WHERE document.id = %(document_id)s
+        """,
+        {
+            "document_id": document_id,
+            "is_described": described is not None,
+            "title": storable(described.title) if described else None,
+            "date": described.document_date if described else None,
+        },
+    )
 
 
 async def set_readable(conn: Conn, document_id: UUID, readable_file_path: str) -> bool:

@@ -75,7 +75,7 @@ async def reviewed_documents(
             WITH latest AS (
                 SELECT document_id, max(number) AS number
                   FROM current_review
-                 WHERE path NOT IN ('', ':document_type')
+                 WHERE path NOT IN ('', ':document_type', ':title', ':document_date')
                  GROUP BY document_id
             )
             SELECT document.id AS document_id, latest.number AS reviewed, lesson.number AS correction

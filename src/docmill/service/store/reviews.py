@@ -19,7 +19,13 @@ WHOLE = ""
 """The path of a review that speaks of the document; its value lists the checks that it lets pass."""
 
 TYPE = ":document_type"
-"""The path of a review that speaks of the document's type. No field has such a path."""
+TITLE = ":title"
+DATE = ":document_date"
+"""The paths of reviews that speak of the document's type, title and date. No field has such a path."""
+
+PROPERTIES = frozenset({TYPE, TITLE, DATE})
+NO_VALUES = PROPERTIES | {WHOLE}
+"""The paths of reviews that speak of no value of a field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,7 @@ class CurrentReview:
     @property
     def is_contradicted(self) -> bool:
         """True if a machine has since read a new value that differs from the person's."""
-        return self.path not in (WHOLE, TYPE) and self.read_now not in (self.machine, self.value)
+        return self.path not in NO_VALUES and self.read_now not in (self.machine, self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +247,7 @@ async def settle(
                verdict = %(verdict)s,
                needs_human_review = %(is_open)s,
                review_due = false,
-               title = coalesce(%(title)s, document.title),
+               title = coalesce(%(title)s, result.classification ->> 'title'),
                summary = %(summary)s,
                tags = %(tags)s,
                document_date = coalesce(reviewed_date(document.id), %(date)s),
@@ -281,7 +287,7 @@ async def reviewed(
                            AS places,
                        array_agg(path) FILTER (WHERE action <> 'confirm') AS changed
                   FROM current_review
-                 WHERE path NOT IN ('', ':document_type')
+                 WHERE path NOT IN ('', ':document_type', ':title', ':document_date')
                    AND (%(only)s::uuid[] IS NULL OR document_id = ANY(%(only)s))
                  GROUP BY document_id
             )

@@ -14,6 +14,7 @@ from docmill.errors import EncryptedError
 from docmill.service.store import documents, events, ingestions, near_duplicates, parts, pauses
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
+from docmill.service.store.reviews import DATE, TITLE
 from docmill.web.context import TheVault, Vault, parse_document_id, parse_id
 from docmill.web.page_images import is_viewable, picture_version
 from docmill.web.templating import THEME_COOKIE, THEMES
@@ -25,6 +26,7 @@ from docmill.web.view.words import STATES, type_choices, type_name
 router = APIRouter(include_in_schema=False)
 
 PAGE_SIZE = 24
+EDITED = frozenset({TITLE, DATE})
 _LONGEST_QUERY = 200
 _YEAR_S = 365 * 24 * 3600
 _MOST_CARDS = 100
@@ -236,6 +238,7 @@ async def document_page(
         "document.html",
         view=document_view(row, history, transcription, choice, await vault.reviewed(document_id)),
         links=await vault.links(document_id),
+        edits=(await vault.current_reviews(document_id)).keys() & EDITED,
         title=title(row),
         money=money(row.structured_data, row.document_type),
         is_viewable=is_viewable(row),

@@ -18,7 +18,7 @@ from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 from docmill.service.review.review import shown
 from docmill.service.review.reviews import DocumentReviews
-from docmill.service.store.reviews import TYPE, WHOLE, Action, ReviewRow
+from docmill.service.store.reviews import DATE, TITLE, TYPE, WHOLE, Action, ReviewRow
 from docmill.web.view.words import NUMERIC_COLUMNS, type_name
 
 SURE = 0.9
@@ -33,7 +33,7 @@ _LINE_CHARACTERS = 38
 _NARROW_LINE_CHARACTERS = 20
 """The same on the narrowest screen."""
 
-_WHOLE_NAMES = {WHOLE: "The document as a whole", TYPE: "Type"}
+_WHOLE_NAMES = {WHOLE: "The document as a whole", TYPE: "Type", TITLE: "Title", DATE: "Date"}
 _WITHOUT_CONFIDENCE: dict[MatchKind, str] = {"computed": "Computed", "embedded": "From the XML"}
 """Values of which no confidence is shown, and the text in its place."""
 
