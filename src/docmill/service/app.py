@@ -9,6 +9,7 @@ from uuid import UUID
 
 from docmill.errors import MisconfiguredError
 from docmill.resilience.concurrency import cancel_and_wait, keep_doing
+from docmill.service.bin import Bin
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.config.settings import Settings
 from docmill.service.dead_letters import DeadLetters
@@ -49,6 +50,7 @@ class Service:
     sender: Sender
     intake: Intake
     dead_letters: DeadLetters
+    bin: Bin
     reviews: Reviews
     edits: Edits
     type_choices: TypeChoices
@@ -95,6 +97,7 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
             opened.sender,
             intake,
             DeadLetters(database, opened.sender, feed),
+            Bin(database, opened.blobs, opened.sender, feed, days=settings.bin.days),
             reviews,
             Edits(database, reviews, feed),
             TypeChoices(database, intake, settings.own.by_choice),

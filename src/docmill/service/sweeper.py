@@ -91,6 +91,7 @@ class Sweeper:
             Rule("files", _DAY_S, partial(remove_orphaned_files, service.database, service.blobs)),
             Rule("reviews", self._sweep_s, self.judge_reviews),
             Rule("events", _HOUR_S, self.forget_old_events),
+            Rule("bin", _HOUR_S, service.bin.remove_expired),
         )
 
     async def follow(self, rule: Rule) -> bool:

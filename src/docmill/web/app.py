@@ -20,10 +20,12 @@ from docmill.service.observe.tracing import Tracer
 from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
 from docmill.web import problems
+from docmill.web.api import bin as bin_routes
 from docmill.web.api import documents, events, files, operations, reviews
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.page_images import PageImages
+from docmill.web.pages import bin as bin_page
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import edits as edits_page
 from docmill.web.pages import reviews as reviews_page
@@ -36,6 +38,7 @@ _API_ROUTERS = (
     documents.ingestions_router,
     files.router,
     reviews.router,
+    bin_routes.router,
     operations.router,
     events.router,
 )
@@ -83,7 +86,13 @@ def create_app(
     )
     for router in _API_ROUTERS:
         app.include_router(router, prefix=_API)
-    for router in (_probe_router(probes), documents_page.router, reviews_page.router, edits_page.router):
+    for router in (
+        _probe_router(probes),
+        documents_page.router,
+        reviews_page.router,
+        edits_page.router,
+        bin_page.router,
+    ):
         app.include_router(router)
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
     problems.install(app, templates)

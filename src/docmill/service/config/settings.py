@@ -224,6 +224,12 @@ class Limits(_Section):
         )
 
 
+class BinSettings(_Section):
+    """The bin of deleted documents. days: for which they are kept."""
+
+    days: float = Field(default=30, gt=0)
+
+
 class Web(_Section):
     """The address at which the vault listens."""
 
@@ -320,6 +326,7 @@ class Settings(BaseSettings):
     image: Image = Image()
     reading: ReadingSettings = ReadingSettings()
     limits: Limits = Limits()
+    bin: BinSettings = BinSettings()
     web: Web = Web()
     logs: Logs = Logs()
     otel: Otel = Otel()

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -12,6 +12,7 @@ from docmill.errors import OutdatedError
 from docmill.model.result import Classification
 from docmill.service.search.snippets import Snippet, snippet_of
 from docmill.service.search.terms import tsquery_of
+from docmill.service.store.bin import showing_bin
 from docmill.service.store.database import Conn, new_id, storable
 
 STATES = ("processing", "stale", "needs_classification", "needs_review", "failed", "ready")
@@ -213,29 +214,53 @@ async def counts(conn: Conn) -> dict[str, int]:
     return dict.fromkeys((*STATES, NOT_READ), 0) | dict(await cur.fetchall())
 
 
+class EnteredDocument(NamedTuple):
+    """The document of an uploaded content. is_deleted: it is in the bin."""
+
+    id: UUID
+    is_new: bool
+    is_deleted: bool
+
+
 async def upsert(
-    conn: Conn, *, tenant_id: UUID, content_hash: str, byte_size: int, file_name: str, file_path: str
-) -> tuple[UUID, bool]:
-    """The document of this content, and whether it is new. Its row is locked until the transaction ends."""
-    cur = await conn.execute(
-        """
-        INSERT INTO document (id, tenant_id, content_hash, byte_size, file_name, file_path)
-        VALUES (%(id)s, %(tenant_id)s, %(content_hash)s, %(byte_size)s, %(file_name)s, %(file_path)s)
-        ON CONFLICT (tenant_id, content_hash) DO UPDATE SET updated_at = clock_timestamp()
-        RETURNING id
-        """,
-        {
-            "id": (new := new_id()),
-            "tenant_id": tenant_id,
-            "content_hash": content_hash,
-            "byte_size": byte_size,
-            "file_name": file_name,
-            "file_path": file_path,
-        },
-    )
-    row = await cur.fetchone()
+    conn: Conn,
+    *,
+    tenant_id: UUID,
+    content_hash: str,
+    byte_size: int,
+    file_name: str,
+    file_path: str,
+    is_part: bool = False,
+) -> EnteredDocument:
+    """The document of this content. Its row is locked until the transaction ends.
+
+    is_part: it comes as a part of another one now. One that came by itself is no part ever after.
+    """
+    new = new_id()
+    async with showing_bin(conn):
+        cur = await conn.execute(
+            """
+            INSERT INTO document (id, tenant_id, content_hash, byte_size, file_name, file_path, is_part)
+            VALUES (%(id)s, %(tenant_id)s, %(content_hash)s, %(byte_size)s, %(file_name)s, %(file_path)s,
+                    %(is_part)s)
+            ON CONFLICT (tenant_id, content_hash) DO UPDATE
+               SET updated_at = clock_timestamp(), is_part = document.is_part AND excluded.is_part
+            RETURNING id, deleted_at IS NOT NULL
+            """,
+            {
+                "id": new,
+                "tenant_id": tenant_id,
+                "content_hash": content_hash,
+                "byte_size": byte_size,
+                "file_name": file_name,
+                "file_path": file_path,
+                "is_part": is_part,
+            },
+        )
+        row = await cur.fetchone()
     assert row is not None  # the conflict updates, so there is always a row
-    return row[0], row[0] == new
+    document_id, is_deleted = row
+    return EnteredDocument(document_id, document_id == new, is_deleted)
 
 
 async def lock(conn: Conn, document_id: UUID, *, versions: Collection[int] | None = None) -> bool:

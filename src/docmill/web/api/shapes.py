@@ -283,10 +283,13 @@ class DocumentList(_Shape):
 
 
 class UploadedFile(_Shape):
-    """The outcome of one uploaded file. already_here: the vault had its content, and stores it once."""
+    """The outcome of one uploaded file.
+
+    already_here: the vault had its content, and stores it once. restored: it was in the bin.
+    """
 
     file_name: str
-    status: Literal["accepted", "already_here", "refused"]
+    status: Literal["accepted", "already_here", "restored", "refused"]
     document_id: UUID | None
     ingestion_id: UUID | None
     error: Fault | None

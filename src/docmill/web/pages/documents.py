@@ -7,7 +7,7 @@ from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Depends, Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from docmill.errors import EncryptedError
@@ -30,6 +30,8 @@ EDITED = frozenset({TITLE, DATE})
 _LONGEST_QUERY = 200
 _YEAR_S = 365 * 24 * 3600
 _MOST_CARDS = 100
+_MOST_DELETED = 200
+_MOST_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,25 @@ class Filters:
         return "/?" + urlencode({key: value for key, value in query.items() if value})
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a form has just done to several documents. deleted: those to restore; sent: to be read again."""
+
+    deleted: Sequence[UUID] = ()
+    sent: int | None = None
+    refused: int = 0
+
+    @classmethod
+    def of(cls, deleted: str = "", sent: str = "", refused: str = "") -> "Done":
+        """Read it from the address. Anything else there is ignored."""
+        ids = [key for text in deleted.split(",")[:_MOST_DELETED] if (key := parse_id(text))]
+        return cls(ids, _count(sent), _count(refused) or 0)
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
 @router.get("/")
 async def show_documents(
     request: Request,
@@ -95,8 +116,9 @@ async def show_documents(
     state: str = "",
     document_type: Annotated[str, Query(alias="type")] = "",
     after: str = "",
+    done: Annotated[Done, Depends(Done.of)],
 ) -> HTMLResponse:
-    """One page of documents."""
+    """One page of documents. done: what a form on it has just done."""
     types = vault.service.type_choices.types
     filters = Filters.of(q, state, document_type, after, types=types)
     async with vault.connection() as conn:
@@ -120,6 +142,7 @@ async def show_documents(
         cards=cards,
         counts=counts,
         follow=filters.link(after=rows[PAGE_SIZE - 1].id) if len(rows) > PAGE_SIZE else None,
+        done=done,
         last_event=last_event,
         pauses=paused,
         limit_bytes=vault.settings.limits.file_bytes,
@@ -164,7 +187,7 @@ async def retry(
 ) -> RedirectResponse:
     """Have the document processed again, and go back to where the button was."""
     await vault.reprocess(parse_document_id(document_id))
-    return RedirectResponse(_local_address(to), 303)
+    return RedirectResponse(local_address(to), 303)
 
 
 @router.post("/theme")
@@ -172,7 +195,7 @@ async def set_theme(
     *, theme: Annotated[str, Form()], to: Annotated[str, Form(alias="next")] = "/"
 ) -> RedirectResponse:
     """Remember the theme, and go back."""
-    response = RedirectResponse(_local_address(to), 303)
+    response = RedirectResponse(local_address(to), 303)
     if theme in THEMES:
         response.set_cookie(THEME_COOKIE, theme, max_age=_YEAR_S, httponly=True, samesite="lax")
     return response
@@ -272,7 +295,7 @@ async def _cards(conn: Conn, rows: Sequence[DocumentRow], query: str) -> list[Ca
     return cards
 
 
-def _local_address(path: str) -> str:
+def local_address(path: str) -> str:
     """Return `path` if it is an address of this vault, else that of the documents page."""
     leads_away = not path.startswith("/") or path.startswith("//") or "\\" in path
     return "/" if leads_away else path
