@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.datastructures import Headers
@@ -19,9 +19,9 @@ from docmill.service.observe.health import VAULT_HEADER, HealthReport
 from docmill.service.observe.tracing import Tracer
 from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
-from docmill.web import problems
+from docmill.web import idempotency, problems
 from docmill.web.api import bin as bin_routes
-from docmill.web.api import documents, events, files, operations, reviews
+from docmill.web.api import documents, events, files, ingestions, matches, operations, reviews
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.page_images import PageImages
@@ -39,6 +39,8 @@ _API_ROUTERS = (
     files.router,
     reviews.router,
     bin_routes.router,
+    ingestions.router,
+    matches.router,
     operations.router,
     events.router,
 )
@@ -85,7 +87,7 @@ def create_app(
         unlocker or NoUnlocker(),
     )
     for router in _API_ROUTERS:
-        app.include_router(router, prefix=_API)
+        app.include_router(router, prefix=_API, dependencies=[Depends(idempotency.once)])
     for router in (
         _probe_router(probes),
         documents_page.router,
@@ -96,6 +98,8 @@ def create_app(
         app.include_router(router)
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
     problems.install(app, templates)
+    app.add_exception_handler(idempotency.ReplayedAnswerError, idempotency.replay)
+    app.add_middleware(idempotency.IdempotentRequests, prefix=f"{_API}/")
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
     app.add_middleware(LocalRequestsOnly)
     app.add_middleware(SecurityHeaders)

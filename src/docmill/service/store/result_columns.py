@@ -135,7 +135,7 @@ class StoredResult(ResultColumns):
 _FIELDS = fields(ResultColumns)
 _NAMES: list[LiteralString] = [cast("LiteralString", column.name) for column in _FIELDS]
 
-NAMES: LiteralString = ", ".join(_NAMES)
+NAMES: LiteralString = ", ".join(f"ingestion.{name}" for name in _NAMES)
 """For SELECT."""
 
 DEFINITIONS: LiteralString = ", ".join(

@@ -302,9 +302,10 @@ class UploadResult(_Shape):
 
 
 class Reprocessing(_Shape):
-    """The ingestion that is under way."""
+    """The ingestion that is under way. skipped: nothing was begun, since this type of file cannot be read."""
 
-    ingestion_id: UUID
+    ingestion_id: UUID | None
+    skipped: bool = False
 
 
 class Pause(_Shape):
@@ -362,6 +363,12 @@ class IngestionList(_Shape):
     """Newest first."""
 
     ingestions: list[Ingestion]
+
+
+class IngestionPage(IngestionList):
+    """Ingestions, newest first. next: the address of those that follow, null on the last page."""
+
+    next: str | None
 
 
 class Health(_Shape):
