@@ -28,6 +28,7 @@ from docmill.web.page_images import PageImages
 from docmill.web.pages import bin as bin_page
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import edits as edits_page
+from docmill.web.pages import operations as operations_page
 from docmill.web.pages import reviews as reviews_page
 from docmill.web.security import LocalRequestsOnly, SecurityHeaders, check_host
 from docmill.web.templating import STATIC, Templates, static_version
@@ -94,6 +95,7 @@ def create_app(
         reviews_page.router,
         edits_page.router,
         bin_page.router,
+        operations_page.router,
     ):
         app.include_router(router)
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))

@@ -405,18 +405,24 @@ class DeadLetterList(_Shape):
 
 
 class DeadLetterChoice(BaseModel):
-    """A selection of dead letters: by ids, all, or by error code. Give one of the three."""
+    """A selection of dead letters: by ids, all, or by error code. Give one of the three.
+
+    step: of all or of an error code, only those that failed at this step.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     ids: Annotated[list[UUID], Field(max_length=1000)] | None = None
     all: Literal[True] | None = None
     code: Annotated[str, Field(pattern=WORD)] | None = None
+    step: Annotated[str, Field(pattern=WORD)] | None = None
 
     @model_validator(mode="after")
     def _one_of_three(self) -> Self:
         if sum(choice is not None for choice in (self.ids, self.all, self.code)) != 1:
             raise ValueError("give one of: ids, all, code")
+        if self.ids is not None and self.step is not None:
+            raise ValueError("give a step with all or code, not with ids")
         return self
 
 
