@@ -19,11 +19,21 @@ from docmill.service.observe.health import VAULT_HEADER, HealthReport
 from docmill.service.observe.tracing import Tracer
 from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
-from docmill.web import idempotency, problems
+from docmill.web import idempotency, openapi, problems
 from docmill.web.api import bin as bin_routes
-from docmill.web.api import documents, events, files, ingestions, matches, operations, reviews
+from docmill.web.api import (
+    documents,
+    events,
+    files,
+    ingestions,
+    matches,
+    operations,
+    reviews,
+    signed_addresses,
+)
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
+from docmill.web.head_requests import HeadRequests
 from docmill.web.page_images import PageImages
 from docmill.web.pages import bin as bin_page
 from docmill.web.pages import documents as documents_page
@@ -42,6 +52,7 @@ _API_ROUTERS = (
     bin_routes.router,
     ingestions.router,
     matches.router,
+    signed_addresses.router,
     operations.router,
     events.router,
 )
@@ -100,9 +111,11 @@ def create_app(
         app.include_router(router)
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
     problems.install(app, templates)
+    openapi.install(app, prefix=_API)
     app.add_exception_handler(idempotency.ReplayedAnswerError, idempotency.replay)
     app.add_middleware(idempotency.IdempotentRequests, prefix=f"{_API}/")
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
+    app.add_middleware(HeadRequests)
     app.add_middleware(LocalRequestsOnly)
     app.add_middleware(SecurityHeaders)
     if service.tracer.enabled:

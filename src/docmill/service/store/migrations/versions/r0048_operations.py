@@ -18,12 +18,13 @@ def upgrade() -> None:
     )
     op.execute(
         """
-        -- secret: of HMAC-SHA256. The newest signs; older ones verify until they are removed.
+        -- secret: of HMAC-SHA256. retired_at: since then it signs no more, and only verifies.
         CREATE TABLE signing_key (
             id uuid PRIMARY KEY,
             secret bytea NOT NULL CHECK (length(secret) = 32),
-            created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+            created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+            retired_at timestamptz
         )
         """
     )
-    op.execute("GRANT SELECT, INSERT, DELETE ON signing_key TO docmill_app")
+    op.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON signing_key TO docmill_app")
