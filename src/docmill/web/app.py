@@ -35,6 +35,7 @@ from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.head_requests import HeadRequests
 from docmill.web.page_images import PageImages
+from docmill.web.pages import api_docs
 from docmill.web.pages import bin as bin_page
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import edits as edits_page
@@ -84,7 +85,7 @@ def create_app(
         summary="Documents in, trusted typed data out",
         version="1",
         openapi_url="/api/v1/openapi.json",
-        docs_url=None,  # its page loads scripts from other sites
+        docs_url=None,  # its page loads scripts from other sites; ours is `api_docs`
         redoc_url=None,
     )
     closing = asyncio.Event()
@@ -107,6 +108,7 @@ def create_app(
         edits_page.router,
         bin_page.router,
         operations_page.router,
+        api_docs.router,
     ):
         app.include_router(router)
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
