@@ -18,6 +18,7 @@ DocmillError
 │   ├── TooLargeError           too_large
 │   ├── ValidationError         validation
 │   ├── ChangedError            changed
+│   │   └── OutdatedError       changed
 │   └── UnsupportedFileTypeError  unsupported_file_type
 └── SetupError                  a person must act; no attempt is burnt
     ├── UnauthorizedError       unauthorized
@@ -167,6 +168,10 @@ class ChangedError(DocumentError):
     """The document is not any more what the person saw."""
 
     code = "changed"
+
+
+class OutdatedError(ChangedError):
+    """The request names a version of the document that is not the current one."""
 
 
 class UnsupportedFileTypeError(DocumentError):

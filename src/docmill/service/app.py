@@ -9,6 +9,7 @@ from uuid import UUID
 
 from docmill.errors import MisconfiguredError
 from docmill.resilience.concurrency import cancel_and_wait, keep_doing
+from docmill.service.bin import Bin
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.config.settings import Settings
 from docmill.service.dead_letters import DeadLetters
@@ -25,7 +26,9 @@ from docmill.service.people.passwords import Passwords
 from docmill.service.people.sign_in import SignIn
 from docmill.service.ports import Queue, Sender
 from docmill.service.queue.postgres import PostgresQueue
+from docmill.service.review.edits import Edits
 from docmill.service.review.reviews import Reviews
+from docmill.service.signed_addresses import SignedAddresses
 from docmill.service.storage.blobs import Blobs
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import sweeps
@@ -54,7 +57,10 @@ class Service:
     sender: Sender
     intake: Intake
     dead_letters: DeadLetters
+    bin: Bin
+    signed_addresses: SignedAddresses
     reviews: Reviews
+    edits: Edits
     type_choices: TypeChoices
     wakeups: Wakeups
     feed: EventFeed
@@ -95,6 +101,7 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
             tracer=tracer,
         )
         passwords = Passwords()
+        reviews = Reviews(database, opened.blobs, feed, RuleGate(), settings.own.by_choice)
         yield Service(
             vault_id,
             settings,
@@ -104,7 +111,10 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
             opened.sender,
             intake,
             DeadLetters(database, opened.sender, feed),
-            Reviews(database, opened.blobs, feed, RuleGate(), settings.own.by_choice),
+            Bin(database, opened.blobs, opened.sender, feed, days=settings.bin.days),
+            SignedAddresses(database),
+            reviews,
+            Edits(database, reviews, feed),
             TypeChoices(database, intake, settings.own.by_choice),
             wakeups,
             feed,

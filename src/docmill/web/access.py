@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Message
 
-from docmill.service.people.access import Access, Scope, machine_access
+from docmill.service.people.access import Access, Scope, machine_access, signed_access
 from docmill.service.people.tokens import is_form_token
 from docmill.service.store import audit_log
 from docmill.web.security import SAFE_METHODS
@@ -50,17 +50,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a route needs."""
+    """What a route needs. is_signable: a signed address is enough."""
 
     need: Need
     form: FormCheck = "checked"
+    is_signable: bool = False
 
 
-def needs(need: Need, *, form: FormCheck = "checked") -> Callable[[F], F]:
-    """Declare what a route needs; stands below the decorator of its method."""
+def needs(need: Need, *, form: FormCheck = "checked", signable: bool = False) -> Callable[[F], F]:
+    """Declare what a route needs; stands below the decorator of its method.
+
+    signable: a signed address is enough, see `SignedAddresses`.
+    """
 
     def declare(endpoint: F) -> F:
-        vars(endpoint)["declaration"] = Declaration(need, form)
+        vars(endpoint)["declaration"] = Declaration(need, form, signable)
         return endpoint
 
     return declare
@@ -122,10 +126,21 @@ async def find_access(request: Request, *, is_activity: bool = True) -> Access |
     return None
 
 
+async def _signed_access(request: Request, token: str) -> Access:
+    """Return the access that a signed address gives. Raises HTTPException for a token that is not valid."""
+    vault: Vault = request.app.state.vault
+    signature = await vault.service.signed_addresses.verify(request.url.path, token)
+    if signature is None:
+        raise HTTPException(403, "This signed address is not valid, or not any more. Ask for a new one.")
+    return signed_access(signature.tenant_id)
+
+
 async def _admit(request: Request, declaration: Declaration) -> Response | None:
     """Set the access of a request; the way to the sign-in for who has none. Raises HTTPException."""
     request.state.audit_details = {}
-    access = request.state.access = await find_access(request)
+    token = request.query_params.get("token") if declaration.is_signable else None
+    access = await (find_access(request) if token is None else _signed_access(request, token))
+    request.state.access = access
     need = declaration.need
     if need != "public":
         if access is None:

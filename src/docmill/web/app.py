@@ -22,14 +22,32 @@ from docmill.service.observe.health import VAULT_HEADER, HealthReport
 from docmill.service.observe.tracing import Tracer
 from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
-from docmill.web import problems
+from docmill.web import idempotency, openapi, problems
 from docmill.web.access import AccessRoute
-from docmill.web.api import documents, events, exports, files, operations, people, reviews, tags, views
+from docmill.web.api import bin as bin_routes
+from docmill.web.api import (
+    documents,
+    events,
+    exports,
+    files,
+    ingestions,
+    matches,
+    operations,
+    people,
+    reviews,
+    signed_addresses,
+    tags,
+    views,
+)
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
+from docmill.web.head_requests import HeadRequests
 from docmill.web.page_images import PageImages
+from docmill.web.pages import api_docs, openid, profile, sign_in
+from docmill.web.pages import bin as bin_page
 from docmill.web.pages import documents as documents_page
-from docmill.web.pages import openid, profile, sign_in
+from docmill.web.pages import edits as edits_page
+from docmill.web.pages import operations as operations_page
 from docmill.web.pages import people as people_page
 from docmill.web.pages import review_queue as review_queue_page
 from docmill.web.pages import reviews as reviews_page
@@ -46,6 +64,10 @@ API_ROUTERS = (
     tags.router,
     tags.assignment_router,
     views.router,
+    bin_routes.router,
+    ingestions.router,
+    matches.router,
+    signed_addresses.router,
     operations.router,
     events.router,
     people.router,
@@ -61,6 +83,10 @@ PAGE_ROUTERS = (
     people_page.router,
     tags_page.router,
     views.form_router,
+    edits_page.router,
+    bin_page.router,
+    operations_page.router,
+    api_docs.router,
 )
 _KEY = HTTPBearer(auto_error=False, scheme_name="apiKey", description="A key of the page API keys: dm_…")
 """For the description of the API alone: `AccessRoute` checks the key."""
@@ -93,7 +119,7 @@ def create_app(
         summary="Documents in, trusted typed data out",
         version="1",
         openapi_url="/api/v1/openapi.json",
-        docs_url=None,  # its page loads scripts from other sites
+        docs_url=None,  # its page loads scripts from other sites; ours is `api_docs`
         redoc_url=None,
     )
     closing = asyncio.Event()
@@ -112,13 +138,19 @@ def create_app(
             if not isinstance(route, AccessRoute):
                 raise TypeError(f"{route} was made by no Router of docmill.web.access: who may use it?")
         if router in API_ROUTERS:
-            app.include_router(router, prefix=API_PREFIX, dependencies=[Depends(_KEY)])
+            app.include_router(
+                router, prefix=API_PREFIX, dependencies=[Depends(_KEY), Depends(idempotency.once)]
+            )
         else:
             app.include_router(router)
     app.include_router(_probe_router(probes))
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
     problems.install(app, templates)
+    openapi.install(app, prefix=API_PREFIX)
+    app.add_exception_handler(idempotency.ReplayedAnswerError, idempotency.replay)
+    app.add_middleware(idempotency.IdempotentRequests, prefix=f"{API_PREFIX}/")
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
+    app.add_middleware(HeadRequests)
     app.add_middleware(
         TrustedRequestsOnly,
         hosts={*settings.web.hosts, settings.web.host},

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Annotated
@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from docmill.errors import CorruptError, EncryptedError
+from docmill.errors import CorruptError, EncryptedError, UnsupportedFileTypeError
 from docmill.model.document import Document
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
@@ -29,11 +29,13 @@ from docmill.service.people.access import Access
 from docmill.service.ports import Unlocker
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.storage.blobs import NewerTranscriptionError, load_transcription
-from docmill.service.store import documents, ingestions, parts
+from docmill.service.store import documents, ingestions, near_duplicates, parts, reviews
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
+from docmill.service.store.near_duplicates import NearDuplicate
 from docmill.service.store.parts import Links
+from docmill.service.store.reviews import CurrentReview
 from docmill.web.page_images import PageImages
 from docmill.web.templating import Templates
 
@@ -138,6 +140,29 @@ class Vault:
         rotations = self._rotations.get(path, ())
         return rotations[page_number - 1] if page_number <= len(rotations) else None
 
+    async def is_unreadable(self, document_id: UUID) -> bool:
+        """Return whether this pipeline has found that it cannot read this type of file."""
+        async with self.connection() as conn:
+            newest = await ingestions.newest(conn, document_id)
+        return (
+            newest is not None
+            and newest.error_code == UnsupportedFileTypeError.code
+            and newest.has_result(await self.service.fingerprint.now())
+        )
+
+    async def ingestion(self, ingestion_id: UUID) -> IngestionRow:
+        """Load an ingestion. Answers 404 if the owner has none of that id, or its document is deleted."""
+        async with self.connection() as conn:
+            row = await ingestions.get(conn, ingestion_id)
+        if row is None:
+            raise HTTPException(404, "There is no such ingestion here.")
+        return row
+
+    async def near_duplicates(self, document_id: UUID) -> list[NearDuplicate]:
+        """Return the documents that seem to be the same."""
+        async with self.connection() as conn:
+            return await near_duplicates.of_document(conn, document_id)
+
     async def reprocess(self, document_id: UUID) -> UUID:
         """Have the document processed again; the id of its ingestion. Answers 404 as `document` does."""
         ingestion_id = await self.service.intake.reprocess(
@@ -148,18 +173,42 @@ class Vault:
         return ingestion_id
 
     async def choose_type(
-        self, document_id: UUID, document_type: str | None, *, seen: str | None = None
+        self,
+        document_id: UUID,
+        document_type: str | None,
+        *,
+        seen: str | None = None,
+        versions: Collection[int] | None = None,
     ) -> UUID:
         """Give the document a type, or take the choice back; the ingestion that reads it by that.
 
         Answers 404 as `document` does. Raises what `TypeChoices.choose` raises.
         """
         ingestion_id = await self.service.type_choices.choose(
-            document_id, document_type, tenant_id=self.tenant_id, reviewed_by=self.user_id, seen=seen
+            document_id,
+            document_type,
+            tenant_id=self.tenant_id,
+            reviewed_by=self.user_id,
+            seen=seen,
+            versions=versions,
         )
         if ingestion_id is None:
             raise not_found()
         return ingestion_id
+
+    async def edit(
+        self, document_id: UUID, edits: Mapping[str, str | None], *, versions: Collection[int] | None = None
+    ) -> None:
+        """Give the document a title or date. Answers 404 as `document` does; raises as `Edits.change`."""
+        if not await self.service.edits.change(
+            document_id, edits, tenant_id=self.tenant_id, edited_by=self.user_id, versions=versions
+        ):
+            raise not_found()
+
+    async def current_reviews(self, document_id: UUID) -> dict[str, CurrentReview]:
+        """Return the reviews that hold, by path; also of a document in which nothing was read."""
+        async with self.connection() as conn:
+            return await reviews.current(conn, document_id)
 
     async def decide_duplicate(self, document_id: UUID, other_id: UUID, *, is_duplicate: bool | None) -> None:
         """Keep whether two documents are the same. Answers 404 if they do not seem to be."""

@@ -13,6 +13,7 @@ from docmill.errors import (
     ChangedError,
     DocmillError,
     DocumentError,
+    OutdatedError,
     RateLimitedError,
     SetupError,
     TooLargeError,
@@ -26,6 +27,7 @@ from docmill.web.templating import Templates
 log = logging.getLogger(__name__)
 
 _STATUS: tuple[tuple[type[DocmillError], int], ...] = (
+    (OutdatedError, 412),
     (ChangedError, 409),
     (TooLargeError, 413),
     (UnsupportedFileTypeError, 415),
@@ -44,6 +46,7 @@ _TITLES = {
     404: "Not found",
     405: "Not possible here",
     409: "Changed meanwhile",
+    412: "Changed meanwhile",
     413: "Too large",
     415: "This type of file cannot be shown",
     416: "This part does not exist",

@@ -35,7 +35,7 @@ class Uploaded:
     """One file. document_id, ingestion_id: None for one that was refused; error: then why."""
 
     file_name: str
-    status: Literal["accepted", "already_here", "refused"]
+    status: Literal["accepted", "already_here", "restored", "refused"]
     document_id: UUID | None = None
     ingestion_id: UUID | None = None
     error: DocmillError | None = None
@@ -58,7 +58,7 @@ async def receive(request: Request, vault: Vault, *, force: bool = False) -> lis
         except _REFUSALS as error:
             results.append(Uploaded(part.file_name, "refused", error=error))
         else:
-            status = "accepted" if accepted.is_new else "already_here"
+            status = "accepted" if accepted.is_new else "restored" if accepted.is_restored else "already_here"
             results.append(Uploaded(part.file_name, status, accepted.document_id, accepted.ingestion_id))
         vault.metrics.upload_ended(results[-1].status)
     vault.audit_details["files"] = len(results)

@@ -322,7 +322,7 @@ async def test_the_type_is_no_value_to_confirm_undo_or_learn_from(
         await _choose(service, observer, accepted, "credit_note")
     shown = (await _reviews(service, accepted.document_id)).result.ingestion_id
 
-    with pytest.raises(InvalidValuesError, match="changed by itself"):
+    with pytest.raises(InvalidValuesError, match="changed with the document"):
         await service.reviews.add(
             accepted.document_id, [FieldReview(TYPE, "undo")], tenant_id=tenant_id, ingestion_id=shown
         )

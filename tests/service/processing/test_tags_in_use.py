@@ -29,7 +29,7 @@ class Away(Database):
 async def filed(service: Service, tenant_id: UUID, number: int, tags: object) -> None:
     """A finished document with these tags."""
     async with service.database.tenant(tenant_id) as conn:
-        document_id, _ = await documents.upsert(
+        document_id, *_ = await documents.upsert(
             conn,
             tenant_id=tenant_id,
             content_hash=f"{number:064x}",

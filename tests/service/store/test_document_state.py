@@ -27,7 +27,7 @@ class Archive:
 
     async def document(self, number: int = 0) -> UUID:
         async with self.service.database.tenant(self.service.default_tenant_id) as conn:
-            document_id, _ = await documents.upsert(
+            document_id, *_ = await documents.upsert(
                 conn,
                 tenant_id=self.service.default_tenant_id,
                 content_hash=f"{number:064x}",

@@ -229,6 +229,12 @@ class Limits(_Section):
 HostName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", max_length=253)]
 
 
+class BinSettings(_Section):
+    """The bin of deleted documents. days: for which they are kept."""
+
+    days: float = Field(default=30, gt=0)
+
+
 class Web(_Section):
     """The address at which the vault listens, and how long people stay signed in.
 
@@ -382,6 +388,7 @@ class Settings(BaseSettings):
     image: Image = Image()
     reading: ReadingSettings = ReadingSettings()
     limits: Limits = Limits()
+    bin: BinSettings = BinSettings()
     web: Web = Web()
     smtp: Smtp = Smtp()
     oidc: Oidc = Oidc()

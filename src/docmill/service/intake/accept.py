@@ -16,7 +16,7 @@ from uuid import UUID
 
 from pydantic import JsonValue
 
-from docmill.errors import CorruptError, DocmillError, ValidationError
+from docmill.errors import CorruptError, DocmillError, ServerError, ValidationError
 from docmill.model.document import Part
 from docmill.resilience.concurrency import see_through
 from docmill.service.config.fingerprint import Fingerprint
@@ -26,9 +26,11 @@ from docmill.service.observe.tracing import NO_TRACER, SENDING, Tracer, document
 from docmill.service.ports import Sender, Unlocker
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.storage.blobs import Blobs, StoredFile
+from docmill.service.store import bin as bin_store
 from docmill.service.store import dead_letters, documents, ingestions, parts
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import DEFAULT_USER_ID, Conn, Database, lock_file, new_id
+from docmill.service.store.documents import EnteredDocument
 from docmill.service.store.parts import Root
 
 log = logging.getLogger(__name__)
@@ -84,12 +86,13 @@ class Accepted:
     """The result of an upload.
 
     ingestion_id: of the processing now under way; None if an earlier result is used. is_new: whether this
-    content was unknown before.
+    content was unknown before. is_restored: the document was in the bin.
     """
 
     document_id: UUID
     ingestion_id: UUID | None
     is_new: bool
+    is_restored: bool = False
 
 
 class Intake:
@@ -129,6 +132,8 @@ class Intake:
     ) -> Accepted:
         """Store a file and have it processed. Content that was processed before is not processed again.
 
+        A document of this content that is in the bin is restored.
+
         force: process it again even so. unlock: opens a file that is protected by a password. Raises
         TooLargeError, CorruptError for an empty file, ServerError if it could not be stored: try again; and
         what `unlock` raises, with nothing stored.
@@ -138,20 +143,26 @@ class Intake:
             self._stored_file(arrived, tenant_id, await unlock(arrived.key)) as copy_key,
             self._database.tenant(tenant_id) as conn,
         ):
-            document_id, is_new = await self._enter_document(conn, arrived, tenant_id, file_name)
-            opened = copy_key is not None and await documents.set_readable(conn, document_id, copy_key)
+            document_id, is_new, is_deleted = await self._enter_document(
+                conn, arrived, tenant_id, file_name, is_part=False
+            )
+            if is_deleted:
+                await self._restore(conn, document_id, tenant_id)
+            opened = await self._set_readable(conn, document_id, copy_key)
             ingestion_id = None
             begins = force or opened or is_new
             newest = None if begins else await ingestions.newest(conn, document_id)
             if newest is None or not newest.has_result(await self._fingerprint.now()):
                 ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by, opened=opened)
         self.announce()
-        return Accepted(document_id, ingestion_id, is_new)
+        return Accepted(document_id, ingestion_id, is_new, is_restored=is_deleted)
 
     async def accept_part(
         self, chunks: AsyncIterator[bytes], *, claim: Claim, root: Root, position: int, part: Part
     ) -> None:
         """Store a part of the claimed document, link it to that, and have it processed.
+
+        A document of this content that is in the bin is restored, unless it is a part of this one already.
 
         Done before, with the same upload, it changes nothing. Raises ClaimLostError, TooLargeError,
         CorruptError for an empty file or one that is the whole itself, ServerError.
@@ -162,12 +173,19 @@ class Intake:
             self._stored_file(arrived, tenant_id),
             self._database.tenant(tenant_id) as conn,
         ):
-            document_id, is_new = await self._enter_document(conn, arrived, tenant_id, part.name)
+            document_id, is_new, is_deleted = await self._enter_document(
+                conn, arrived, tenant_id, part.name, is_part=True
+            )
             if document_id == claim.document_id:
                 raise CorruptError("the file holds itself")
             if not await parts.still_held(conn, claim):
                 raise ClaimLostError
+            was_linked = is_deleted and await parts.is_linked(conn, claim.document_id, document_id)
             await parts.link(conn, claim, position, part, child_id=document_id, root=root)
+            if was_linked:
+                return
+            if is_deleted:
+                await self._restore(conn, document_id, tenant_id)
             newest = None if is_new else await ingestions.newest(conn, document_id)
             if newest is None or not (
                 newest.has_result(await self._fingerprint.now())
@@ -280,10 +298,28 @@ class Intake:
         except (DocmillError, TimeoutError) as error:  # the sweeper removes it
             log.warning("could not remove a file", extra={"key": path, "reason": type(error).__name__})
 
+    async def _set_readable(self, conn: Conn, document_id: UUID, copy_key: str | None) -> bool:
+        """Have the document read from its copy; False without one. The caller has locked the original.
+
+        Raises ServerError if the copy was removed meanwhile, with an older document of this content.
+        """
+        if copy_key is None:
+            return False
+        try:
+            await self._blobs.size(copy_key)
+        except CorruptError as error:
+            raise ServerError("a file of this content was just being removed; send it again") from error
+        return await documents.set_readable(conn, document_id, copy_key)
+
+    async def _restore(self, conn: Conn, document_id: UUID, tenant_id: UUID) -> None:
+        """Take a document out of the bin, and go on with what was under way."""
+        _, reopened = await bin_store.restore(conn, document_id, tenant_id=tenant_id)
+        await self._sender.send_in(conn, [str(ingestion_id) for ingestion_id in reopened])
+
     async def _enter_document(
-        self, conn: Conn, arrived: "_IncomingFile", tenant_id: UUID, file_name: str
-    ) -> tuple[UUID, bool]:
-        """The document of this content, locked, and whether it is new.
+        self, conn: Conn, arrived: "_IncomingFile", tenant_id: UUID, file_name: str, *, is_part: bool
+    ) -> EnteredDocument:
+        """The document of this content, locked.
 
         file_name: the last part of a path is kept, without control characters: it is shown and offered for
         download.
@@ -302,6 +338,7 @@ class Intake:
             byte_size=arrived.stored.byte_size,
             file_name="".join(filter(str.isprintable, last)).strip()[:255] or "document",
             file_path=path,
+            is_part=is_part,
         )
 
     async def _begin(

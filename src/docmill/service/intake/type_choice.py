@@ -30,18 +30,20 @@ class TypeChoices:
         tenant_id: UUID,
         reviewed_by: UUID = DEFAULT_USER_ID,
         seen: str | None = None,
+        versions: Collection[int] | None = None,
     ) -> UUID | None:
         """Set the type of a document for all later processing, and have its fields read again.
 
         document_type: None withdraws the latest choice. seen: that choice, if the person was shown it.
         Returns the ingestion that reads the document, or the newest one if the type does not change; None
         if there is no such document. Raises ValidationError for an unknown type, ChangedError if nothing
-        has been read in the document, or another choice holds than `seen`.
+        has been read in the document, or another choice holds than `seen`, or the document has none of
+        `versions`.
         """
         if document_type is not None and document_type not in self.types:
             raise ValidationError(f"there is no type {document_type!r}{nearest(document_type, self.types)}")
         async with self._database.tenant(tenant_id) as conn:
-            if not await documents.lock(conn, document_id):
+            if not await documents.lock(conn, document_id, versions=versions):
                 return None
             result = await reviews.reviewable_result(conn, document_id)
             if result is None:

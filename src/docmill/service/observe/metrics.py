@@ -148,7 +148,7 @@ class Metrics:
         self._now.paused = paused
 
     def upload_ended(self, status: str) -> None:
-        """A file was sent to the vault: `accepted`, `already_here` or `refused`."""
+        """A file was sent to the vault: `accepted`, `already_here`, `restored` or `refused`."""
         self._uploads.labels(status).inc()
 
     def watch_pool(self, name: str, pool: PoolUse) -> None:

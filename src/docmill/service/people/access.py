@@ -21,13 +21,13 @@ SCOPES_OF_ROLE: dict[Role, frozenset[Scope]] = {
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A person in a tenant, an API key, or this machine while the vault has no account.
+    """A person in a tenant, an API key, a signed address, or this machine while the vault has no account.
 
     tenant_id: None for a person who belongs to no organisation (any more). user_id: of a key, who made it.
     role: of a person. tenants: those that the person can switch to, with the present one.
     """
 
-    via: Literal["session", "key", "machine"]
+    via: Literal["session", "key", "machine", "signature"]
     user_id: UUID
     user_name: str
     tenant_id: UUID | None
@@ -48,3 +48,8 @@ class Access:
 def machine_access(tenant_id: UUID) -> Access:
     """Return the access of everybody on this machine to a vault that has no account."""
     return Access("machine", DEFAULT_USER_ID, "This machine", tenant_id, "", SCOPES_OF_ROLE["owner"], "owner")
+
+
+def signed_access(tenant_id: UUID) -> Access:
+    """Return the access of whoever has a signed address of a file."""
+    return Access("signature", DEFAULT_USER_ID, "Signed address", tenant_id, "", frozenset({"read"}))

@@ -23,8 +23,8 @@ from docmill.service.review.rows import ROW, RowsLeft
 from docmill.service.review.typed_values import converted, parse_sent, parse_typed
 from docmill.service.store.reviews import (
     NOT_VALUES,
+    PROPERTIES,
     REJECTION,
-    TYPE,
     WHOLE,
     Action,
     CurrentReview,
@@ -145,8 +145,8 @@ class ReviewSession:
         return self.accept([FieldReview(path, "confirm", reason=reason) for path in paths])
 
     def undo_last(self) -> list[ReviewToStore]:
-        """Reviews that take back the latest ones; the choice of a type is taken back by itself."""
-        of_values = {path: review for path, review in self.current.items() if path != TYPE}
+        """Reviews that take back the latest ones; edits of the document itself are not among them."""
+        of_values = {path: review for path, review in self.current.items() if path not in PROPERTIES}
         latest = max((review.at for review in of_values.values()), default=None)
         return self.accept(
             [FieldReview(path, "undo") for path, review in of_values.items() if review.at == latest]
@@ -271,8 +271,8 @@ class ReviewSession:
 
     def _review(self, review: FieldReview) -> ReviewToStore:
         """Raises ValueError with a sentence for the person, ChangedError."""
-        if review.path == TYPE:
-            raise ValueError("The type of a document is changed by itself, since it is then read again.")
+        if review.path in PROPERTIES:
+            raise ValueError("The type, title and date of a document are changed with the document itself.")
         if review.path in NOT_VALUES:
             before = self.current[review.path].value if review.path in self.current else None
         else:

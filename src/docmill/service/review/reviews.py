@@ -9,7 +9,7 @@ from uuid import UUID
 
 from docmill.errors import ChangedError, CorruptError
 from docmill.model.document import Document
-from docmill.model.result import Failure, Schema, Suggestion
+from docmill.model.result import Classification, Failure, Schema, Suggestion
 from docmill.ports import Gate
 from docmill.resilience.concurrency import off_loop
 from docmill.schemas.outline import outline
@@ -35,6 +35,7 @@ from docmill.service.store.database import DEFAULT_USER_ID, Conn, Database
 from docmill.service.store.near_duplicates import NearDuplicate, failures_of_pairs
 from docmill.service.store.reviews import (
     NOT_VALUES,
+    PROPERTIES,
     REJECTION,
     TYPE,
     CurrentReview,
@@ -86,7 +87,7 @@ class DocumentReviews:
     @property
     def has_reviewed_values(self) -> bool:
         """True if there is a review of a value, or of the document as a whole, to undo."""
-        return any(path != TYPE for path in self.current)
+        return any(path not in PROPERTIES for path in self.current)
 
     @property
     def can_redo(self) -> bool:
@@ -278,6 +279,27 @@ class Reviews:
                 await self._change(document_id, lambda _: [], tenant_id, result.ingestion_id, DEFAULT_USER_ID)
             except ChangedError:  # a newer result is there, and is settled by whoever brought it
                 return
+
+    async def transcription(self, document_id: UUID, *, tenant_id: UUID) -> Document | None:
+        """The text of the result that people review; None if there is none."""
+        async with self._database.tenant(tenant_id) as conn:
+            result = await reviews.reviewable_result(conn, document_id)
+        return None if result is None else await self._document(result)
+
+    async def description(
+        self, conn: Conn, document_id: UUID, document: Document | None
+    ) -> Classification | None:
+        """The title, summary and date as they follow from the values as reviewed; None without a result.
+
+        The caller has locked the document. document: its text, see `transcription`.
+        """
+        result = await reviews.reviewable_result(conn, document_id)
+        if result is None:
+            return None
+        if result.machine is None:
+            return Classification.model_validate(result.classification or {})
+        session = await self._open_session(conn, document_id, document)
+        return await asyncio.to_thread(describe_reviewed, session)
 
     async def _change(
         self,

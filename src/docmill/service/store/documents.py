@@ -1,14 +1,17 @@
 """Documents as their owner sees them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from psycopg.rows import class_row
 
+from docmill.errors import OutdatedError
+from docmill.model.result import Classification
 from docmill.service.search.snippets import Snippet, snippet_of
+from docmill.service.store.bin import showing_bin
 from docmill.service.store.database import Conn, new_id, storable
 
 STATES = ("processing", "stale", "needs_classification", "needs_review", "failed", "ready")
@@ -157,37 +160,107 @@ async def number(conn: Conn) -> int:
     return number_of_rows
 
 
+class EnteredDocument(NamedTuple):
+    """The document of an uploaded content. is_deleted: it is in the bin."""
+
+    id: UUID
+    is_new: bool
+    is_deleted: bool
+
+
 async def upsert(
-    conn: Conn, *, tenant_id: UUID, content_hash: str, byte_size: int, file_name: str, file_path: str
-) -> tuple[UUID, bool]:
-    """The document of this content, and whether it is new. Its row is locked until the transaction ends."""
-    cur = await conn.execute(
-        """
-        INSERT INTO document (id, tenant_id, content_hash, byte_size, file_name, file_path)
-        VALUES (%(id)s, %(tenant_id)s, %(content_hash)s, %(byte_size)s, %(file_name)s, %(file_path)s)
-        ON CONFLICT (tenant_id, content_hash) DO UPDATE SET updated_at = clock_timestamp()
-        RETURNING id
-        """,
-        {
-            "id": (new := new_id()),
-            "tenant_id": tenant_id,
-            "content_hash": content_hash,
-            "byte_size": byte_size,
-            "file_name": file_name,
-            "file_path": file_path,
-        },
-    )
-    row = await cur.fetchone()
+    conn: Conn,
+    *,
+    tenant_id: UUID,
+    content_hash: str,
+    byte_size: int,
+    file_name: str,
+    file_path: str,
+    is_part: bool = False,
+) -> EnteredDocument:
+    """The document of this content. Its row is locked until the transaction ends.
+
+    is_part: it comes as a part of another one now. One that came by itself is no part ever after.
+    """
+    new = new_id()
+    async with showing_bin(conn):
+        cur = await conn.execute(
+            """
+            INSERT INTO document (id, tenant_id, content_hash, byte_size, file_name, file_path, is_part)
+            VALUES (%(id)s, %(tenant_id)s, %(content_hash)s, %(byte_size)s, %(file_name)s, %(file_path)s,
+                    %(is_part)s)
+            ON CONFLICT (tenant_id, content_hash) DO UPDATE
+               SET updated_at = clock_timestamp(), is_part = document.is_part AND excluded.is_part
+            RETURNING id, deleted_at IS NOT NULL
+            """,
+            {
+                "id": new,
+                "tenant_id": tenant_id,
+                "content_hash": content_hash,
+                "byte_size": byte_size,
+                "file_name": file_name,
+                "file_path": file_path,
+                "is_part": is_part,
+            },
+        )
+        row = await cur.fetchone()
     assert row is not None  # the conflict updates, so there is always a row
-    return row[0], row[0] == new
+    document_id, is_deleted = row
+    return EnteredDocument(document_id, document_id == new, is_deleted)
 
 
-async def lock(conn: Conn, document_id: UUID) -> bool:
-    """Keep the document's row for this transaction; False if this tenant has none of that id."""
+async def lock(conn: Conn, document_id: UUID, *, versions: Collection[int] | None = None) -> bool:
+    """Keep the document's row for this transaction; False if this tenant has none of that id.
+
+    versions: of the document, one of which the caller saw. Raises OutdatedError if it has another.
+    """
     cur = await conn.execute(
         "SELECT FROM document WHERE id = %(document_id)s FOR NO KEY UPDATE", {"document_id": document_id}
     )
-    return cur.rowcount == 1
+    if cur.rowcount == 0:
+        return False
+    if versions is not None:
+        cur = await conn.execute(
+            "SELECT version FROM document_state WHERE id = %(document_id)s", {"document_id": document_id}
+        )
+        row = await cur.fetchone()
+        if row is None or row[0] not in versions:
+            raise OutdatedError("The document was changed meanwhile. Look at it as it is now.")
+    return True
+
+
+async def describe(conn: Conn, document_id: UUID, described: Classification | None) -> None:
+    """Give the document the title and date that follow from its values; those that a person gave it stay.
+
+    described: None for what was found when it was read last.
+    """
+    await conn.execute(
+        """
+        UPDATE document
+           SET title = CASE WHEN %(is_described)s THEN %(title)s ELSE latest.classification ->> 'title' END,
+               document_date = coalesce(
+                   reviewed_date(document.id),
+                   CASE WHEN %(is_described)s THEN %(date)s
+                        ELSE (latest.classification ->> 'document_date')::date END
+               ),
+               updated_at = clock_timestamp()
+          FROM (SELECT) AS one
+          LEFT JOIN LATERAL (
+               SELECT classification
+                 FROM ingestion
+                WHERE document_id = %(document_id)s AND classification IS NOT NULL
+                ORDER BY ordinal DESC
+                LIMIT 1
+          ) AS latest ON true
+         WHERE document.id = %(document_id)s
+        """,
+        {
+            "document_id": document_id,
+            "is_described": described is not None,
+            "title": storable(described.title) if described else None,
+            "date": described.document_date if described else None,
+        },
+    )
 
 
 async def set_readable(conn: Conn, document_id: UUID, readable_file_path: str) -> bool:

@@ -104,6 +104,39 @@ async def forget(conn: Conn, document_ids: Sequence[UUID]) -> None:
     )
 
 
+async def forget_undecided(conn: Conn, document_ids: Sequence[UUID]) -> None:
+    """Remove the pairs of these documents about which nobody has decided: one of the two is deleted."""
+    await conn.execute(
+        """
+        DELETE FROM near_duplicate
+         WHERE (document_id = ANY(%(ids)s) OR other_id = ANY(%(ids)s)) AND is_duplicate IS NULL
+        """,
+        {"ids": list(document_ids)},
+    )
+
+
+async def compare_again(conn: Conn, document_id: UUID, *, tenant_id: UUID) -> None:
+    """Find the pairs of a document that is back from the bin. The caller has locked it."""
+    async with conn.cursor(row_factory=class_row(_StoredSignature)) as cur:
+        await cur.execute(
+            """
+            SELECT document_id, document_type, facts, words, numbers
+              FROM document_signature
+             WHERE document_id = %(id)s
+            """,
+            {"id": document_id},
+        )
+        stored = await cur.fetchone()
+    if stored is None:
+        return
+    cur = await conn.execute(
+        "SELECT result_ingestion_id FROM document WHERE id = %(id)s", {"id": document_id}
+    )
+    row = await cur.fetchone()
+    if row is not None and row[0] is not None:
+        await register(conn, document_id, stored.signature, tenant_id=tenant_id, ingestion_id=row[0])
+
+
 async def refresh(
     conn: Conn, document_id: UUID, facts: Mapping[str, str], *, tenant_id: UUID, ingestion_id: UUID
 ) -> None:
@@ -181,8 +214,10 @@ async def _candidates(conn: Conn, document_id: UUID, signature: Signature) -> li
                  ORDER BY is_exact DESC, keys DESC, document_id DESC
                  LIMIT %(limit)s
             )
-            SELECT document_id, document_type, facts, words, numbers
-              FROM shared JOIN document_signature USING (document_id)
+            SELECT document_id, document_signature.document_type, facts, document_signature.words, numbers
+              FROM shared
+              JOIN document_signature USING (document_id)
+              JOIN document ON document.id = document_id  -- those in the bin are hidden
              WHERE NOT EXISTS (
                    SELECT FROM part
                     WHERE (parent_id = %(id)s AND child_id = document_id)

@@ -24,7 +24,8 @@ class Root:
 class PartRow:
     """A part of a document.
 
-    problem: why it is not to be had; there is no document then. title, state, error_message: of the document.
+    problem: why it is not to be had; there is no document then, or it is
+    in the bin. title, state, error_message: of the document.
     """
 
     parent_id: UUID
@@ -71,8 +72,10 @@ async def of_document(conn: Conn, document_id: UUID) -> list[PartRow]:
     async with conn.cursor(row_factory=class_row(PartRow)) as cur:
         await cur.execute(
             """
-            SELECT part.parent_id, position, kind, name, first_page, last_page, problem, child_id,
-                   state, title, document_type, error_message
+            SELECT part.parent_id, position, kind, name, first_page, last_page,
+                   CASE WHEN child_id IS NOT NULL AND document.id IS NULL THEN 'it is in the bin'
+                        ELSE problem END AS problem,
+                   document.id AS child_id, state, title, document_type, error_message
               FROM part
               LEFT JOIN document ON document.id = child_id
               LEFT JOIN document_state ON document_state.id = child_id
@@ -167,6 +170,15 @@ async def still_held(conn: Conn, claim: Claim) -> bool:
            FOR SHARE
         """,
         {"id": claim.ingestion_id, "fence": claim.fence},
+    )
+    return cur.rowcount == 1
+
+
+async def is_linked(conn: Conn, parent_id: UUID, child_id: UUID) -> bool:
+    """True if the one document is a part of the other."""
+    cur = await conn.execute(
+        "SELECT FROM part WHERE parent_id = %(parent_id)s AND child_id = %(child_id)s LIMIT 1",
+        {"parent_id": parent_id, "child_id": child_id},
     )
     return cur.rowcount == 1
 

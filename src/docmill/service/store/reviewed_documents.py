@@ -75,7 +75,7 @@ async def reviewed_documents(
             WITH latest AS (
                 SELECT document_id, max(number) AS number
                   FROM current_review
-                 WHERE path NOT IN ('', ':document_type', ':rejection')
+                 WHERE path NOT IN ('', ':document_type', ':title', ':document_date', ':rejection')
                  GROUP BY document_id
             )
             SELECT document.id AS document_id, latest.number AS reviewed, lesson.number AS correction
@@ -139,12 +139,14 @@ async def delete_others(
 ) -> None:
     """Delete the corrections of all other documents: their reviews were taken back, or are long ago.
 
-    Those of other makers go when they are old: until then, workers of another release may need them.
+    Those of other makers go when they are old: until then, workers of another release may need them. Those of
+    documents in the bin stay, for they may be restored.
     """
     await conn.execute(
         """
         DELETE FROM lesson
          WHERE schema_name = %(schema_name)s
+           AND EXISTS (SELECT FROM document WHERE document.id = lesson.document_id)
            AND CASE made_by
                WHEN %(made_by)s THEN document_id <> ALL(%(ids)s)
                ELSE made_at < clock_timestamp() - interval '7 days'
@@ -157,6 +159,13 @@ async def delete_others(
 async def delete(conn: Conn, document_id: UUID) -> None:
     """Delete the correction of a document that is read anew."""
     await conn.execute("DELETE FROM lesson WHERE document_id = %(id)s", {"id": document_id})
+
+
+async def renumber(conn: Conn, document_ids: Sequence[UUID]) -> None:
+    """Have the corrections of these documents looked up anew: they were deleted, or restored."""
+    await conn.execute(
+        "UPDATE lesson SET number = DEFAULT WHERE document_id = ANY(%(ids)s)", {"ids": list(document_ids)}
+    )
 
 
 async def read(conn: Conn, numbers: Collection[int]) -> list[StoredCorrection]:

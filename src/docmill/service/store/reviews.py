@@ -20,13 +20,17 @@ WHOLE = ""
 """The path of a review that speaks of the document; its value lists the checks that it lets pass."""
 
 TYPE = ":document_type"
-"""The path of a review that speaks of the document's type. No field has such a path."""
+TITLE = ":title"
+DATE = ":document_date"
+"""The paths of reviews that speak of the document's type, title and date. No field has such a path."""
+
+PROPERTIES = frozenset({TYPE, TITLE, DATE})
 
 REJECTION = ":rejection"
 """The path of a review by which a person rejects the document; its value is the reason."""
 
-NOT_VALUES = frozenset({WHOLE, TYPE, REJECTION})
-"""The paths of reviews that speak of no value."""
+NOT_VALUES = PROPERTIES | {WHOLE, REJECTION}
+"""The paths of reviews that speak of no value of a field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +263,7 @@ async def settle(
                needs_human_review = %(is_open)s,
                review_due = false,
                rejection = %(rejection)s,
-               title = coalesce(%(title)s, document.title),
+               title = coalesce(%(title)s, result.classification ->> 'title'),
                summary = %(summary)s,
                tags = %(tags)s,
                document_date = coalesce(reviewed_date(document.id), %(date)s),
@@ -300,7 +304,7 @@ async def reviewed(
                            AS places,
                        array_agg(path) FILTER (WHERE action <> 'confirm') AS changed
                   FROM current_review
-                 WHERE path NOT IN ('', ':document_type', ':rejection')
+                 WHERE path NOT IN ('', ':document_type', ':title', ':document_date', ':rejection')
                    AND (%(only)s::uuid[] IS NULL OR document_id = ANY(%(only)s))
                  GROUP BY document_id
             )

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
+from docmill.service.store.bin import showing_bin
 from docmill.service.store.database import Conn
 
 
@@ -175,12 +176,13 @@ async def vault_id(conn: Conn) -> UUID:
 
 
 async def known_hashes(conn: Conn, content_hashes: Sequence[str]) -> set[str]:
-    """The content hashes of which the tenant has a document."""
-    cur = await conn.execute(
-        "SELECT content_hash FROM document WHERE content_hash = ANY(%(hashes)s)",
-        {"hashes": list(content_hashes)},
-    )
-    return {content_hash for (content_hash,) in await cur.fetchall()}
+    """The content hashes of which the tenant has a document, which may be in the bin."""
+    async with showing_bin(conn):
+        cur = await conn.execute(
+            "SELECT content_hash FROM document WHERE content_hash = ANY(%(hashes)s)",
+            {"hashes": list(content_hashes)},
+        )
+        return {content_hash for (content_hash,) in await cur.fetchall()}
 
 
 async def tenants_with_old_events(conn: Conn, *, days: float, limit: int) -> list[UUID]:

@@ -1,5 +1,6 @@
 """Documents: upload, list, look at, process again."""
 
+from collections.abc import Sequence
 from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
@@ -8,10 +9,14 @@ from fastapi import Query, Request, Response
 from starlette.responses import JSONResponse
 
 from docmill.errors import ValidationError
+from docmill.service.review.edits import parse_edits
 from docmill.service.store import document_list, documents
 from docmill.service.store.document_list import Cursor
+from docmill.service.store.documents import DocumentRow
+from docmill.service.store.ingestions import IngestionRow
 from docmill.web.access import Router, needs
 from docmill.web.api.document_query import DocumentQuery
+from docmill.web.api.etags import WantedVersions, etag_of, is_known
 from docmill.web.api.shapes import (
     DocumentChange,
     DocumentDetail,
@@ -29,7 +34,7 @@ from docmill.web.api.shapes import (
     UploadedFile,
     UploadResult,
 )
-from docmill.web.context import TheVault, preprocessed_path
+from docmill.web.context import TheVault, Vault, preprocessed_path
 from docmill.web.problems import problem_response
 from docmill.web.uploads import receive, refusal_of, upload_status
 from docmill.web.view.document import failures_of, page_count_of, result_of
@@ -115,11 +120,29 @@ async def list_documents(
     )
 
 
-@router.get("/{document_id}")
+@router.get(
+    "/{document_id}",
+    response_model=DocumentDetail,
+    responses={304: {"description": "The client has this version already"}},
+)
 @needs("read")
-async def get_document(document_id: UUID, vault: TheVault) -> DocumentDetail:
-    """A document with its data, the place of each value, and the verdict of the checks."""
+async def get_document(
+    document_id: UUID, request: Request, response: Response, vault: TheVault
+) -> DocumentDetail | Response:
+    """A document with its data, the place of each value, and the verdict of the checks.
+
+    Its version is the `ETag`, for `If-None-Match` here and `If-Match` of a change.
+    """
     row, history = await vault.document_with_history(document_id)
+    headers = {"etag": etag_of(row.version), "cache-control": "private, no-cache"}
+    if is_known(request, row.version):
+        return Response(None, 304, headers)
+    response.headers.update(headers)
+    return await _detail(row, history, vault)
+
+
+async def _detail(row: DocumentRow, history: Sequence[IngestionRow], vault: Vault) -> DocumentDetail:
+    document_id = row.id
     links = await vault.links(document_id)
     result, reviewed = result_of(history), await vault.reviewed(document_id)
     return DocumentDetail.of_result(
@@ -127,22 +150,47 @@ async def get_document(document_id: UUID, vault: TheVault) -> DocumentDetail:
         failures_of(row, result, reviewed.near_duplicates if reviewed else ()),
         links,
         reviewed,
+        edits=await vault.current_reviews(document_id),
         is_judged=result is not None and result.verdict is not None,
         is_preprocessed=preprocessed_path(history) is not None,
         page_count=page_count_of(row, None),
     )
 
 
-@router.patch("/{document_id}", status_code=202)
+@router.patch(
+    "/{document_id}",
+    response_model=DocumentDetail | Reprocessing,
+    responses={202: {"model": Reprocessing, "description": "The document is read again by its new type"}},
+)
 @needs("review")
-async def change_document(document_id: UUID, change: DocumentChange, vault: TheVault) -> Reprocessing:
-    """Give a document a type, by which it is read again; no processing changes that type.
+async def change_document(
+    document_id: UUID,
+    change: DocumentChange,
+    response: Response,
+    vault: TheVault,
+    versions: WantedVersions,
+) -> DocumentDetail | Reprocessing:
+    """Give a document a title, a date or a type, which no processing changes. Null takes the latest one back.
 
-    Null takes the latest choice back. A document that has the type by choice already is not read again.
+    By a new type the document is read again, and the answer is 202; it is not read again by the type that it
+    has by choice already.
     """
-    return Reprocessing(
-        ingestion_id=await vault.choose_type(document_id, change.document_type, seen=change.seen)
-    )
+    edits = change.edits
+    parse_edits(edits)  # all or nothing: the type is stored first
+    ingestion_id: UUID | None = None
+    if "document_type" in change.model_fields_set:
+        ingestion_id = await vault.choose_type(
+            document_id, change.document_type, seen=change.seen, versions=versions
+        )
+        versions = None  # of before
+    if edits:
+        await vault.edit(document_id, edits, versions=versions)
+    row, history = await vault.document_with_history(document_id)
+    response.headers["etag"] = etag_of(row.version)
+    if ingestion_id is not None:
+        response.status_code = 202
+        return Reprocessing(ingestion_id=ingestion_id)
+    return await _detail(row, history, vault)
 
 
 @router.put("/{document_id}/near-duplicates/{other_id}")
@@ -166,10 +214,23 @@ async def get_pages(document_id: UUID, vault: TheVault) -> PageReadings:
     return PageReadings(pages=[PageReading.model_validate(page) for page in pages])
 
 
-@router.post("/{document_id}/reprocess", status_code=202)
+@router.post(
+    "/{document_id}/reprocess",
+    status_code=202,
+    responses={200: {"model": Reprocessing, "description": "Skipped: this type of file cannot be read"}},
+)
 @needs("write")
-async def reprocess(document_id: UUID, vault: TheVault) -> Reprocessing:
-    """Process a document again. A second request during that starts nothing new."""
+async def reprocess(
+    document_id: UUID, response: Response, vault: TheVault, *, force: bool = False
+) -> Reprocessing:
+    """Process a document again. A second request during that starts nothing new.
+
+    A file of a type that cannot be read is skipped, unless `force` is given, or a newer release or other
+    settings may read it.
+    """
+    if not force and await vault.is_unreadable(document_id):
+        response.status_code = 200
+        return Reprocessing(ingestion_id=None, skipped=True)
     return Reprocessing(ingestion_id=await vault.reprocess(document_id))
 
 

@@ -1,6 +1,6 @@
 """Requests and responses of the API. Names and meanings are those of the specification."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from datetime import date, datetime
 from typing import Annotated, Any, Literal, Self
@@ -17,6 +17,7 @@ from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.near_duplicates import NearDuplicate as NearDuplicateRow
 from docmill.service.store.parts import Links, PartRow, WholeRow
 from docmill.service.store.result_columns import PUBLIC_COLUMNS
+from docmill.service.store.reviews import DATE, TITLE
 from docmill.web.view.cards import leading_amount
 
 State = Literal["processing", "stale", "needs_classification", "needs_review", "failed", "ready"]
@@ -97,15 +98,34 @@ class DocumentSummary(_Shape):
 
 
 class DocumentChange(BaseModel):
-    """A change of a document. document_type: built in, or a schema of the settings; null takes it back.
+    """A change of a document; what is not given stays. Null takes the latest choice of a person back.
 
-    seen: the choice that is taken back; if another one holds meanwhile, nothing is changed.
+    document_type: built in, or a schema of the settings. document_date: year-month-day; empty for none. seen:
+    the type whose choice is taken back; if another one holds meanwhile, nothing is changed.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        json_schema_extra={"examples": [{"title": "Rent, November", "document_date": "2026-11-03"}]},
+    )
 
-    document_type: Annotated[str, Field(min_length=1, max_length=100)] | None
+    document_type: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    title: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    document_date: Annotated[str, Field(pattern=r"^(\d{4}-\d{2}-\d{2})?$")] | None = None
     seen: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.model_fields_set - {"seen"}:
+            raise ValueError("give one of: document_type, title, document_date")
+        return self
+
+    @property
+    def edits(self) -> dict[str, str | None]:
+        """The edits of title and date, by the path of their review."""
+        paths = {"title": TITLE, "document_date": DATE}
+        return {paths[name]: getattr(self, name) for name in self.model_fields_set & paths.keys()}
 
 
 class Part(_Shape):
@@ -187,7 +207,8 @@ class Whole(_Shape):
 class DocumentDetail(DocumentSummary):
     """A document with its values and parts.
 
-    chosen_type: the type that a person gave it; null while it is recognised. evidence: the place of each
+    chosen_type: the type that a person gave it; null while it is recognised. edited: those of `title` and
+    `document_date` that a person gave it. evidence: the place of each
     value, by field path. pages: addresses of their pictures. preprocessed:
     address of the enhanced pictures in which hardly readable pages were read. parts: the documents in it;
     part_of: the documents that hold it. near_duplicates: those that seem to be the same.
@@ -195,6 +216,7 @@ class DocumentDetail(DocumentSummary):
     """
 
     chosen_type: str | None
+    edited: list[Literal["title", "document_date"]]
     data: dict[str, Any] | None
     evidence: dict[str, Evidence]
     verdict: Verdict | None
@@ -214,11 +236,12 @@ class DocumentDetail(DocumentSummary):
         links: Links,
         reviewed: DocumentReviews | None,
         *,
+        edits: Collection[str],
         is_judged: bool,
         is_preprocessed: bool,
         page_count: int,
     ) -> "DocumentDetail":
-        """Build it from the row, its result with the reviews, and its parts."""
+        """Build it from the row, its result with the reviews, and its parts. edits: paths of reviews."""
         pairs = reviewed.near_duplicates if reviewed else ()
         address = f"/api/v1/documents/{row.id}"
         return cls.model_validate(
@@ -228,6 +251,7 @@ class DocumentDetail(DocumentSummary):
                 "error": _fault(row),
                 **_amount(row),
                 "chosen_type": reviewed and reviewed.chosen_type,
+                "edited": [path[1:] for path in (TITLE, DATE) if path in edits],
                 "data": row.structured_data,
                 "evidence": reviewed.evidence if reviewed else {},
                 "verdict": Verdict(failures=tuple(failures)) if is_judged else None,
@@ -276,10 +300,13 @@ class DocumentList(_Shape):
 
 
 class UploadedFile(_Shape):
-    """The outcome of one uploaded file. already_here: the vault had its content, and stores it once."""
+    """The outcome of one uploaded file.
+
+    already_here: the vault had its content, and stores it once. restored: it was in the bin.
+    """
 
     file_name: str
-    status: Literal["accepted", "already_here", "refused"]
+    status: Literal["accepted", "already_here", "restored", "refused"]
     document_id: UUID | None
     ingestion_id: UUID | None
     error: Fault | None
@@ -292,9 +319,10 @@ class UploadResult(_Shape):
 
 
 class Reprocessing(_Shape):
-    """The ingestion that is under way."""
+    """The ingestion that is under way. skipped: nothing was begun, since this type of file cannot be read."""
 
-    ingestion_id: UUID
+    ingestion_id: UUID | None
+    skipped: bool = False
 
 
 class Pause(_Shape):
@@ -354,6 +382,12 @@ class IngestionList(_Shape):
     ingestions: list[Ingestion]
 
 
+class IngestionPage(IngestionList):
+    """Ingestions, newest first. next: the address of those that follow, null on the last page."""
+
+    next: str | None
+
+
 class Health(_Shape):
     """The health of a process, with the outcome of each check."""
 
@@ -388,18 +422,24 @@ class DeadLetterList(_Shape):
 
 
 class DeadLetterChoice(BaseModel):
-    """A selection of dead letters: by ids, all, or by error code. Give one of the three."""
+    """A selection of dead letters: by ids, all, or by error code. Give one of the three.
+
+    step: of all or of an error code, only those that failed at this step.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     ids: Annotated[list[UUID], Field(max_length=1000)] | None = None
     all: Literal[True] | None = None
     code: Annotated[str, Field(pattern=WORD)] | None = None
+    step: Annotated[str, Field(pattern=WORD)] | None = None
 
     @model_validator(mode="after")
     def _one_of_three(self) -> Self:
         if sum(choice is not None for choice in (self.ids, self.all, self.code)) != 1:
             raise ValueError("give one of: ids, all, code")
+        if self.ids is not None and self.step is not None:
+            raise ValueError("give a step with all or code, not with ids")
         return self
 
 

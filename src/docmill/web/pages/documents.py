@@ -7,7 +7,7 @@ from typing import Annotated
 from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
-from fastapi import Form, Query, Request
+from fastapi import Depends, Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from docmill.errors import EncryptedError
@@ -27,8 +27,9 @@ from docmill.service.store import (
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
+from docmill.service.store.reviews import DATE, TITLE
 from docmill.web.access import Router, local_address, needs
-from docmill.web.context import TheVault, Vault, parse_document_id
+from docmill.web.context import TheVault, Vault, parse_document_id, parse_id
 from docmill.web.page_images import is_viewable, picture_version
 from docmill.web.reviewing import base_of, drafts_of, is_in_queue, queue_view
 from docmill.web.templating import THEME_COOKIE, THEMES
@@ -50,18 +51,42 @@ from docmill.web.view.words import type_choices
 router = Router(include_in_schema=False)
 
 PAGE_SIZE = 24
+EDITED = frozenset({TITLE, DATE})
 _YEAR_S = 365 * 24 * 3600
 _MOST_CARDS = 100
 _NEWEST, _TAGS_OF_LIST = 1000, 100
 """The list offers so many tags, the most used ones of so many documents: the page is to load fast."""
 _TAGS = 500
 """Names of tags that a document's page offers while a person types one."""
+_MOST_DELETED = 200
+_MOST_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a form has just done to several documents. deleted: those to restore; sent: to be read again."""
+
+    deleted: Sequence[UUID] = ()
+    sent: int | None = None
+    refused: int = 0
+
+    @classmethod
+    def of(cls, deleted: str = "", sent: str = "", refused: str = "") -> "Done":
+        """Read it from the address. Anything else there is ignored."""
+        ids = [key for text in deleted.split(",")[:_MOST_DELETED] if (key := parse_id(text))]
+        return cls(ids, _count(sent), _count(refused) or 0)
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 @router.get("/")
 @needs("read")
-async def show_documents(request: Request, vault: TheVault) -> HTMLResponse:
-    """One page of documents. Its address has the filters, see `Filters`."""
+async def show_documents(
+    request: Request, vault: TheVault, done: Annotated[Done, Depends(Done.of)]
+) -> HTMLResponse:
+    """One page of documents. Its address has the filters, see `Filters`. done: what a form has just done."""
     types = vault.service.type_choices.types
     filters = Filters.of(request.query_params, types=types)
     async with vault.connection() as conn:
@@ -91,6 +116,7 @@ async def show_documents(request: Request, vault: TheVault) -> HTMLResponse:
         views=views,
         total=total,
         follow=filters.link(after=listed.follow) if listed.follow else None,
+        done=done,
         last_event=last_event,
         pauses=paused,
         limit_bytes=vault.settings.limits.file_bytes,
@@ -297,6 +323,7 @@ async def document_page(
         question=refused if isinstance(refused, OpenQuestion) else None,
         review_count=review_count,
         links=await vault.links(document_id),
+        edits=(await vault.current_reviews(document_id)).keys() & EDITED,
         title=title(row),
         money=money(row.structured_data, row.document_type),
         is_viewable=is_viewable(row),

@@ -28,6 +28,7 @@ pictures.start();
 theme.start();
 keys.onKey("g d", () => location.assign("/"));
 keys.onKey("g r", () => location.assign("/review"));
+keys.onKey("g o", () => location.assign("/ops"));
 keys.start();
 if (page) {
   page.start();

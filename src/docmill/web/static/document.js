@@ -22,6 +22,10 @@ let suggested = null;
 
 /** Show the current state after this document has changed. */
 export function onChange(change) {
+  if (change.document_id === id && change.kind === "deleted") {
+    announce("This document was deleted: it is in the bin");
+    return;
+  }
   if (change.document_id !== id && !$(`[data-part="${CSS.escape(change.document_id)}"]`)) return;
   gathering ??= setTimeout(async () => {
     gathering = null;

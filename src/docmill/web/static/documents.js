@@ -39,7 +39,19 @@ async function refreshChanged() {
   if (searched) query.set("q", searched);
   const response = await fetch(`/cards?${query}`);
   if (!response.ok) return;
-  for (const fresh of [...parse(await response.text()).querySelectorAll(".card")]) showCard(fresh);
+  const present = [...parse(await response.text()).querySelectorAll(".card")];
+  for (const fresh of present) showCard(fresh);
+  const found = new Set(present.map((card) => card.id));
+  for (const id of ids) if (!found.has(`doc-${id}`)) showGone(cardOf(id));
+}
+
+/** Leave the place of a deleted document, so that no card moves under the pointer. */
+function showGone(card) {
+  if (!card || card.inert) return;
+  card.inert = true;
+  card.classList.add("gone");
+  card.querySelector(".pill").textContent = "Deleted";
+  announce(`${card.querySelector(".card-title").textContent.trim()}: deleted`);
 }
 
 /** Replace cards, but never by an older version. */
@@ -107,8 +119,22 @@ async function retry(form) {
   await refreshChanged();
 }
 
+/** Take what a form has just done out of the address, so that it is not told again. */
+function clearDone() {
+  const address = new URL(location);
+  for (const name of ["deleted", "sent", "refused"]) address.searchParams.delete(name);
+  if (address.search !== location.search) history.replaceState(history.state, "", address);
+}
+
+/** Show the actions on several documents as soon as one is marked. */
+function showBulk(event) {
+  if (event.target.matches(".card-mark input")) document.querySelector(".bulk").open = true;
+}
+
 /** Wire this page. */
 export function start() {
+  clearDone();
+  document.addEventListener("change", showBulk);
   const form = document.querySelector("#upload");
   uploads.start(form, document.querySelector("#uploads"), document.querySelector("#drop-zone"), showOwnUploads);
   document.addEventListener("submit", (event) => {

@@ -4,7 +4,13 @@ import { announce } from "./announce.js";
 
 const AT_ONCE = 2;
 const FEW = 3;
-const OUTCOMES = { added: "added", known: "already here", cancelled: "cancelled", failed: "not uploaded" };
+const OUTCOMES = { added: "added", known: "already here", restored: "restored from the bin", cancelled: "cancelled", failed: "not uploaded" };
+
+const ENDINGS = {
+  accepted: ["Added", "added"],
+  restored: ["Restored from the bin", "restored"],
+  already_here: ["Already here", "known"],
+};
 
 const waiting = [];
 let running = 0;
@@ -162,8 +168,8 @@ class UploadItem {
       this.fail(answer?.detail ?? "the vault could not take it", { again: status >= 500 });
       return;
     }
-    const isNew = result.status === "accepted";
-    this.end(isNew ? "Added" : "Already here", isNew ? "added" : "known");
+    const [word, outcome] = ENDINGS[result.status];
+    this.end(word, outcome);
     const link = make("a", { href: `/docs/${result.document_id}`, textContent: "Open" });
     link.setAttribute("aria-label", `Open ${this.file.name}`);
     this.status.after(link);

@@ -19,7 +19,7 @@ from docmill.schemas.registry import REGISTRY
 from docmill.service.review.review import shown
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.review.rows import ROW
-from docmill.service.store.reviews import NOT_VALUES, REJECTION, TYPE, WHOLE, Action, ReviewRow
+from docmill.service.store.reviews import DATE, NOT_VALUES, REJECTION, TITLE, TYPE, WHOLE, Action, ReviewRow
 from docmill.web.view.words import NUMERIC_COLUMNS, type_name
 
 SURE = 0.9
@@ -36,7 +36,13 @@ _MOST_LINES = 8
 _NARROW_LINE_CHARACTERS = 20
 """The same on the narrowest screen."""
 
-_WHOLE_NAMES = {WHOLE: "The document as a whole", TYPE: "Type", REJECTION: "The document as a whole"}
+_WHOLE_NAMES = {
+    WHOLE: "The document as a whole",
+    TYPE: "Type",
+    REJECTION: "The document as a whole",
+    TITLE: "Title",
+    DATE: "Date",
+}
 _WITHOUT_CONFIDENCE: dict[MatchKind, str] = {"computed": "Computed", "embedded": "From the XML"}
 """Values of which no confidence is shown, and the text in its place."""
 

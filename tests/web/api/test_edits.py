@@ -1,0 +1,245 @@
+"""Titles and dates that people give documents."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+
+from docmill.service.app import Service
+
+Add = Callable[..., Awaitable[UUID]]
+Finish = Callable[..., Awaitable[None]]
+Read = Callable[..., Awaitable[UUID]]
+
+MACHINE = {"document_type": "receipt", "title": "Read anew", "document_date": "2020-01-01"}
+
+
+async def _get(client: httpx.AsyncClient, document_id: UUID) -> dict[str, Any]:
+    return (await client.get(f"/api/v1/documents/{document_id}")).json()
+
+
+async def test_a_title_and_a_date_of_a_person_hold_against_a_later_reading(
+    client: httpx.AsyncClient, read: Read, finish: Finish, service: Service
+) -> None:
+    document_id = await read()
+
+    response = await client.patch(
+        f"/api/v1/documents/{document_id}", json={"title": " My  lunch ", "document_date": "2026-11-05"}
+    )
+    await service.intake.reprocess(document_id, tenant_id=service.default_tenant_id)
+    await finish(document_id, classification=MACHINE)
+
+    assert response.status_code == 200
+    assert (response.json()["title"], response.json()["edited"]) == ("My lunch", ["title", "document_date"])
+    later = await _get(client, document_id)
+    assert (later["title"], later["document_date"]) == ("My lunch", "2026-11-05")
+
+
+async def test_an_edit_taken_back_shows_what_is_read_now(
+    client: httpx.AsyncClient, read: Read, finish: Finish, service: Service
+) -> None:
+    document_id = await read()
+    address = f"/api/v1/documents/{document_id}"
+    await client.patch(address, json={"title": "First"})
+    await client.patch(address, json={"title": "Second", "document_date": ""})
+    await service.intake.reprocess(document_id, tenant_id=service.default_tenant_id)
+    await finish(document_id, classification=MACHINE)
+
+    once = (await client.patch(address, json={"title": None})).json()
+    twice = (await client.patch(address, json={"title": None, "document_date": None})).json()
+
+    assert (once["title"], once["document_date"]) == ("First", None)
+    assert (twice["title"], twice["document_date"], twice["edited"]) == ("Read anew", "2020-01-01", [])
+
+
+async def test_a_corrected_value_changes_the_title_unless_a_person_set_it(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    document_id = await read(
+        classification={
+            "document_type": "receipt",
+            "title": "Corner Bakery 12.90",
+            "summary": "Corner Bakery",
+        }
+    )
+    address = f"/api/v1/documents/{document_id}"
+    state = (await client.get(f"{address}/reviews")).json()
+
+    async def correct(name: str) -> dict[str, Any]:
+        review = {"path": "seller.name", "action": "correct", "value": name}
+        await client.post(
+            f"{address}/reviews", json={"ingestion_id": state["ingestion_id"], "reviews": [review]}
+        )
+        return await _get(client, document_id)
+
+    followed = await correct("Round Bakery")
+    await client.patch(address, json={"title": "Breakfast"})
+    kept = await correct("Square Bakery")
+    back = (await client.patch(address, json={"title": None})).json()
+
+    assert "Round Bakery" in followed["title"]
+    assert kept["title"] == "Breakfast"
+    assert "Square Bakery" in kept["summary"]
+    assert "Square Bakery" in back["title"]
+
+
+async def test_edits_stand_in_the_history(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+    address = f"/api/v1/documents/{document_id}"
+
+    await client.patch(address, json={"title": "Lunch"})
+    await client.patch(address, json={"title": None})
+
+    history = (await client.get(f"{address}/reviews")).json()["history"]
+    assert [(row["path"], row["action"], row["value"]) for row in history] == [
+        (":title", "undo", "Corner Bakery"),
+        (":title", "correct", "Lunch"),
+    ]
+    page = (await client.get(f"/docs/{document_id}?tab=history")).text
+    assert "Title: corrected to <q>Lunch</q>" in page
+
+
+async def test_a_failed_document_takes_a_title(client: httpx.AsyncClient, add: Add, finish: Finish) -> None:
+    document_id = await add("broken.pdf")
+    await finish(
+        document_id, status="failed", classification=None, error_code="corrupt", error_message="it is broken"
+    )
+
+    given = await client.patch(f"/api/v1/documents/{document_id}", json={"title": "Old contract"})
+    taken = await client.patch(f"/api/v1/documents/{document_id}", json={"title": None})
+
+    assert (given.json()["title"], given.json()["state"]) == ("Old contract", "failed")
+    assert taken.json()["title"] is None
+    assert [
+        row["title"] for row in (await client.get("/api/v1/documents?q=contract")).json()["documents"]
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"seen": "receipt"},
+        {"title": ""},
+        {"title": "  "},
+        {"title": "…"},
+        {"title": "x" * 301},
+        {"document_date": "2026-02-30"},
+        {"document_date": "tomorrow"},
+        {"summary": "no"},
+    ],
+)
+async def test_what_is_no_title_or_date_is_refused(
+    client: httpx.AsyncClient, read: Read, change: dict[str, str]
+) -> None:
+    document_id = await read()
+
+    response = await client.patch(f"/api/v1/documents/{document_id}", json=change)
+
+    assert (response.status_code, response.json()["code"]) == (422, "validation")
+    assert (await _get(client, document_id))["title"] == "Corner Bakery"
+
+
+async def test_nothing_is_stored_if_one_of_the_changes_is_refused(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    document_id = await read()
+
+    response = await client.patch(
+        f"/api/v1/documents/{document_id}",
+        json={"document_type": "invoice", "title": "!", "document_date": ""},
+    )
+
+    assert response.status_code == 422
+    assert response.json()["faults"][0]["where"] == "title"
+    after = await _get(client, document_id)
+    assert (after["chosen_type"], after["edited"], after["state"]) == (None, [], "ready")
+
+
+async def test_a_change_of_another_version_is_refused(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+    address = f"/api/v1/documents/{document_id}"
+    seen = (await client.get(address)).headers["etag"]
+    await client.patch(address, json={"title": "Mine"})
+
+    late = await client.patch(address, json={"title": "Theirs"}, headers={"if-match": seen})
+    typed = await client.patch(address, json={"document_type": "invoice"}, headers={"if-match": seen})
+    now = (await client.get(address)).headers["etag"]
+    fresh = await client.patch(address, json={"title": "Theirs"}, headers={"if-match": f'"1", {now}'})
+    anyhow = await client.patch(address, json={"title": "Ours"}, headers={"if-match": "*"})
+    weak = await client.patch(
+        address, json={"title": "Nobody's"}, headers={"if-match": f"W/{anyhow.headers['etag']}"}
+    )
+
+    assert [answer.status_code for answer in (late, typed, fresh, anyhow, weak)] == [412, 412, 200, 200, 412]
+    assert late.json()["code"] == "changed"
+    assert (await _get(client, document_id))["title"] == "Ours"
+
+
+async def test_of_two_changes_of_one_version_one_wins(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+    address = f"/api/v1/documents/{document_id}"
+    seen = (await client.get(address)).headers["etag"]
+
+    answers = await asyncio.gather(
+        *(client.patch(address, json={"title": f"By {n}"}, headers={"if-match": seen}) for n in range(5))
+    )
+
+    assert sorted(answer.status_code for answer in answers) == [200, 412, 412, 412, 412]
+
+
+async def test_a_known_version_is_not_sent_again(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+    address = f"/api/v1/documents/{document_id}"
+    seen = (await client.get(address)).headers["etag"]
+
+    same = await client.get(address, headers={"if-none-match": seen})
+    await client.patch(address, json={"title": "Lunch"})
+    other = await client.get(address, headers={"if-none-match": seen})
+
+    assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", seen)
+    assert (other.status_code, other.json()["title"]) == (200, "Lunch")
+
+
+async def test_no_tenant_edits_a_document_of_another(
+    client: httpx.AsyncClient, service: Service, read: Read
+) -> None:
+    document_id = await read()
+    elsewhere = UUID("00000000-0000-7000-8000-0000000000ff")
+
+    is_there = await service.edits.change(document_id, {":title": "Stolen"}, tenant_id=elsewhere)
+
+    assert not is_there
+    assert (await _get(client, document_id))["title"] == "Corner Bakery"
+
+
+async def test_the_form_edits_title_and_date(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+    form = {"seen_title": "Corner Bakery", "seen_date": "2026-11-03"}
+
+    saved = await client.post(
+        f"/docs/{document_id}/edit", data={**form, "title": "Lunch", "document_date": "2026-11-03"}
+    )
+    stale = await client.post(
+        f"/docs/{document_id}/edit", data={**form, "title": "Dinner", "document_date": "2026-11-03"}
+    )
+    empty = await client.post(
+        f"/docs/{document_id}/edit", data={**form, "seen_title": "Lunch", "title": "", "document_date": ""}
+    )
+    page = (await client.get(f"/docs/{document_id}")).text
+
+    assert (saved.status_code, stale.status_code, empty.status_code) == (303, 409, 422)
+    assert "Somebody has changed the title" in stale.text
+    assert "A document needs a title." in empty.text
+    assert "<h1>Lunch</h1>" in page
+    assert "Undo the title" in page
+    assert "Undo the date" not in page
+
+    undone = await client.post(
+        f"/docs/{document_id}/edit", data={**form, "seen_title": "Lunch", "title": "Lunch", "undo": "title"}
+    )
+    assert undone.status_code == 303
+    assert "<h1>Corner Bakery</h1>" in (await client.get(f"/docs/{document_id}")).text
