@@ -28,6 +28,7 @@ async function send(form, button) {
   const isUndone = body.get("action") === "undo";
   const address = form.getAttribute("action"); // the property is its buttons, which are called so
   const response = await fetch(address, { method: "POST", body });
+  if (response.status === 401) location.reload(); // the session has ended, and the page leads to the sign-in
   showAnswer(await response.text(), ["#document"]);
   const typed = form.querySelector("[name=value]");
   if (typed?.defaultValue !== undefined) typed.value = typed.defaultValue; // as it was kept, or with the refusal as it was typed
