@@ -1,6 +1,7 @@
 """A forgotten password, with a real mail server."""
 
 import re
+import socket
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,10 +39,10 @@ def postbox() -> Postbox:
 
 @pytest.fixture
 def smtp(postbox: Postbox) -> Iterator[Smtp]:
-    controller = Controller(postbox, hostname="127.0.0.1", port=0)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]  # the controller connects to the port that it is told, so it cannot be 0
+    controller = Controller(postbox, hostname="127.0.0.1", port=port)
     controller.start()
-    assert controller.server is not None
-    port = controller.server.sockets[0].getsockname()[1]
     yield Smtp(host="127.0.0.1", port=port, security="none", sender="vault@example.org")
     controller.stop()
 

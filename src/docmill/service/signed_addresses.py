@@ -59,7 +59,7 @@ class SignedAddresses:
         return Signature(UUID(bytes=tenant_id), expires_at) if time.time() < expires_at else None
 
     async def rotate(self, *, tenant_id: UUID, revoke: bool) -> None:
-        """Sign with a new key of the tenant. revoke: its signatures of before end now, not when they expire."""
+        """Sign with a new key of the tenant. revoke: those of before end now, not when they expire."""
         async with self._database.tenant(tenant_id) as conn:
             await signing_keys.retire(conn, kept_s=0 if revoke else LONGEST_S)
             await signing_keys.add(conn, tenant_id=tenant_id)

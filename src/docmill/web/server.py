@@ -33,10 +33,10 @@ async def serve(
     none when `abort` is set. Raises MisconfiguredError if the address is taken.
     """
     closing: asyncio.Event = app.state.vault.closing
-    listener = listen(settings.web.host, settings.web.port, setting="web.port")
-    # The server waits for open answers: streams would keep it for ever.
     tls = settings.web.tls_certificate, settings.web.tls_key
-    await answer(app, listener, stop, on_ready, abort=abort, on_stop=closing.set, tls=tls)
+    with listen(settings.web.host, settings.web.port, setting="web.port") as listener:
+        # The server waits for open answers: streams would keep it for ever.
+        await answer(app, listener, stop, on_ready, abort=abort, on_stop=closing.set, tls=tls)
 
 
 async def answer(

@@ -119,6 +119,8 @@ class Accounts:
         email = clean_email(email)
         name = clean_name(name or email.partition("@")[0], "a name")
         async with self._database.accounts(tenant_id) as conn:
+            if role != "owner" and not await memberships.lock_owners(conn, tenant_id):
+                raise ValidationError("This organisation has no owner yet. Add an owner first.")
             user_id = await users.add(conn, email=email, name=name, password_hash=None)
             is_new = user_id is not None
             if user_id is None:

@@ -127,7 +127,7 @@ class OpenIdProvider:
         return metadata
 
     async def _get(self, client: Any, address: str) -> dict[str, Any]:  # noqa: ANN401  authlib has no types
-        answer = await client.get(address, withhold_token=True)
+        answer = await client.request("GET", address, withhold_token=True)
         if answer.status_code != 200:  # noqa: PLR2004  OK
             raise NetworkError(f"the sign-in provider answers {answer.status_code} at {address}")
         return answer.json()

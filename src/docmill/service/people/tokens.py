@@ -6,6 +6,7 @@ import secrets
 
 KEY_PREFIX = "dm_"
 _BYTES = 32
+_SALT_BYTES = 16
 _SHOWN = len(KEY_PREFIX) + 6
 
 
@@ -30,10 +31,20 @@ def hash_token(token: str) -> bytes:
 
 
 def form_token(token: str) -> str:
-    """Derive the token of forms from that of a session or a visit: who lacks the cookie cannot compute it."""
-    return hmac.new(token.encode("utf-8", "replace"), b"form", hashlib.sha256).hexdigest()
+    """Derive a token for forms from that of a session or a visit: who lacks the cookie cannot compute one.
+
+    Each is another one, so that the size of compressed pages does not tell it bit by bit (the BREACH attack).
+    """
+    salt = secrets.token_hex(_SALT_BYTES)
+    return salt + _mac(token, salt)
 
 
 def is_form_token(given: str, token: str) -> bool:
     """Return whether a form came from a page that was shown to the bearer of `token`."""
-    return hmac.compare_digest(given.encode("utf-8", "replace"), form_token(token).encode())
+    salt, mac = given[: 2 * _SALT_BYTES], given[2 * _SALT_BYTES :]
+    return hmac.compare_digest(mac.encode("utf-8", "replace"), _mac(token, salt).encode())
+
+
+def _mac(token: str, salt: str) -> str:
+    key, message = token.encode("utf-8", "replace"), f"form {salt}".encode("utf-8", "replace")
+    return hmac.new(key, message, hashlib.sha256).hexdigest()

@@ -49,6 +49,7 @@ async function send(form, button) {
     location.assign(response.url); // the next document
     return true;
   }
+  if (response.status === 401) location.reload(); // the session has ended, and the page leads to the sign-in
   showAnswer(await response.text(), ["#document"]);
   const typed = form.querySelector("[name=value]");
   if (typed?.defaultValue !== undefined) typed.value = typed.defaultValue; // as it was kept, or with the refusal as it was typed
