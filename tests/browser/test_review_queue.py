@@ -31,9 +31,12 @@ DATA = {
     ],
 }
 UNCERTAIN = {"check": "confidence", "message": "Date is uncertain.", "fields": ["issue_date"]}
+PATIENCE_MS = 60_000
 REFUSALS = ("status of 422", "status of 409")
 
 Read = Callable[[str], Awaitable[UUID]]
+
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def _found(text: str, confidence: float, box: list[float]) -> dict[str, Any]:
@@ -62,6 +65,7 @@ async def page(context: BrowserContext) -> AsyncIterator[Page]:
     """A page that may report refusals, which browsers take for errors, and nothing else."""
     errors: list[str] = []
     page = await context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: errors.append(str(error)))
     yield page
