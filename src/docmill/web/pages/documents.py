@@ -48,6 +48,8 @@ PAGE_SIZE = 24
 _LONGEST_QUERY = 200
 _YEAR_S = 365 * 24 * 3600
 _MOST_CARDS = 100
+MOST_COUNTED = 100
+"""Documents to review that the header counts to, which every page has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ async def show_documents(
         counts = await documents.counts(conn)
         cards = await _cards(conn, rows[:PAGE_SIZE], filters.query)
         paused = await pauses.current(conn)
-        review_count = await review_queue.count(conn)
+        review_count = await review_queue.count(conn, most=MOST_COUNTED)
     return vault.templates.page(
         request,
         "documents.html",
@@ -322,7 +324,7 @@ async def document_page(
     async with vault.connection() as conn:
         last_event = await events.last_id(conn)  # before the document, so that no change falls between
         paused = await pauses.current(conn)
-        review_count = await review_queue.count(conn)
+        review_count = await review_queue.count(conn, most=MOST_COUNTED)
     row, history = await vault.document_with_history(document_id)
     transcription = await vault.transcription(history)
     choice = select_page(page, tab, field, page_count=page_count_of(row, transcription))
