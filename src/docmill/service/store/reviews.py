@@ -122,7 +122,8 @@ class ReviewedRow:
 
     ingestion_id: of its result. data: with what people said. evidence: where each value stands, likewise.
     paths: those that people confirmed, corrected or cleared, without what they confirmed unseen. is_settled:
-    whether nothing is left to look at, and nothing was passed unseen, so that the other values have passed too. number: of the newest review that holds.
+    whether nothing is left to look at, and nothing was passed unseen, so that the other values have
+    passed too. number: of the newest review that holds.
     """
 
     document_id: UUID
