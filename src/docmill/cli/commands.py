@@ -352,13 +352,18 @@ def learn(
 
 @app.command()
 def up(
-    config: SettingsFile = None, data_dir: DataFolder = None, port: WebPort = None, *, aws: Aws = False
+    config: SettingsFile = None,
+    data_dir: DataFolder = None,
+    port: WebPort = None,
+    *,
+    aws: Aws = False,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the pages in the browser.")] = False,
 ) -> None:
     """Start the vault: web pages, API and worker, until Ctrl-C."""
     from docmill.cli.vault.access import load_settings
     from docmill.cli.vault.serving import up
 
-    exit_after(up(load_settings(config, data_dir, port, aws=aws)))
+    exit_after(up(load_settings(config, data_dir, port, aws=aws), open_browser=open_browser))
 
 
 @app.command()

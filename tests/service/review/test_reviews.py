@@ -478,3 +478,77 @@ async def test_in_words_that_are_not_made_of_the_values_a_corrected_value_is_rep
     assert document.title == "Bread bought at Corner Bakery"
     assert document.summary == "Corner Bakery sold bread for; Comer Bakerys are elsewhere."
     assert document.tags == ["bread", "Corner Bakery"]
+
+
+async def test_what_was_confirmed_unseen_teaches_nothing(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_id = (await upload()).document_id
+    ingestion_id = await finish(document_id, 0.3)
+    of = {"tenant_id": tenant_id, "ingestion_id": ingestion_id}
+
+    assert await service.reviews.confirm_all(document_id, reason="In a hurry", **of)
+    async with service.database.tenant(tenant_id) as conn:
+        unseen = await reviews.reviewed(conn, "receipt", limit=5)
+    await service.reviews.add(document_id, [FieldReview("seller.name", "confirm")], **of)
+    async with service.database.tenant(tenant_id) as conn:
+        (seen,) = await reviews.reviewed(conn, "receipt", limit=5)
+
+    assert unseen == []
+    assert (seen.paths, seen.is_settled) == (["seller.name"], False)
+
+
+async def test_a_removed_row_leaves_the_checks_and_comes_back_with_its_undo(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_id = (await upload()).document_id
+    lines = [{"net_amount": "12.90"}, {"net_amount": "0.10"}]
+    ingestion_id = await finish(document_id, 0.9, lines=lines, net_total="12.90")
+    of = {"tenant_id": tenant_id, "ingestion_id": ingestion_id}
+    remove = [FieldReview("lines[1]", "remove")]
+
+    before = await service.reviews.check(document_id, [], tenant_id=tenant_id)
+    preview = await service.reviews.check(document_id, remove, tenant_id=tenant_id)
+    assert await service.reviews.add(document_id, remove, **of)
+    removed = await service.reviews.of(document_id, tenant_id=tenant_id)
+    with pytest.raises(InvalidValuesError, match="no such row"):
+        await service.reviews.add(document_id, remove, **of)
+    assert await service.reviews.undo_last(document_id, **of)
+    restored = await service.reviews.of(document_id, tenant_id=tenant_id)
+
+    assert before is not None
+    assert preview is not None
+    sums = [failure for failure in before if "lines[1].net_amount" in failure.fields]
+    assert sums
+    assert not [failure for failure in preview if "lines[1].net_amount" in failure.fields]
+    assert removed is not None
+    assert restored is not None
+    assert (removed.result.data or {})["lines"] == [lines[0], {}]
+    assert (restored.result.data or {})["lines"] == lines
+
+
+async def test_only_a_document_is_rejected_and_with_a_reason(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_id = (await upload()).document_id
+    of = {"tenant_id": tenant_id, "ingestion_id": await finish(document_id, 0.9)}
+
+    for wrong in (
+        FieldReview("seller.name", "reject", "Not for us"),
+        FieldReview(":rejection", "confirm"),
+        FieldReview(":rejection", "reject", "  "),
+        FieldReview(":rejection", "reject", "x" * 501),
+    ):
+        with pytest.raises(InvalidValuesError):
+            await service.reviews.add(document_id, [wrong], **of)
+    with pytest.raises(InvalidValuesError):
+        await service.reviews.confirm_all(document_id, reason=" ", **of)
+    assert await service.reviews.reject(document_id, " Not for us ", **of)
+
+    async with service.database.tenant(tenant_id) as conn:
+        row = await documents.get(conn, document_id)
+    assert row is not None
+    assert (row.outcome, row.rejection) == ("rejected", "Not for us")

@@ -1,6 +1,7 @@
 """Processes that serve: web server, worker, or both in one event loop, reading in a pool beside it."""
 
 import asyncio
+import webbrowser
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -140,8 +141,8 @@ async def _alongside(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
         raise first_of(errors) from errors
 
 
-async def up(settings: Settings) -> int:
-    """Run web server and worker until told to stop; the exit code."""
+async def up(settings: Settings, *, open_browser: bool = False) -> int:
+    """Run web server and worker until told to stop; the exit code. open_browser: on the pages, once."""
     configure_logs(level=settings.logs.level, form=settings.logs.format)
     if stderr.is_terminal:  # making the database takes a while, and silence looks like a failure
         stderr.print("starting; the first start creates the database, which can take half a minute")
@@ -149,6 +150,8 @@ async def up(settings: Settings) -> int:
         stdout.print(f"docmill is at {vault.address}", markup=False)
         stdout.print("Ctrl-C stops it.")
         await _print_first_link(vault)
+        if open_browser and not await asyncio.to_thread(webbrowser.open, vault.address):
+            stderr.print("no browser could be opened; open the address above yourself", style="yellow")
         await vault.stop.wait()
         stdout.print(
             "stopping when the documents in work are done (press Ctrl-C again to leave them for later)"

@@ -26,9 +26,11 @@ class Position:
     following: UUID | None
 
 
-async def count(conn: Conn) -> int:
-    """The number of documents in the queue."""
-    cur = await conn.execute("SELECT count(*) FROM review_queue")
+async def count(conn: Conn, *, most: int | None = None) -> int:
+    """The number of documents in the queue. most: to count to."""
+    cur = await conn.execute(
+        "SELECT count(*) FROM (SELECT FROM review_queue LIMIT %(most)s) counted", {"most": most}
+    )
     row = await cur.fetchone()
     assert row is not None, "an aggregate has a row"
     return row[0]

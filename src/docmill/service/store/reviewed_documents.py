@@ -77,6 +77,7 @@ async def reviewed_documents(
                   FROM current_review
                  WHERE path NOT IN ('', ':document_type', ':title', ':document_date', ':rejection')
                  GROUP BY document_id
+                HAVING bool_or(reason IS NULL) -- nothing is learned from what was confirmed unseen
             )
             SELECT document.id AS document_id, latest.number AS reviewed, lesson.number AS correction
               FROM latest

@@ -125,8 +125,9 @@ class ReviewedRow:
     """A document that a person has looked at, to learn from.
 
     ingestion_id: of its result. data: with what people said. evidence: where each value stands, likewise.
-    paths: those that people confirmed, corrected or cleared. is_settled: whether nothing is left to look at,
-    so that the other values have passed too. number: of the newest review that holds.
+    paths: those that people confirmed, corrected or cleared, without what they confirmed unseen. is_settled:
+    whether nothing is left to look at, and nothing was passed unseen, so that the other values have
+    passed too. number: of the newest review that holds.
     """
 
     document_id: UUID
@@ -297,7 +298,8 @@ async def reviewed(
             """
             WITH said AS (
                 SELECT document_id,
-                       array_agg(path ORDER BY number) AS paths,
+                       array_agg(path ORDER BY number) FILTER (WHERE reason IS NULL) AS paths,
+                       bool_or(reason IS NOT NULL) AS is_unseen,
                        max(at) AS reviewed_at,
                        max(number) AS number,
                        coalesce(jsonb_object_agg(path, evidence) FILTER (WHERE evidence IS NOT NULL), '{}')
@@ -307,12 +309,13 @@ async def reviewed(
                  WHERE path NOT IN ('', ':document_type', ':title', ':document_date', ':rejection')
                    AND (%(only)s::uuid[] IS NULL OR document_id = ANY(%(only)s))
                  GROUP BY document_id
+                HAVING bool_or(reason IS NULL)
             )
             SELECT document.id AS document_id, result.id AS ingestion_id, file_name,
                    result.transcription_file_path,
                    document.structured_data AS data,
                    (coalesce(result.evidence, '{}') - coalesce(changed, '{}')) || places AS evidence,
-                   paths, NOT needs_human_review AS is_settled, said.number, reviewed_at
+                   paths, NOT needs_human_review AND NOT is_unseen AS is_settled, said.number, reviewed_at
               FROM said
               JOIN document ON document.id = said.document_id
               JOIN ingestion result ON result.id = document.result_ingestion_id

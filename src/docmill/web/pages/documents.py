@@ -60,6 +60,8 @@ _TAGS = 500
 """Names of tags that a document's page offers while a person types one."""
 _MOST_DELETED = 200
 _MOST_DIGITS = 6
+MOST_COUNTED = 100
+"""Documents to review that the header counts to, which every page has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ async def show_documents(
         tag_names = await tags.in_use(conn, documents=_NEWEST, limit=_TAGS_OF_LIST)
         views = await saved_views.of_user(conn, user_id=vault.user_id)
         paused = await pauses.current(conn)
-        review_count = await review_queue.count(conn)
+        review_count = await review_queue.count(conn, most=MOST_COUNTED)
     return vault.templates.page(
         request,
         "documents.html",
@@ -307,7 +309,7 @@ async def document_page(
     async with vault.connection() as conn:
         last_event = await events.last_id(conn)  # before the document, so that no change falls between
         paused = await pauses.current(conn)
-        review_count = await review_queue.count(conn)
+        review_count = await review_queue.count(conn, most=MOST_COUNTED)
         assigned, tag_names = await tags.of_document(conn, document_id), await tags.names(conn, limit=_TAGS)
     row, history = await vault.document_with_history(document_id)
     transcription = await vault.transcription(history)

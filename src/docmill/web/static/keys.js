@@ -28,6 +28,7 @@ export function start() {
   choice.checked = enabled();
   choice.addEventListener("change", () => localStorage.setItem(SETTING, choice.checked ? "on" : "off"));
   document.querySelector("[data-open-shortcuts]").addEventListener("click", () => dialog.showModal());
+  document.querySelector("[data-print]").addEventListener("click", () => window.print());
   onKey("?", () => dialog.showModal());
 
   document.addEventListener("keydown", (event) => {

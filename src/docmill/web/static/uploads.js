@@ -4,6 +4,7 @@ import { announce } from "./announce.js";
 
 const AT_ONCE = 2;
 const FEW = 3;
+const CLOSES_AFTER_MS = 8000;
 const OUTCOMES = { added: "added", known: "already here", restored: "restored from the bin", cancelled: "cancelled", failed: "not uploaded" };
 
 const ENDINGS = {
@@ -14,6 +15,7 @@ const ENDINGS = {
 
 const waiting = [];
 let running = 0;
+let closing = null;
 
 /** Wire the upload form and the drop zone. `onFinished` is called when no upload is left. */
 export function start(form, list, dropZone, onFinished) {
@@ -67,6 +69,18 @@ function sumOf(list) {
     .join(", ");
 }
 
+/** Close the list when every file was added, but not under the pointer or the focus. */
+function closeWhenAllIsWell(list) {
+  clearTimeout(closing);
+  const rows = [...list.children];
+  if (!rows.length || rows.some((row) => row.dataset.outcome !== "added")) return;
+  closing = setTimeout(() => {
+    const tray = list.parentElement;
+    if (tray.matches(":hover") || tray.contains(document.activeElement)) closeWhenAllIsWell(list);
+    else list.replaceChildren();
+  }, CLOSES_AFTER_MS);
+}
+
 /** The sum of several uploads, and one button for the rows that are done; what can be tried again stays. */
 function wireHead(head, list) {
   const sum = head.querySelector("span");
@@ -78,6 +92,7 @@ function wireHead(head, list) {
     const before = sum.textContent;
     sum.textContent = head.hidden ? "" : sumOf(list);
     if (sum.textContent !== before && !sum.textContent.endsWith("done")) announce(sum.textContent);
+    closeWhenAllIsWell(list);
   };
   const attributeFilter = ["data-done", "data-outcome"];
   new MutationObserver(look).observe(list, { attributeFilter, childList: true, subtree: true });
