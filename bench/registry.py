@@ -82,6 +82,7 @@ BENCHMARKS = (
     Benchmark("review_lookup", "bench.speed.review_lookup", 5, quiet=True),
     Benchmark("list_and_search", "bench.speed.list_and_search", 60, quiet=True),
     Benchmark("receipt_ocr", "bench.accuracy.receipt_ocr", 10, data=True),
+    Benchmark("search_relevance", "bench.accuracy.search_relevance", 3, data=True),
     Benchmark("photo_reading", "bench.accuracy.photo_reading", 4, data=True),
     Benchmark("receipts_model", "bench.accuracy.receipts_model", 15, data=True),
     Benchmark("receipts_by_rule", "bench.accuracy.receipts_by_rule", 1, data=True),
