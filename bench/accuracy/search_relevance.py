@@ -134,8 +134,9 @@ def ndcg(found: Sequence[UUID], relevant: set[UUID]) -> float:
 async def measure(url: str) -> None:
     """Print nDCG@10 by kind of question, for both ways."""
     scores: dict[str, dict[str, list[float]]] = {"text": {}, "ilike": {}}
+    stored = papers()  # before a transaction begins, which may not idle
     async with Database(url) as database, database.tenant(DEFAULT_TENANT_ID) as conn:
-        ids = {await store(conn, paper): paper for paper in papers()}
+        ids = {await store(conn, paper): paper for paper in stored}
         for question in questions():
             relevant = {each for each, paper in ids.items() if question.is_answered_by(paper)}
             if not relevant:
