@@ -83,6 +83,7 @@ BENCHMARKS = (
     Benchmark("list_and_search", "bench.speed.list_and_search", 60, quiet=True),
     Benchmark("export", "bench.speed.export", 4, quiet=True),
     Benchmark("receipt_ocr", "bench.accuracy.receipt_ocr", 10, data=True),
+    Benchmark("search_relevance", "bench.accuracy.search_relevance", 3, data=True),
     Benchmark("photo_reading", "bench.accuracy.photo_reading", 4, data=True),
     Benchmark("receipts_model", "bench.accuracy.receipts_model", 15, data=True),
     Benchmark("receipts_by_rule", "bench.accuracy.receipts_by_rule", 1, data=True),

@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 _LETTERS = re.compile(r"[^\W\d_]{3}")
+_YEAR = re.compile(r"(?<!\w)[12][0-9]{3}(?!\w)")
 _DAY_TERM = re.compile(r"d([12][0-9]{3})([01][0-9])([0-3][0-9])")
 _ENDINGS = ("", "st", "nd", "rd", "th", "er")
 
@@ -20,7 +21,7 @@ class TypedDay(NamedTuple):
 
 def typed_days(query: str) -> list[TypedDay]:
     """The days of a query that are written with a month's name, in any of our languages."""
-    if not _LETTERS.search(query) or not any(map(str.isdecimal, query)):
+    if not _LETTERS.search(query) or not _YEAR.search(query):
         return []
     # The words of all languages take half a second to load, which a start can do without.
     from docmill.understanding.text.dates import find_dates  # noqa: PLC0415

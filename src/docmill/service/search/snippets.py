@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from docmill.service.search.days import written_pattern
 from docmill.service.search.terms import SearchTerm, exact_terms, fold, search_terms
@@ -12,6 +13,7 @@ _BEFORE, _AFTER = 60, 140
 """Characters of the text around the first place."""
 _WORD = re.compile(r"\w+")
 _MOST_PLACES = 2000
+_fold_word = lru_cache(maxsize=50_000)(fold)  # the words of documents repeat themselves
 PAGE_BREAK = "\f"
 
 
@@ -85,7 +87,7 @@ def _places(text: str, terms: Sequence[SearchTerm]) -> list[tuple[int, int, int]
         for index, term in enumerate(terms)
         for word in sorted(term.variants | term.stems)
     ]
-    words = [(match.start(), match.end(), fold(match[0])) for match in _WORD.finditer(text)]
+    words = [(match.start(), match.end(), _fold_word(match[0])) for match in _WORD.finditer(text)]
     for at, (start, _, _) in enumerate(words):
         for sought, is_whole, index in forms:
             run = words[at : at + len(sought)]

@@ -1,6 +1,6 @@
 """Typing errors: the words of documents that a person may have meant."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from rapidfuzz.distance import OSA
 
@@ -29,7 +29,7 @@ def corrected_query(query: str, words: Iterable[tuple[str, int]]) -> str | None:
     for term in search_terms(query):
         word = term.words[0] if term.words else ""
         if not _may_be_mistyped(term) or any(each.startswith(word) for each in known):
-            pieces.append(_typed(term))
+            pieces.append(term.typed)
             continue
         nearest = _nearest(word, known)
         if nearest is None:
@@ -52,11 +52,3 @@ def _nearest(word: str, known: dict[str, int]) -> str | None:
 def _may_be_mistyped(term: SearchTerm) -> bool:
     is_word = len(term.words) == 1 and term.words[0].isalpha() and len(term.words[0]) >= _SHORTEST
     return is_word and not (term.is_phrase or term.is_excluded or term.exact)
-
-
-def _typed(term: SearchTerm) -> str:
-    """The term as it could be typed."""
-    words: Sequence[str] = term.words or sorted(term.exact)
-    text = " ".join(words)
-    text = f'"{text}"' if term.is_phrase or len(words) > 1 else text
-    return f"-{text}" if term.is_excluded else text

@@ -66,6 +66,7 @@ class SearchTerm:
     words: small letters without accents. is_phrase: typed in quotes. is_excluded: typed with a minus.
     variants: the same word with umlauts written otherwise. stems: in the languages that have another form.
     exact: its forms as an amount, a day or a code. tags: words of the index for the tags of this name.
+    typed: as it stands in the query.
     """
 
     words: tuple[str, ...]
@@ -75,6 +76,7 @@ class SearchTerm:
     stems: frozenset[str] = frozenset()
     exact: frozenset[str] = frozenset()
     tags: frozenset[str] = frozenset()
+    typed: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -138,18 +140,19 @@ def search_terms(query: str) -> tuple[SearchTerm, ...]:
     """The terms of a query, all of which a document must have; empty if it has no letter and no digit."""
     whole = query.strip()
     if _is_one(whole):
-        return (_term(whole),)
+        return (replace(_term(whole), typed=whole),)
     terms: list[SearchTerm] = []
     for typed in reversed(typed_days(whole)):
         if whole[: typed.start].count('"') % 2 == 0:  # not within a phrase
             day = whole[typed.start : typed.stop]
-            terms.append(SearchTerm(tuple(fold(day).split()), exact=frozenset({f"d{typed.day:%Y%m%d}"})))
+            exact = frozenset({f"d{typed.day:%Y%m%d}"})
+            terms.append(SearchTerm(tuple(fold(day).split()), exact=exact, typed=day))
             whole = f"{whole[: typed.start]} {whole[typed.stop :]}"
     for minus, phrase, word in _TERM.findall(whole)[:_MOST_TERMS]:
         is_excluded = bool(minus) or (len(word) > 1 and word[0] == "-" and word[1].isalpha())
         term = _term(phrase or word, is_phrase=bool(phrase), is_excluded=is_excluded)
         if term.words or term.exact:
-            terms.append(term)
+            terms.append(replace(term, typed=f'{minus}"{phrase}"' if phrase else word))
     return tuple(terms)
 
 
