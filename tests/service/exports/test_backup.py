@@ -31,7 +31,16 @@ def nothing(count: int) -> None:
 
 def settings_of(folder: Path) -> Settings:
     settings = Settings(data_dir=folder)
-    worker = settings.worker.model_copy(update={"wait_s": 1.0, "pause_s": 0.05, "concurrency": 4})
+    # What was claimed when the backup was made is claimed again when that lease is over.
+    changes = {
+        "wait_s": 1.0,
+        "pause_s": 0.05,
+        "concurrency": 4,
+        "heartbeat_s": 2.0,
+        "lease_s": 10.0,
+        "sweep_s": 2.0,
+    }
+    worker = settings.worker.model_copy(update=changes)
     return settings.model_copy(update={"worker": worker})
 
 

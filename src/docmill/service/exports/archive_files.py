@@ -24,8 +24,11 @@ class HashingFile:
         self._digest = hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
-        """Read as the file does."""
-        data = self._file.read(size)
+        """Read as the file does. Raises CorruptError if it is a member of an archive that is cut off."""
+        try:
+            data = self._file.read(size)
+        except tarfile.TarError as error:
+            raise CorruptError("the backup is cut off; take another one") from error
         self._digest.update(data)
         return data
 
