@@ -20,7 +20,7 @@ from docmill.service.people.access import ROLES, SCOPES, SCOPES_OF_ROLE, Scope
 from docmill.service.people.accounts import NewPerson
 from docmill.service.people.sign_in import Visitor
 from docmill.service.people.tokens import form_token
-from docmill.service.store import tenants
+from docmill.service.store import ingestions, saved_views, tags, tenants
 from docmill.service.store.database import new_id
 from docmill.service.store.memberships import Role
 from docmill.web.access import AccessRoute, declaration_of
@@ -43,7 +43,10 @@ NEEDS = {
     "GET /api/v1/documents/{document_id}/reviews": "read",
     "POST /api/v1/documents/{document_id}/reviews": "review",
     "POST /api/v1/documents/{document_id}/reviews/confirm": "review",
+    "POST /api/v1/documents/{document_id}/reviews/reject": "review",
+    "POST /api/v1/documents/{document_id}/reviews/check": "review",
     "POST /api/v1/documents/{document_id}/reviews/undo": "review",
+    "POST /api/v1/documents/{document_id}/reviews/redo": "review",
     "GET /api/v1/documents/{document_id}/tags": "read",
     "POST /api/v1/documents/{document_id}/tags": "write",
     "POST /api/v1/documents/{document_id}/unlock": "write",
@@ -57,8 +60,20 @@ NEEDS = {
     "GET /api/v1/views": "read",
     "POST /api/v1/views": "read",
     "DELETE /api/v1/views/{view_id}": "read",
+    "DELETE /api/v1/documents/{document_id}": "write",
+    "POST /api/v1/documents/{document_id}/restore": "write",
+    "GET /api/v1/bin": "read",
+    "DELETE /api/v1/bin": "administer",
+    "DELETE /api/v1/bin/{document_id}": "administer",
+    "GET /api/v1/ingestions": "read",
+    "GET /api/v1/ingestions/{ingestion_id}": "read",
+    "GET /api/v1/documents/{document_id}/related": "read",
+    "GET /api/v1/matches": "read",
+    "POST /api/v1/documents/{document_id}/signed-addresses": "write",
+    "POST /api/v1/signing-keys/rotate": "administer",
     "GET /api/v1/dead-letters": "read",
     "POST /api/v1/dead-letters/purge": "administer",
+    "GET /api/v1/operations": "read",
     "POST /api/v1/dead-letters/redrive": "write",
     "GET /api/v1/events": "read",
     "GET /api/v1/pauses": "read",
@@ -72,6 +87,11 @@ NEEDS = {
     "POST /api/v1/keys": "administer",
     "DELETE /api/v1/keys/{key_id}": "administer",
     "GET /api/v1/audit-log": "administer",
+    "GET /api/v1/exports/fields.{form}": "read",
+    "GET /api/v1/exports/documents.zip": "read",
+    "GET /api/v1/exports/datev.csv": "read",
+    "GET /api/v1/exports/ledger.csv": "read",
+    "GET /api/v1/exports/bookings": "read",
     "GET /": "read",
     "GET /cards": "read",
     "GET /pauses": "read",
@@ -80,16 +100,55 @@ NEEDS = {
     "GET /docs/{document_id}": "read",
     "POST /docs/{document_id}/retry": "write",
     "POST /docs/{document_id}/unlock": "write",
+    "POST /review/{document_id}/reviews": "review",
     "GET /docs/{document_id}/duplicates": "read",
+    "GET /review": "read",
+    "GET /review/next": "read",
+    "GET /review/{document_id}": "read",
+    "POST /review/{document_id}/approve": "review",
+    "POST /review/{document_id}/reject": "review",
+    "POST /review/{document_id}/undo-rejected": "review",
+    "POST /review/{document_id}/undo-approved": "review",
+    "POST /review/{document_id}/take-over": "review",
+    "POST /review/{document_id}/lock": "review",
+    "POST /review/{document_id}/release": "review",
+    "POST /review/{document_id}/draft": "review",
+    "POST /docs/{document_id}/draft": "review",
+    "GET /review/{document_id}/take-over": "read",
+    "GET /review/{document_id}/undo-rejected": "read",
+    "GET /review/{document_id}/undo-approved": "read",
+    "GET /review/{document_id}/reject": "read",
+    "GET /review/{document_id}/approve": "read",
     "POST /docs/{document_id}/duplicates": "review",
+    "GET /review/{document_id}/reviews/redo": "read",
+    "GET /review/{document_id}/reviews/undo": "read",
+    "GET /review/{document_id}/reviews/confirm": "read",
+    "GET /review/{document_id}/reviews": "read",
+    "GET /review/{document_id}/type": "read",
+    "GET /review/{document_id}/duplicates": "read",
+    "GET /review/{document_id}/reviews/row": "read",
+    "GET /docs/{document_id}/reviews/row": "read",
+    "GET /docs/{document_id}/reviews/redo": "read",
     "GET /docs/{document_id}/reviews": "read",
     "POST /docs/{document_id}/reviews": "review",
+    "POST /review/{document_id}/reviews/row": "review",
+    "POST /docs/{document_id}/reviews/row": "review",
+    "POST /review/{document_id}/reviews/check": "review",
+    "POST /docs/{document_id}/reviews/check": "review",
+    "POST /review/{document_id}/read": "review",
+    "POST /docs/{document_id}/read": "review",
+    "POST /review/{document_id}/reviews/confirm": "review",
     "GET /docs/{document_id}/reviews/confirm": "read",
     "POST /docs/{document_id}/reviews/confirm": "review",
+    "POST /review/{document_id}/reviews/undo": "review",
     "GET /docs/{document_id}/reviews/undo": "read",
     "POST /docs/{document_id}/reviews/undo": "review",
+    "POST /review/{document_id}/reviews/redo": "review",
+    "POST /docs/{document_id}/reviews/redo": "review",
+    "POST /review/{document_id}/type": "review",
     "GET /docs/{document_id}/type": "read",
     "POST /docs/{document_id}/type": "review",
+    "POST /review/{document_id}/duplicates": "review",
     "POST /docs/{document_id}/tags": "write",
     "GET /tags": "read",
     "POST /tags": "write",
@@ -100,6 +159,24 @@ NEEDS = {
     "POST /tags/{tag_id}/restore": "write",
     "POST /views": "read",
     "POST /views/{view_id}/delete": "read",
+    "POST /docs/{document_id}/edit": "review",
+    "GET /docs/{document_id}/edit": "read",
+    "GET /bin": "read",
+    "POST /bin/empty": "administer",
+    "POST /bin/{document_id}/remove": "administer",
+    "POST /docs/{document_id}/delete": "write",
+    "POST /restore": "write",
+    "POST /bulk": "write",
+    "GET /restore": "read",
+    "GET /bulk": "read",
+    "GET /bin/empty": "read",
+    "GET /ops": "read",
+    "POST /ops/letters/redrive": "write",
+    "POST /ops/letters/discard": "administer",
+    "GET /ops/letters/discard": "read",
+    "GET /ops/letters/redrive": "read",
+    "GET /api/docs": "signed in",
+    "GET /api/docs/assets/{name}": "signed in",
     "GET /login": "public",
     "POST /login": "public",
     "POST /logout": "person",
@@ -146,15 +223,43 @@ JSON: dict[str, dict[str, Any]] = {
     "POST /api/v1/documents/{document_id}/reviews/undo": REVIEW,
     "POST /api/v1/documents/{document_id}/unlock": {"password": "guess"},
     "PATCH /api/v1/people/{user_id}": {"role": "viewer"},
+    "POST /api/v1/documents/{document_id}/reviews/check": {
+        **REVIEW,
+        "reviews": [{"path": "number", "action": "confirm"}],
+    },
+    "POST /api/v1/documents/{document_id}/reviews/redo": REVIEW,
+    "POST /api/v1/documents/{document_id}/reviews/reject": {**REVIEW, "reason": "spam"},
+    "POST /api/v1/documents/{document_id}/signed-addresses": {},
+    "POST /api/v1/documents/{document_id}/tags": {"add": ["theirs"]},
+    "PATCH /api/v1/tags/{tag_id}": {"name": "theirs"},
+    "POST /api/v1/tags/{tag_id}/merge": {"into": str(new_id())},
+}
+_OF_DOCUMENT = {
+    "duplicates": {"other_id": str(new_id()), "decision": "same"},
+    "draft": {"path": "number", "typed": "8"},
+    "read": {"page": "1", "box": "0,0,1,1"},
+    "reviews": {**REVIEW, "path": "number"},
+    "reviews/check": {**REVIEW, "path": "number", "typed": "8"},
+    "reviews/confirm": REVIEW,
+    "reviews/redo": REVIEW,
+    "reviews/row": {**REVIEW, "table": "lines"},
+    "reviews/undo": REVIEW,
+    "type": {"document_type": "invoice"},
 }
 FORMS: dict[str, dict[str, str]] = {
     "POST /docs/{document_id}/unlock": {"password": "guess"},
-    "POST /docs/{document_id}/duplicates": {"other_id": str(new_id()), "decision": "same"},
-    "POST /docs/{document_id}/reviews": {**REVIEW, "path": "number"},
-    "POST /docs/{document_id}/reviews/confirm": REVIEW,
-    "POST /docs/{document_id}/reviews/undo": REVIEW,
-    "POST /docs/{document_id}/type": {"document_type": "invoice"},
     "POST /people/{user_id}/role": {"role": "viewer"},
+    **{
+        f"POST /{base}/{{document_id}}/{end}": form
+        for base in ("docs", "review")
+        for end, form in _OF_DOCUMENT.items()
+    },
+    "POST /docs/{document_id}/edit": {"title": "theirs"},
+    "POST /docs/{document_id}/tags": {"add": "theirs"},
+    "POST /review/{document_id}/approve": REVIEW,
+    "POST /review/{document_id}/reject": {**REVIEW, "reason": "spam"},
+    "POST /tags/{tag_id}": {"name": "theirs"},
+    "POST /tags/{tag_id}/merge": {"into": str(new_id())},
 }
 """What a request needs so that nothing but its ids is wrong with it."""
 
@@ -185,6 +290,10 @@ def test_nothing_else_is_served(app: FastAPI) -> None:
     assert set(app.openapi()["paths"]) <= {name.partition(" ")[2] for name in NEEDS} | OPEN_TO_ALL
 
 
+NO_IDS = {"number": 1, "form": "csv", "name": "swagger-ui.css"}
+"""Parts of paths that are the same for every tenant."""
+
+
 class Somebody:
     """One who asks: a person with a session, or a program with a key."""
 
@@ -200,7 +309,7 @@ class Somebody:
         """The status of the answer. ids: for the path; others are made up."""
         method, _, path = name.partition(" ")
         path = re.sub(
-            r"\{(\w+)\}", lambda part: str(ids.get(part[1], 1 if part[1] == "number" else new_id())), path
+            r"\{(\w+)\}", lambda part: str(ids.get(part[1]) or NO_IDS.get(part[1]) or new_id()), path
         )
         body: dict[str, Any] = {}
         if name in JSON:
@@ -283,23 +392,33 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         elsewhere = await tenants.add(conn, "Elsewhere")
         cur = await conn.execute("SELECT id FROM one_time_links WHERE kind = 'invitation'")
         ((invitation_id,),) = await cur.fetchall()
+    document_id = await read()
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        (tag_id,) = await tags.named_or_new(conn, ["ours"], tenant_id=service.default_tenant_id)
+        newest = await ingestions.newest_id(conn, document_id)
+        view = await saved_views.save(
+            conn, tenant_id=service.default_tenant_id, user_id=owner, name="ours", query="q=ours"
+        )
     ids: dict[str, object] = {
-        "document_id": await read(),
+        "document_id": document_id,
         "other_id": await read("other.png"),
         "user_id": owner,
         "key_id": key.id,
         "session_id": access.session_id,
         "invitation_id": invitation_id,
+        "ingestion_id": newest,
+        "tag_id": tag_id,
+        "view_id": view.id,
     }
     before = await _everything(service)
     stranger = await person("owner", elsewhere)
 
-    unknown = {part for name in NEEDS for part in re.findall(r"\{(\w+)\}", name)} - {*ids, "number"}
+    unknown = {part for name in NEEDS for part in re.findall(r"\{(\w+)\}", name)} - {*ids, *NO_IDS}
     assert unknown == set(), "ids in a path that this test does not know"
     for name in NEEDS:
         # `back` only names the page of the document, without a look at it.
-        is_back = name.startswith("GET /docs/{document_id}/")
-        if "{" in name and not is_back:
+        is_back = re.match(r"GET /(docs|review)/{document_id}/", name)
+        if re.search(r"\{(?!form|name)", name) and not is_back:
             assert await stranger.ask(name, ids) == 404, name
     assert await _everything(service) == before
 
@@ -312,7 +431,9 @@ async def _everything(service: Service) -> list[object]:
             SELECT (SELECT count(*) FROM review), (SELECT count(*) FROM ingestion),
                    (SELECT count(*) FROM one_time_links), (SELECT count(*) FROM audit_log),
                    (SELECT array_agg(role || coalesce(ended_at::text, '') ORDER BY user_id) FROM memberships),
-                   (SELECT count(*) FROM api_keys WHERE revoked_at IS NULL)
+                   (SELECT count(*) FROM api_keys WHERE revoked_at IS NULL),
+                   (SELECT count(*) FROM tag WHERE removed_at IS NULL), (SELECT count(*) FROM saved_view),
+                   (SELECT count(*) FROM review_lock), (SELECT count(*) FROM review_draft)
             """
         )
         return list(await cur.fetchall())

@@ -50,21 +50,25 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a route needs. is_signable: a signed address is enough."""
+    """What a route needs. is_signable: a signed address is enough. is_logged: changes go to the audit log."""
 
     need: Need
     form: FormCheck = "checked"
     is_signable: bool = False
+    is_logged: bool = True
 
 
-def needs(need: Need, *, form: FormCheck = "checked", signable: bool = False) -> Callable[[F], F]:
+def needs(
+    need: Need, *, form: FormCheck = "checked", signable: bool = False, logged: bool = True
+) -> Callable[[F], F]:
     """Declare what a route needs; stands below the decorator of its method.
 
-    signable: a signed address is enough, see `SignedAddresses`.
+    signable: a signed address is enough, see `SignedAddresses`. logged: False for what a page sends by itself
+    or that stores nothing: it would drown the changes in the audit log.
     """
 
     def declare(endpoint: F) -> F:
-        vars(endpoint)["declaration"] = Declaration(need, form, signable)
+        vars(endpoint)["declaration"] = Declaration(need, form, signable, logged)
         return endpoint
 
     return declare
@@ -212,7 +216,8 @@ def _compare(given: str, secret: str) -> None:
 
 
 def _is_change(request: Request, declaration: Declaration) -> bool:
-    return request.method not in SAFE_METHODS and declaration.need not in {"public", "read"}
+    is_change = request.method not in SAFE_METHODS and declaration.need not in {"public", "read"}
+    return is_change and declaration.is_logged
 
 
 async def _log_change(request: Request, action: str) -> None:

@@ -234,7 +234,7 @@ async def take_over(document_id: str, vault: TheVault) -> RedirectResponse:
 
 
 @router.post("/review/{document_id}/lock")
-@needs("review")
+@needs("review", logged=False)
 async def renew_lock(document_id: str, vault: TheVault) -> JSONResponse:
     """A sign of life of the page of a document: renew its lock, or tell that another person has it."""
     key = parse_document_id(document_id)
@@ -245,7 +245,7 @@ async def renew_lock(document_id: str, vault: TheVault) -> JSONResponse:
 
 
 @router.post("/review/{document_id}/release")
-@needs("review")
+@needs("review", logged=False)
 async def release(document_id: str, vault: TheVault) -> Response:
     """Let go of the document: its page was left."""
     async with vault.connection() as conn:
@@ -255,7 +255,7 @@ async def release(document_id: str, vault: TheVault) -> Response:
 
 @router.post("/docs/{document_id}/draft")
 @router.post("/review/{document_id}/draft")
-@needs("review")
+@needs("review", logged=False)
 async def save_draft(
     document_id: str,
     vault: TheVault,

@@ -130,7 +130,7 @@ async def add_row(
 
 @router.post("/docs/{document_id}/reviews/check")
 @router.post("/review/{document_id}/reviews/check")
-@needs("review")
+@needs("review", logged=False)
 async def check_typed(
     request: Request,
     document_id: str,
@@ -158,7 +158,7 @@ async def check_typed(
 
 @router.post("/docs/{document_id}/read")
 @router.post("/review/{document_id}/read")
-@needs("review")
+@needs("review", logged=False)
 async def read_place(
     document_id: str,
     vault: TheVault,

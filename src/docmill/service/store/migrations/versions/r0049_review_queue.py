@@ -36,7 +36,6 @@ def upgrade() -> None:
     )
     # rejection: the reason for which a person rejected the document; null while nobody has.
     op.execute("ALTER TABLE document ADD COLUMN rejection text")
-    op.execute("CREATE INDEX document_to_review ON document (tenant_id, id) WHERE needs_human_review")
     op.execute(
         "CREATE INDEX near_duplicate_undecided ON near_duplicate (tenant_id, document_id)"
         " WHERE is_duplicate IS NULL"
