@@ -105,10 +105,10 @@ def test_a_wrong_value_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_settings_do_not_change_and_hide_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCMILL_DATABASE_URL", "postgresql://me:secret@host/docmill")
+    monkeypatch.setenv("DOCMILL_DATABASE_URL", "postgresql://me:hunter2@host/docmill")
     settings = Settings.load()
 
-    assert "secret" not in repr(settings)
+    assert "hunter2" not in repr(settings)
     with pytest.raises(ValidationError):
         settings.data_dir = Path("/other")
 

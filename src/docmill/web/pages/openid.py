@@ -60,11 +60,11 @@ async def come_back(
     """Begin a session for who comes back from the provider with a code, if there is an account."""
     if not vault.service.openid.is_set_up:
         raise HTTPException(404, "This vault has no sign-in provider; see the settings of oidc.")
+    if error:
+        return _refuse(request, vault, "The provider did not sign you in. Try again.")
     pending = _pending(request)
     if pending is None or not hmac.compare_digest(state.encode(), pending.state.encode()):
         return _refuse(request, vault, "This sign-in took too long, or was begun elsewhere. Try again.")
-    if error or not code:
-        return _refuse(request, vault, "The provider did not sign you in. Try again.")
     try:
         identity = await vault.service.openid.finish(address_with(request, _CALLBACK), pending, code=code)
     except SignInRefusedError as refusal:
