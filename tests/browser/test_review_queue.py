@@ -133,9 +133,8 @@ async def test_two_receipts_are_reviewed_with_the_keyboard_alone(
             break
         path = await page.evaluate("document.activeElement.closest('[data-path]').dataset.path")
         await page.keyboard.press("Enter")
-        await expect(page.locator(f'#panel [data-path="{path}"]').first).not_to_have_attribute(
-            "data-open", ""
-        )
+        value = page.locator(f'#panel [data-path="{path}"]').first
+        await expect(value).not_to_have_attribute("data-open", "")
         await expect(page.locator(f'[data-path="{path}"]:focus-within')).to_have_count(0)
     await expect(is_open).to_have_count(0)
     await expect(page.locator("#field-issue_date")).to_have_class(re.compile("confirmed"))

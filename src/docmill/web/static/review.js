@@ -55,7 +55,9 @@ async function send(form, button) {
   if (typed?.defaultValue !== undefined) typed.value = typed.defaultValue; // as it was kept, or with the refusal as it was typed
   if (!response.ok) {
     document.querySelector("#panel [role=alert]")?.scrollIntoView({ block: "nearest" });
-    document.querySelector("#panel .field [autofocus]")?.focus();
+    const marked = document.querySelector("#panel .field [autofocus]");
+    if (marked?.value === "") focusField(marked.closest(".field"));
+    else marked?.focus();
     announce(document.querySelector("#panel [role=alert], #open-question p")?.textContent ?? "");
     return false;
   }
@@ -168,7 +170,7 @@ function onKeyDown(event) {
   } else if (event.target.matches("#type")) {
     event.preventDefault();
     event.target.form.requestSubmit();
-  } else if (event.target.matches("#panel .field textarea")) {
+  } else if (event.target.matches("#panel .field textarea, #panel .field select")) {
     event.preventDefault();
     event.target.form.requestSubmit(event.target.form.querySelector(".say"));
   }
