@@ -118,7 +118,7 @@ async def test_what_the_document_is_stands_above_it(client: httpx.AsyncClient, r
     cards = (await client.get("/")).text
 
     assert "<p>Bread &lt;and&gt; salt.</p>" in page
-    assert "<li>Corner &amp; Co</li>" in page
+    assert ">Corner &amp; Co</a>" in page
     assert "<li>Corner &amp; Co</li>" in cards
 
 
