@@ -22,13 +22,20 @@ from bench.arguments import argument_parser
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.exports.archive import Archive
-from docmill.service.exports.tables import export_tables
+from docmill.service.exports.table_files import TableFormat
+from docmill.service.exports.tables import TableName, export_tables
 from docmill.service.store.database import DEFAULT_USER_ID, new_id
 from docmill.service.store.document_list import DocumentFilters
 
 GOAL_S = 60
 _MEGABYTE = 1_000_000
 _BATCH = 500
+_TABLES: tuple[tuple[TableFormat, TableName], ...] = (
+    ("csv", "documents"),
+    ("csv", "items"),
+    ("xlsx", "documents"),
+    ("parquet", "items"),
+)
 
 
 def invoice(number: int) -> dict[str, object]:
@@ -151,12 +158,7 @@ async def run(documents: int) -> float:
                 tenth = DocumentFilters(ids=tuple(document_id for (document_id,) in await cur.fetchall()))
             slowest = 0.0
             for some, selection in (("a tenth", tenth), ("all", DocumentFilters())):
-                for form, table in (
-                    ("csv", "documents"),
-                    ("csv", "items"),
-                    ("xlsx", "documents"),
-                    ("parquet", "items"),
-                ):
+                for form, table in _TABLES:
                     seconds, _ = await measured(
                         f"{some}: {form}, {'both' if form == 'xlsx' else table}",
                         partial(
