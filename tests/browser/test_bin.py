@@ -8,11 +8,18 @@ from uuid import UUID
 import pytest
 from playwright.async_api import Page, expect
 
+from docmill.testing.steps import PaintedPages
+
 Add = Callable[[str], Awaitable[UUID]]
 Fail = Callable[[UUID], Awaitable[None]]
 
 PICTURES = os.environ.get("DOCMILL_PICTURES")
 """Where to put pictures of the pages, to look at."""
+
+
+@pytest.fixture
+def renderer() -> PaintedPages:
+    return PaintedPages()
 
 
 async def _picture(page: Page, name: str) -> None:
