@@ -65,7 +65,7 @@ async def test_a_reviewed_value_and_an_edit_are_in_every_version_of_the_row(
             ingestion_id=row.ingestion_id,
         )
         await service.edits.change(row.id, {":document_date": "2026-11-05"}, tenant_id=tenant_id)
-            await _note_everything(database_url)
+        await _note_everything(database_url)
         again = await service.intake.reprocess(row.id, tenant_id=tenant_id)
         await observer.when(accepted, lambda now: now.ingestion_id == again and _is_settled(now))
         await service.edits.change(row.id, {":title": "Mine"}, tenant_id=tenant_id)
