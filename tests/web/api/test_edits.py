@@ -76,11 +76,15 @@ async def test_a_corrected_value_changes_the_title_unless_a_person_set_it(
         return await _get(client, document_id)
 
     followed = await correct("Round Bakery")
+    await client.patch(address, json={"document_date": "2026-11-04"})
+    assert (await _get(client, document_id))["title"] == followed["title"]
     await client.patch(address, json={"title": "Breakfast"})
+    dated = (await client.patch(address, json={"document_date": "2026-11-05"})).json()
     kept = await correct("Square Bakery")
     back = (await client.patch(address, json={"title": None})).json()
 
     assert "Round Bakery" in followed["title"]
+    assert (dated["title"], dated["summary"]) == ("Breakfast", followed["summary"])
     assert kept["title"] == "Breakfast"
     assert "Square Bakery" in kept["summary"]
     assert "Square Bakery" in back["title"]
