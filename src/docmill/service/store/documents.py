@@ -284,7 +284,7 @@ async def lock(conn: Conn, document_id: UUID, *, versions: Collection[int] | Non
 
 
 async def apply_edits(conn: Conn, document_id: UUID) -> None:
-    """Give the document the title and date of people's edits, which a trigger puts in place of those it has."""
+    """Give the document the title and date of people's edits, which a trigger puts in their place."""
     await conn.execute(
         """
         UPDATE document
