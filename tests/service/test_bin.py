@@ -83,10 +83,13 @@ async def test_deletions_and_uploads_of_one_file_at_once_leave_one_document(
     async def delete() -> None:
         await service.bin.delete(accepted.document_id, tenant_id=service.default_tenant_id)
 
+    async def add() -> None:
+        await upload()
+
     async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
         for _ in range(10):
             tasks.create_task(delete())
-            tasks.create_task(upload())
+            tasks.create_task(add())
     await upload()
 
     async with working():

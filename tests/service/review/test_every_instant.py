@@ -75,9 +75,9 @@ async def test_a_reviewed_value_and_an_edit_are_in_every_version_of_the_row(
 
     seen = await _noted(database_url)
     assert len(seen) >= 4
-    assert titled == "Invoice 4711"
     assert {number for number, _, _ in seen} == {"4711"}
     assert {day for _, _, day in seen} == {"2026-11-05"}
+    assert titled == "Invoice 4711"
     titles = [title for _, title, _ in seen]
     assert set(titles) == {titled, "Mine"}
     assert titles.index("Mine") == titles.count(titled)

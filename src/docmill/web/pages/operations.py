@@ -38,7 +38,11 @@ class LetterFilter:
     @classmethod
     def of(cls, code: str = "", step: str = "", after: str = "") -> "LetterFilter":
         """Read it from the address or a form."""
-        return cls(*(text if re.fullmatch(WORD, text) else "" for text in (code, step)), parse_id(after))
+        return cls(
+            code if re.fullmatch(WORD, code) else "",
+            step if re.fullmatch(WORD, step) else "",
+            parse_id(after),
+        )
 
     def link(self, **more: object) -> str:
         """The address of the page with this filter."""
