@@ -224,8 +224,7 @@ JSON: dict[str, dict[str, Any]] = {
     "POST /api/v1/documents/{document_id}/unlock": {"password": "guess"},
     "PATCH /api/v1/people/{user_id}": {"role": "viewer"},
     "POST /api/v1/documents/{document_id}/reviews/check": {
-        **REVIEW,
-        "reviews": [{"path": "number", "action": "confirm"}],
+        "reviews": [{"path": "number", "action": "confirm"}]
     },
     "POST /api/v1/documents/{document_id}/reviews/redo": REVIEW,
     "POST /api/v1/documents/{document_id}/reviews/reject": {**REVIEW, "reason": "spam"},
@@ -415,11 +414,13 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
 
     unknown = {part for name in NEEDS for part in re.findall(r"\{(\w+)\}", name)} - {*ids, *NO_IDS}
     assert unknown == set(), "ids in a path that this test does not know"
+    found: dict[str, int] = {}
     for name in NEEDS:
         # `back` only names the page of the document, without a look at it.
         is_back = re.match(r"GET /(docs|review)/{document_id}/", name)
         if re.search(r"\{(?!form|name)", name) and not is_back:
-            assert await stranger.ask(name, ids) == 404, name
+            found[name] = await stranger.ask(name, ids)
+    assert {name: status for name, status in found.items() if status != 404} == {}
     assert await _everything(service) == before
 
 

@@ -18,11 +18,14 @@ from docmill.service.exports.catalogue import file_keys
 from docmill.service.exports.tenant_export import export_tenant
 from docmill.service.exports.tenant_folder import TenantDescription, TenantFolder
 from docmill.service.exports.tenant_import import import_tenant
+from docmill.service.people.accounts import NewPerson
+from docmill.service.people.sign_in import Visitor
 from docmill.service.review.review import FieldReview
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import reviews
 from docmill.service.worker import run_worker
 from support.databases import fresh_database
+from support.people import PASSWORD
 from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload, is_read, once
 from support.vault_contents import Rows, files_in, rows_in
 
@@ -126,6 +129,31 @@ async def test_a_tenant_is_the_same_in_another_installation(
     async with other.database.tenant(other.default_tenant_id) as conn:
         (review,) = await reviews.history(conn, document_id)
     assert (review.path, review.value) == ("number", "8")
+
+
+async def test_people_move_with_their_tenant_but_for_their_passwords(
+    service: Service, other: Service, tmp_path: Path
+) -> None:
+    folder = TenantFolder(tmp_path / "tenant")
+    anna = NewPerson("anna@example.org", "Anna", PASSWORD)
+    anna_id = await service.accounts.create_first(anna, "Acme")
+    await service.sign_in.begin_session(anna_id, Visitor())
+    ben_id, _ = await service.accounts.add(
+        "ben@example.org", "Ben", "viewer", tenant_id=service.default_tenant_id
+    )
+    local_id = await other.accounts.create_first(NewPerson("ben@example.org", "Local", PASSWORD), "Other")
+
+    description = await export(service, folder)
+    await import_tenant(other.database.url, other.blobs, folder, nothing)
+
+    with psycopg.connect(other.database.url) as conn:
+        found = {row[0]: row[1:] for row in conn.execute("SELECT id, email, name, password_hash FROM users")}
+        members = conn.execute("SELECT user_id FROM memberships").fetchall()
+    assert found[anna_id] == ("anna@example.org", "Anna", None)
+    assert found[ben_id] == (None, "Ben", None), "somebody else has the address here"
+    assert found[local_id][0] == "ben@example.org"
+    assert {anna_id, ben_id} <= {user_id for (user_id,) in members}
+    assert not {"sessions", "one_time_links", "signing_key", "idempotency_key"} & description.tables.keys()
 
 
 async def test_an_imported_tenant_lives_on(

@@ -10,6 +10,13 @@ from psycopg import sql
 
 Connection = psycopg.Connection[Any]
 
+_STAY = ["sessions", "one_time_links", "signing_key", "idempotency_key"]
+"""What lets somebody in or is soon over has no place in a file."""
+
+USERS = "users"
+USER_COLUMNS = ("id", "email", "name", "created_at")
+"""People have no tenant. Passwords stay where they were chosen."""
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -31,7 +38,7 @@ class Table:
 
 
 def tenant_tables(conn: Connection) -> list[Table]:
-    """The table of tenants, and every table whose rows belong to one."""
+    """The table of tenants, and every table whose rows belong to one and move with it."""
     rows = conn.execute(
         """
         SELECT table_name::text,
@@ -40,11 +47,12 @@ def tenant_tables(conn: Connection) -> list[Table]:
                coalesce(array_agg(column_name::text) FILTER (WHERE udt_name = 'xid8'), '{}')
           FROM information_schema.columns
           JOIN information_schema.tables USING (table_schema, table_name)
-         WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
+         WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name <> ALL(%(stay)s)
          GROUP BY table_name
         HAVING table_name = 'tenant' OR bool_or(column_name = 'tenant_id')
          ORDER BY table_name = 'tenant' DESC, table_name
-        """
+        """,
+        {"stay": _STAY},
     ).fetchall()
     return [
         Table(name, "id" if name == "tenant" else "tenant_id", tuple(columns), identity, tuple(transactions))

@@ -12,7 +12,15 @@ import psycopg
 from psycopg import sql
 
 from docmill.errors import CorruptError, MisconfiguredError, ServerError
-from docmill.service.exports.catalogue import Connection, Table, file_keys, revision, tenant_tables
+from docmill.service.exports.catalogue import (
+    USER_COLUMNS,
+    USERS,
+    Connection,
+    Table,
+    file_keys,
+    revision,
+    tenant_tables,
+)
 from docmill.service.exports.tenant_folder import (
     Progress,
     TableDescription,
@@ -63,6 +71,7 @@ def _export_rows(url: str, folder: TenantFolder, *, tenant_id: UUID, vault_id: U
             table.name: _export_table(conn, folder, table, tenant_id=tenant_id)
             for table in tenant_tables(conn)
         }
+        tables[USERS] = _export_users(conn, folder, tenant_id=tenant_id)
         description = TenantDescription(
             tenant_id=str(tenant_id),
             vault_id=str(vault_id),
@@ -80,22 +89,47 @@ def _export_rows(url: str, folder: TenantFolder, *, tenant_id: UUID, vault_id: U
 def _export_table(
     conn: Connection, folder: TenantFolder, table: Table, *, tenant_id: UUID
 ) -> TableDescription:
-    query = sql.SQL("COPY (SELECT {} FROM {} WHERE {} = {}) TO STDOUT").format(
+    query = sql.SQL("SELECT {} FROM {} WHERE {} = {}").format(
         table.identifiers,
         sql.Identifier(table.name),
         sql.Identifier(table.tenant_column),
         sql.Literal(str(tenant_id)),
     )
+    return _copy_out(conn, folder, table.name, table.columns, query)
+
+
+def _export_users(conn: Connection, folder: TenantFolder, *, tenant_id: UUID) -> TableDescription:
+    """Export the people who belong to the tenant, or did, so that their names stay beside what they did."""
+    query = sql.SQL("SELECT {} FROM {} WHERE id IN (SELECT user_id FROM memberships WHERE tenant_id = {})")
+    conn.execute("SET LOCAL ROLE docmill_accounts")
+    description = _copy_out(
+        conn,
+        folder,
+        USERS,
+        USER_COLUMNS,
+        query.format(
+            sql.SQL(", ").join(map(sql.Identifier, USER_COLUMNS)),
+            sql.Identifier(USERS),
+            sql.Literal(str(tenant_id)),
+        ),
+    )
+    conn.execute("RESET ROLE")
+    return description
+
+
+def _copy_out(
+    conn: Connection, folder: TenantFolder, name: str, columns: tuple[str, ...], query: sql.Composed
+) -> TableDescription:
     digest = hashlib.sha256()
     with (
-        (folder.unfinished_tables / folder.table(table.name).name).open("wb") as file,
+        (folder.unfinished_tables / folder.table(name).name).open("wb") as file,
         conn.cursor() as cur,
-        cur.copy(query) as copy,
+        cur.copy(sql.SQL("COPY ({}) TO STDOUT").format(query)) as copy,
     ):
         for row in copy:
             digest.update(row)
             file.write(row)
-        return TableDescription(table.columns, file.tell(), digest.hexdigest())
+        return TableDescription(columns, file.tell(), digest.hexdigest())
 
 
 async def _export_files(

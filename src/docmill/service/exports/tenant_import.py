@@ -9,7 +9,7 @@ from psycopg import errors, sql
 
 from docmill.errors import CorruptError, MisconfiguredError
 from docmill.files import chunks
-from docmill.service.exports.catalogue import Connection, Table, revision, tenant_tables
+from docmill.service.exports.catalogue import USERS, Connection, Table, revision, tenant_tables
 from docmill.service.exports.tenant_export import check_export
 from docmill.service.exports.tenant_folder import (
     Progress,
@@ -96,12 +96,13 @@ def _import_rows(url: str, folder: TenantFolder, description: TenantDescription,
             ) from error
         conn.execute("SELECT set_config('docmill.tenant_id', %s, true)", [str(tenant_id)])
         tables = {table.name: table for table in tenant_tables(conn)}
-        if unknown := description.tables.keys() - tables.keys():
+        if unknown := description.tables.keys() - tables.keys() - {USERS}:
             raise MisconfiguredError(f"this installation has no table {min(unknown)!r}")
         conn.execute("DELETE FROM tenant WHERE id = %s", [tenant_id])  # an empty one; its name comes along
         offsets = {name: _offset(conn, table) for name, table in tables.items()}
         try:
-            for name in description.tables:
+            _import_users(conn, folder, description.tables[USERS].columns)
+            for name in description.tables.keys() - {USERS}:
                 _import_table(conn, folder, tables[name], description.tables[name].columns, offsets)
         except errors.IntegrityError as error:
             raise MisconfiguredError(
@@ -123,20 +124,48 @@ def _offset(conn: Connection, table: Table) -> int:
     return row[0]
 
 
-def _import_table(
-    conn: Connection, folder: TenantFolder, table: Table, columns: tuple[str, ...], offsets: dict[str, int]
-) -> None:
-    name, staged = sql.Identifier(table.name), sql.Identifier(f"staged_{table.name}")
+def _stage(conn: Connection, folder: TenantFolder, table: str, columns: tuple[str, ...]) -> sql.Identifier:
+    """Load the exported rows of a table into a temporary one; its name."""
+    staged = sql.Identifier(f"staged_{table}")
     names = sql.SQL(", ").join(map(sql.Identifier, columns))
     conn.execute(
         sql.SQL("CREATE TEMPORARY TABLE {} ON COMMIT DROP AS SELECT {} FROM {} WITH NO DATA").format(
-            staged, names, name
+            staged, names, sql.Identifier(table)
         )
     )
     copying = sql.SQL("COPY {} ({}) FROM STDIN").format(staged, names)
-    with conn.cursor() as cur, cur.copy(copying) as copy, folder.table(table.name).open("rb") as file:
+    with conn.cursor() as cur, cur.copy(copying) as copy, folder.table(table).open("rb") as file:
         while data := file.read(1 << 20):
             copy.write(data)
+    return staged
+
+
+def _import_users(conn: Connection, folder: TenantFolder, columns: tuple[str, ...]) -> None:
+    """Import people who are not here yet. An e-mail address that somebody has here stays theirs."""
+    staged = _stage(conn, folder, USERS, columns)
+    conn.execute(sql.SQL("GRANT SELECT ON {} TO docmill_accounts").format(staged))
+    conn.execute("SET LOCAL ROLE docmill_accounts")
+    conn.execute(
+        sql.SQL(
+            """
+            INSERT INTO users (id, email, name, created_at)
+            SELECT id,
+                   CASE WHEN NOT EXISTS (SELECT FROM users AS here WHERE here.email = exported.email)
+                        THEN email END,
+                   name, created_at
+              FROM {} AS exported
+                ON CONFLICT (id) DO NOTHING
+            """
+        ).format(staged)
+    )
+    conn.execute("RESET ROLE")
+
+
+def _import_table(
+    conn: Connection, folder: TenantFolder, table: Table, columns: tuple[str, ...], offsets: dict[str, int]
+) -> None:
+    name, staged = sql.Identifier(table.name), _stage(conn, folder, table.name, columns)
+    names = sql.SQL(", ").join(map(sql.Identifier, columns))
     values = sql.SQL(", ").join(_value(table, column, offsets) for column in columns)
     conn.execute(
         sql.SQL("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {}").format(
