@@ -153,6 +153,7 @@ NEEDS = {
     "GET /tags": "read",
     "POST /tags": "write",
     "POST /tags/found": "write",
+    "POST /tags/marked": "write",
     "POST /tags/{tag_id}": "write",
     "POST /tags/{tag_id}/merge": "write",
     "POST /tags/{tag_id}/remove": "write",

@@ -128,3 +128,21 @@ async def test_all_documents_that_are_found_are_tagged_at_once(
     counts = {tag["name"]: tag["documents"] for tag in (await client.get("/api/v1/tags")).json()["tags"]}
     assert added.headers["location"] == "/?q=crane+1&sort=date"
     assert counts == {"odd": 15, "big": 0}
+
+
+async def test_marked_documents_get_a_tag_and_lose_it(
+    client: httpx.AsyncClient, add: Add, finish: Finish
+) -> None:
+    ids = [await add(f"{number}.pdf") for number in range(3)]
+    for document_id in ids:
+        await finish(document_id, classification={"document_type": "invoice", "title": "Crane"})
+    marked = {"id": [str(document_id) for document_id in ids[:2]], "next": "/?sort=date"}
+
+    added = await client.post("/tags/marked", data={**marked, "name": "odd"})
+    await client.post("/tags/marked", data={**marked, "id": str(ids[0]), "name": "odd", "action": "remove"})
+    nothing = await client.post("/tags/marked", data={"name": "odd"})
+    abroad = await client.post("/tags/marked", data={**marked, "name": " ", "next": "//evil.example"})
+
+    (tag,) = (await client.get("/api/v1/tags")).json()["tags"]
+    assert (tag["name"], tag["documents"]) == ("odd", 1)
+    assert [each.headers["location"] for each in (added, nothing, abroad)] == ["/?sort=date", "/", "/"]

@@ -12,7 +12,7 @@ from docmill.errors import ChangedError, ValidationError
 from docmill.service.store import document_list, pauses, tags
 from docmill.service.store.tags import COLORS, TagRow
 from docmill.service.tagging import MOST_DOCUMENTS
-from docmill.web.access import Router, needs
+from docmill.web.access import Router, local_address, needs
 from docmill.web.api.tags import TheTagging
 from docmill.web.context import TheVault, Vault, not_found, parse_document_id
 from docmill.web.problems import status_of
@@ -58,10 +58,31 @@ async def tag_found_documents(
     filters = Filters.of(params, types=vault.service.type_choices.types)
     async with vault.connection() as conn:
         ids = await document_list.newest_ids(conn, filters.criteria, limit=MOST_DOCUMENTS)
-    names = [part for part in name.split(",") if part.strip()]
+    names = _names(name)
     add, remove = (names, []) if action == "add" else ([], names)
     await tagging.assign(ids, add=add, remove=remove, tenant_id=vault.tenant_id, assigned_by=vault.user_id)
     return RedirectResponse(filters.link(), 303)
+
+
+@router.post("/tags/marked")
+@needs("write")
+async def tag_marked_documents(
+    vault: TheVault,
+    tagging: TheTagging,
+    *,
+    ids: Annotated[list[UUID], Form(alias="id", max_length=MOST_DOCUMENTS, default_factory=list)],
+    name: _Text = "",
+    action: Annotated[Literal["add", "remove"], Form()] = "add",
+    to: Annotated[str, Form(alias="next", max_length=4000)] = "/",
+) -> RedirectResponse:
+    """Give a tag to the marked documents of the list, or take it off them; and go back."""
+    names = _names(name)
+    if names and ids:
+        add, remove = (names, []) if action == "add" else ([], names)
+        await tagging.assign(
+            ids, add=add, remove=remove, tenant_id=vault.tenant_id, assigned_by=vault.user_id
+        )
+    return RedirectResponse(local_address(to), 303)
 
 
 @router.post("/tags/{tag_id}")
@@ -124,12 +145,17 @@ async def tag_document(
     await vault.document(key)
     await tagging.assign(
         [key],
-        add=[name for name in add.split(",") if name.strip()],
+        add=_names(add),
         remove=[remove] if remove else [],
         tenant_id=vault.tenant_id,
         assigned_by=vault.user_id,
     )
     return RedirectResponse(f"/docs/{key}#tags", 303)
+
+
+def _names(typed: str) -> list[str]:
+    """The names of tags that a person typed, parted by commas."""
+    return [name for name in typed.split(",") if name.strip()]
 
 
 def link_of(tag: TagRow) -> str:
