@@ -119,7 +119,8 @@ def fill(url: str, tenant_id: UUID, documents: int) -> None:
             INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by, status, classification,
                                    valid_structured_data, error_code, error_message, failed_step,
                                    completed_at)
-            SELECT new_uuid7(), tenant_id, id, id, CASE WHEN is_failed THEN 'failed' ELSE 'completed' END,
+            SELECT new_uuid7(), tenant_id, id, '00000000-0000-7000-8000-000000000002',
+                   CASE WHEN is_failed THEN 'failed' ELSE 'completed' END,
                    '{}', true, CASE WHEN is_failed THEN 'corrupt' END, CASE WHEN is_failed THEN 'broken' END,
                    CASE WHEN is_failed THEN 'transcribe' END, clock_timestamp()
               FROM (SELECT *, row_number() OVER () %% 500 = 0 AS is_failed FROM document

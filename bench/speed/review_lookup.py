@@ -28,7 +28,7 @@ from docmill.schemas.registry import REGISTRY
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.review.corrections import CorrectionFinder
-from docmill.service.store.database import new_id
+from docmill.service.store.database import DEFAULT_USER_ID, new_id
 from docmill.understanding.corrections.counterparties import identifiers
 from docmill.understanding.fields.features import layout_words
 from docmill.understanding.pooled import PooledCorrectionMaker, PooledUnderstanding
@@ -81,9 +81,9 @@ async def review(service: Service, vendor: int, number: int) -> UUID:
         await conn.execute(
             """
             INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by)
-            VALUES (%(id)s, %(tenant)s, %(document)s, %(id)s)
+            VALUES (%(id)s, %(tenant)s, %(document)s, %(user)s)
             """,
-            {"id": ingestion_id, "tenant": tenant_id, "document": document_id},
+            {"id": ingestion_id, "tenant": tenant_id, "document": document_id, "user": DEFAULT_USER_ID},
         )
         await conn.execute(
             """
@@ -103,9 +103,10 @@ async def review(service: Service, vendor: int, number: int) -> UUID:
                     (id, tenant_id, document_id, ingestion_id, path, action, value, before, machine,
                      reviewed_by)
                 VALUES (%(id)s, %(tenant)s, %(document)s, %(ingestion)s, %(path)s, 'confirm', 'null', 'null',
-                        'null', %(id)s)
+                        'null', %(user)s)
                 """,
                 {
+                    "user": DEFAULT_USER_ID,
                     "id": new_id(),
                     "tenant": tenant_id,
                     "document": document_id,

@@ -9,7 +9,7 @@ from docmill.errors import NetworkError
 from docmill.service.app import Service
 from docmill.service.processing.process import FRESH_S, TagsInUse
 from docmill.service.store import documents
-from docmill.service.store.database import Database, new_id
+from docmill.service.store.database import DEFAULT_USER_ID, Database, new_id
 from docmill.service.store.tags import in_use
 
 
@@ -41,10 +41,11 @@ async def filed(service: Service, tenant_id: UUID, number: int, tags: object) ->
             """
             INSERT INTO ingestion
                    (id, tenant_id, document_id, uploaded_by, status, classification, completed_at)
-            VALUES (%(id)s, %(tenant_id)s, %(document_id)s, %(id)s, 'completed', %(said)s, now())
+            VALUES (%(id)s, %(tenant_id)s, %(document_id)s, %(user_id)s, 'completed', %(said)s, now())
             """,
             {
                 "id": new_id(),
+                "user_id": DEFAULT_USER_ID,
                 "tenant_id": tenant_id,
                 "document_id": document_id,
                 "said": Jsonb({"title": "x", "tags": tags}),

@@ -7,7 +7,7 @@ import pytest
 
 from docmill.service.app import Service
 from docmill.service.store import dead_letters, document_list, documents, ingestions
-from docmill.service.store.database import new_id
+from docmill.service.store.database import DEFAULT_USER_ID, new_id
 from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.documents import DocumentRow
 
@@ -54,7 +54,7 @@ class Archive:
                 INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by, status, classification,
                                        structured_data, valid_structured_data, progress_at, created_at,
                                        completed_at, lease_until)
-                VALUES (%(id)s, %(tenant_id)s, %(document_id)s, %(id)s, %(status)s,
+                VALUES (%(id)s, %(tenant_id)s, %(document_id)s, %(user_id)s, %(status)s,
                         jsonb_build_object('title', %(title)s::text, 'document_type', 'invoice',
                                            'document_date', '2026-11-21'),
                         jsonb_build_object('number', %(title)s::text), %(valid)s,
@@ -68,6 +68,7 @@ class Archive:
                     "id": new_id(),
                     "tenant_id": self.service.default_tenant_id,
                     "document_id": document_id,
+                    "user_id": DEFAULT_USER_ID,
                     "status": status,
                     "title": title,
                     "valid": valid,

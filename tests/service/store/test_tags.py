@@ -41,10 +41,11 @@ async def read_again(conn: Conn, tenant_id: UUID, document_id: UUID, *names: str
     await conn.execute(
         """
         INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by, status, classification, completed_at)
-        VALUES (%(id)s, %(tenant_id)s, %(document_id)s, %(id)s, 'completed', %(classification)s, now())
+        VALUES (%(id)s, %(tenant_id)s, %(document_id)s, %(user_id)s, 'completed', %(classification)s, now())
         """,
         {
             "id": new_id(),
+            "user_id": DEFAULT_USER_ID,
             "tenant_id": tenant_id,
             "document_id": document_id,
             "classification": Jsonb({"title": "x", "tags": list(names)}),
@@ -242,7 +243,13 @@ def test_tags_of_earlier_releases_are_kept(postgres: EmbeddedPostgres) -> None:
                        (id, tenant_id, document_id, uploaded_by, status, classification, completed_at)
                 VALUES (%s, %s, %s, %s, 'completed', %s, now())
                 """,
-                [ingestion_id, DEFAULT_TENANT_ID, document_id, new_id(), Jsonb({"title": "x", "tags": said})],
+                [
+                    ingestion_id,
+                    DEFAULT_TENANT_ID,
+                    document_id,
+                    DEFAULT_USER_ID,
+                    Jsonb({"title": "x", "tags": said}),
+                ],
             )
             if reviewed:
                 conn.execute("UPDATE document SET tags = %s WHERE id = %s", [Jsonb(reviewed), document_id])

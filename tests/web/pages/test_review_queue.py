@@ -59,7 +59,8 @@ async def second_person(
     service: Service, renderer: PaintedPages, settings: Settings
 ) -> AsyncIterator[httpx.AsyncClient]:
     """The pages as another person of the tenant sees them."""
-    another = new_id()
+    async with service.database.accounts() as conn:
+        await conn.execute("INSERT INTO users (id, name) VALUES (%s, 'Another')", [another := new_id()])
 
     class AnothersVault(Vault):
         @property
