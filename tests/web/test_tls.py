@@ -60,7 +60,7 @@ async def test_pages_are_served_by_tls(
         tasks.create_task(serve(app, own, stop, ready.set_result))
         address = (await ready).replace("127.0.0.1", "localhost")
         context = ssl.create_default_context(cafile=str(certificate[0]))
-        async with httpx.AsyncClient(verify=context) as client:
+        async with httpx.AsyncClient(verify=context, timeout=60) as client:
             answer = await client.get(f"{address}healthz", headers={"x-forwarded-proto": "http"})
         stop.set()
 

@@ -32,7 +32,7 @@ async def test_an_empty_vault_says_what_to_do(client: httpx.AsyncClient) -> None
     page = await client.get("/")
 
     assert "No documents yet" in page.text
-    assert "This vault can be opened on this machine only" in page.text
+    assert "This vault has no account" in page.text
 
 
 async def test_a_search_that_finds_nothing_says_so(client: httpx.AsyncClient, add: Add) -> None:
