@@ -6,14 +6,20 @@ from decimal import Decimal
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from docmill.schemas.document_types import DocumentType
-from docmill.service.store.document_list import DocumentFilters
+from docmill.service.store.document_list import Cursor, DocumentFilters
 from docmill.web.api.shapes import State
 
 _MOST_IDS = 1000
 _Amount = Annotated[Decimal, Field(max_digits=17, decimal_places=4, allow_inf_nan=False)]
+
+
+def _check_place(after: str | None) -> str | None:
+    if after is not None and Cursor.parse(after) is None:
+        raise ValueError("this is no place in a list; follow the `next` of an answer")
+    return after
 
 
 class FilterQuery(BaseModel):
@@ -71,7 +77,9 @@ class DocumentQuery(FilterQuery):
         Field(description="by relevance unless given where there is a `q`, else the newest first"),
     ] = None
     after: Annotated[
-        str | None, Field(max_length=1000, description="the place where the page before this one ended")
+        str | None,
+        AfterValidator(_check_place),
+        Field(max_length=1000, description="the place where the page before this one ended"),
     ] = None
     limit: Annotated[int, Field(ge=1, le=200)] = 50
 

@@ -8,7 +8,6 @@ from uuid import UUID
 from fastapi import Query, Request, Response
 from starlette.responses import JSONResponse
 
-from docmill.errors import ValidationError
 from docmill.service.review.edits import parse_edits
 from docmill.service.store import document_list, documents
 from docmill.service.store.document_list import Cursor
@@ -100,8 +99,6 @@ async def list_documents(
 ) -> DocumentList:
     """Documents, newest first; with `q` those that fit it best first."""
     after = Cursor.parse(wanted.after) if wanted.after else None
-    if wanted.after and after is None:
-        raise ValidationError("after: this is no place in a list. Follow the `next` of an answer.")
     async with vault.connection() as conn:
         listed = await document_list.page(
             conn, wanted.filters, sort=wanted.sort, after=after, limit=wanted.limit
