@@ -14,7 +14,8 @@ from playwright.async_api import BrowserContext, Page, async_playwright
 
 from docmill.ports import PageRenderer
 from docmill.service.app import Service
-from docmill.service.config.settings import Settings, Web
+from docmill.service.config.settings import Settings
+from docmill.service.config.web import Web
 from docmill.web.app import create_app
 from docmill.web.server import serve
 

@@ -10,7 +10,8 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.async_api import BrowserContext, Page, ViewportSize, expect
 
 from docmill.cli.vault.serving import running_vault
-from docmill.service.config.settings import Settings, Web
+from docmill.service.config.settings import Settings
+from docmill.service.config.web import Web
 from docmill.testing.steps import PaintedPages
 
 READING_MS = 120_000

@@ -7,7 +7,8 @@ import pytest
 from playwright.async_api import Page, expect
 
 from docmill.cli.vault.serving import running_vault
-from docmill.service.config.settings import Settings, Web
+from docmill.service.config.settings import Settings
+from docmill.service.config.web import Web
 
 READING_MS = 120_000
 """OCR takes seconds on a free core, and more on a busy machine."""

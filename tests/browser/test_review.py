@@ -9,7 +9,8 @@ import pytest
 from playwright.async_api import BrowserContext, FilePayload, Page, Route, expect
 
 from docmill.cli.vault.serving import running_vault
-from docmill.service.config.settings import Settings, Web
+from docmill.service.config.settings import Settings
+from docmill.service.config.web import Web
 
 READING_MS = 120_000
 REFUSED = 422

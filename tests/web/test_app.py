@@ -10,7 +10,8 @@ from pydantic import SecretStr
 from docmill.errors import MisconfiguredError
 from docmill.ports import PageRenderer
 from docmill.service.app import Service
-from docmill.service.config.settings import Settings, Web
+from docmill.service.config.settings import Settings
+from docmill.service.config.web import Web
 from docmill.web.app import create_app
 
 

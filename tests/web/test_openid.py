@@ -12,7 +12,8 @@ from pydantic import SecretStr
 
 from docmill.ports import PageRenderer
 from docmill.service.app import open_service
-from docmill.service.config.settings import Oidc, Settings
+from docmill.service.config.settings import Settings
+from docmill.service.config.web import Oidc
 from docmill.service.people.accounts import NewPerson
 from docmill.web.app import create_app
 from support.people import PASSWORD, Browser

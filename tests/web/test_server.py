@@ -10,7 +10,8 @@ from fastapi import FastAPI
 
 from docmill.errors import MisconfiguredError
 from docmill.service.app import Service
-from docmill.service.config.settings import Settings, Web
+from docmill.service.config.settings import Settings
+from docmill.service.config.web import Web
 from docmill.service.observe.health import VAULT_HEADER
 from docmill.web.server import serve
 

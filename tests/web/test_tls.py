@@ -15,7 +15,8 @@ from fastapi import FastAPI
 from pydantic import ValidationError
 
 from docmill.errors import MisconfiguredError
-from docmill.service.config.settings import Settings, Web
+from docmill.service.config.settings import Settings
+from docmill.service.config.web import Web
 from docmill.web.security import check_host
 from docmill.web.server import serve
 

@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from docmill.errors import MisconfiguredError
-from docmill.service.config.settings import Web
+from docmill.service.config.web import Web
 
 Network = IPv4Network | IPv6Network
 

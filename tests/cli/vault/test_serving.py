@@ -10,7 +10,8 @@ import pytest
 
 from docmill.cli.vault.serving import running_vault
 from docmill.errors import MisconfiguredError
-from docmill.service.config.settings import Settings, Web
+from docmill.service.config.settings import Settings
+from docmill.service.config.web import Web
 
 
 def with_ports(settings: Settings, *, web: int = 0, worker: int | None = None) -> Settings:

@@ -5,7 +5,8 @@ import pytest
 from docmill.model.result import Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.service.config.fingerprint import pipeline_fingerprint
-from docmill.service.config.settings import DocumentAi, Image, Limits, Llm, Ocr, Settings, Web, WorkerSettings
+from docmill.service.config.settings import DocumentAi, Image, Limits, Llm, Ocr, Settings, WorkerSettings
+from docmill.service.config.web import Web
 
 
 @pytest.mark.parametrize(

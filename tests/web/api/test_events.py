@@ -11,7 +11,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from docmill.service.config.settings import Settings, Web
+from docmill.service.config.settings import Settings
+from docmill.service.config.web import Web
 from docmill.service.store.events import EventRow
 from docmill.web.api.events import frame, frames
 from docmill.web.server import serve

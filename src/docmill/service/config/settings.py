@@ -2,7 +2,6 @@
 
 import re
 from decimal import Decimal
-from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -10,8 +9,6 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     SecretStr,
     ValidationError,
@@ -29,18 +26,16 @@ from pydantic_settings import (
 from docmill.errors import MisconfiguredError
 from docmill.pipeline import AI_STEP_S, RULES_S, PartLimits, TimeLimits
 from docmill.service.config.bookkeeping import Bookkeeping
+from docmill.service.config.section import Section
 from docmill.service.config.sources import DEFAULT_FILE, PREFIX, variables
 from docmill.service.config.user_schemas import OwnSchema, OwnSchemas, check_schemas
+from docmill.service.config.web import Oidc, Smtp, Web
 
 _PLACE = re.compile(r"at line \d+, column \d+")
 """The place of a TOML error in the parser's message, which quotes the line, too."""
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class WorkerSettings(_Section):
+class WorkerSettings(Section):
     """The way a worker takes documents from the queue; times in seconds."""
 
     heartbeat_s: float = Field(default=60, gt=0)
@@ -66,7 +61,7 @@ EngineName = Literal["rapidocr", "tesseract", "documentai", "vision"]
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(_[a-z]+)?$")]
 
 
-class Ocr(_Section):
+class Ocr(Section):
     """The OCR engines in their order, and the quality below which a page counts as hard to read.
 
     languages: that pages may be in, for engines that must be told; ISO 639-1.
@@ -84,7 +79,7 @@ class Ocr(_Section):
         return engines
 
 
-class DocumentAi(_Section):
+class DocumentAi(Section):
     """Google's Document AI: the processor and the credentials. See `docmill.reading.engines.document_ai`.
 
     concurrency: pages under way at once.
@@ -100,7 +95,7 @@ class DocumentAi(_Section):
     concurrency: int = Field(default=8, ge=1)
 
 
-class Llm(_Section):
+class Llm(Section):
     """The language model, and the budget of a document.
 
     base_url: of another server that speaks the provider's language, such as one's own; concurrency: calls
@@ -115,7 +110,7 @@ class Llm(_Section):
     concurrency: int = Field(default=4, ge=1)
 
 
-class ChosenModel(_Section):
+class ChosenModel(Section):
     """A model that reads fields. What is not set is as in `llm`, if it is at the same provider and address.
 
     sees: whether pages that were read badly are shown to it as pictures. input_usd, output_usd: for a million
@@ -144,7 +139,7 @@ class ChosenModel(_Section):
         return self
 
 
-class UnderstandingSettings(_Section):
+class UnderstandingSettings(Section):
     """The models that are asked for values the rules do not find, the small one first.
 
     classify: who says what a document is.
@@ -161,20 +156,20 @@ class UnderstandingSettings(_Section):
         return self
 
 
-class Image(_Section):
+class Image(Section):
     """The preprocessing of pictures before they are read."""
 
     max_dimension_px: int = Field(default=2048, ge=256)
 
 
-class ReadingSettings(_Section):
+class ReadingSettings(Section):
     """The handling of files that hold several documents."""
 
     split: Literal["off", "auto"] = "off"
     separator: str = Field(default="DOCMILL-SPLIT", min_length=4)
 
 
-class Limits(_Section):
+class Limits(Section):
     """Limits of size, above which files are refused, and of time, after which steps are cancelled."""
 
     file_mb: float = Field(default=50, gt=0)
@@ -226,91 +221,26 @@ class Limits(_Section):
         )
 
 
-HostName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", max_length=253)]
-
-
-class BinSettings(_Section):
+class BinSettings(Section):
     """The bin of deleted documents. days: for which they are kept."""
 
     days: float = Field(default=30, gt=0)
 
 
-class Web(_Section):
-    """The address at which the vault listens, and how long people stay signed in.
-
-    hosts: names besides those of this machine under which it answers. trusted_proxies: addresses or networks
-    whose X-Forwarded headers are believed. session_idle_h, session_days: after so long without a request, and
-    so long after the sign-in, a person has to sign in again.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = Field(default=8080, ge=0, le=65535)
-    hosts: tuple[HostName, ...] = ()
-    tls_certificate: Path | None = None
-    tls_key: Path | None = None
-    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
-    session_idle_h: float = Field(default=24, gt=0)
-    session_days: float = Field(default=30, gt=0)
-
-    @model_validator(mode="after")
-    def _certificate_with_key(self) -> Self:
-        if (self.tls_certificate is None) != (self.tls_key is None):
-            raise ValueError("tls_certificate and tls_key are given together or not at all")
-        return self
-
-
-class Smtp(_Section):
-    """The mail server that sends links for new passwords. host: without one no mail is sent."""
-
-    host: str | None = None
-    port: int = Field(default=587, ge=1, le=65535)
-    security: Literal["starttls", "tls", "none"] = "starttls"
-    user: str | None = None
-    password: SecretStr | None = None
-    sender: str | None = None
-
-    @model_validator(mode="after")
-    def _is_complete(self) -> Self:
-        if self.host is not None and self.sender is None:
-            raise ValueError("host needs a sender, the address from which mails come")
-        if (self.user is None) != (self.password is None):
-            raise ValueError("user and password are given together or not at all")
-        return self
-
-
-class Oidc(_Section):
-    """The OpenID provider through which people sign in. issuer: its address; without one there is none.
-
-    label: of the button on the sign-in page.
-    """
-
-    issuer: str | None = Field(default=None, pattern=r"^https?://[^/?#]+(/[^?#]*)?$")
-    client_id: str | None = None
-    client_secret: SecretStr | None = None
-    label: str = "Single sign-on"
-    scopes: tuple[str, ...] = ("openid", "email", "profile")
-
-    @model_validator(mode="after")
-    def _is_complete(self) -> Self:
-        if (self.issuer is None) != (self.client_id is None):
-            raise ValueError("issuer and client_id are given together or not at all")
-        return self
-
-
-class Logs(_Section):
+class Logs(Section):
     """The form and level of the log. format: None for `plain` at a terminal, else `json`."""
 
     format: Literal["json", "plain"] | None = None
     level: Literal["debug", "info", "warning", "error"] | None = None
 
 
-class Otel(_Section):
+class Otel(Section):
     """The receiver of traces. endpoint: its base address (OTLP/HTTP); without one there are no traces."""
 
     endpoint: str | None = Field(default=None, pattern=r"^https?://[^/@?#]+(/[^@?#]*)?$")
 
 
-class Aws(_Section):
+class Aws(Section):
     """Queue and file store in AWS. endpoint: of an emulator, instead of AWS."""
 
     enabled: bool = False
@@ -323,7 +253,7 @@ QueueName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,75}$")]
 BucketName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")]
 
 
-class Queues(_Section):
+class Queues(Section):
     """The names of the queues in SQS. That of dead messages has "-dead" at the end."""
 
     ingestion: QueueName = "docmill-ingestion"
@@ -331,20 +261,20 @@ class Queues(_Section):
     acquisition: QueueName = "docmill-acquisition"
 
 
-class Buckets(_Section):
+class Buckets(Section):
     """The names of the buckets in S3."""
 
     storage: BucketName = "docmill-storage"
     emails: BucketName = "docmill-emails"
 
 
-class SlackNotifications(_Section):
+class SlackNotifications(Section):
     """Notifications in a channel of Slack. webhook_url: a secret; with it anybody can write there."""
 
     webhook_url: SecretStr | None = None
 
 
-class EmailNotifications(_Section):
+class EmailNotifications(Section):
     """Notifications by mail. smtp_url: of the server that sends them, with user and password."""
 
     smtp_url: SecretStr | None = None
@@ -352,13 +282,13 @@ class EmailNotifications(_Section):
     to: tuple[str, ...] = ()
 
 
-class WebhookNotifications(_Section):
+class WebhookNotifications(Section):
     """Notifications to a program of one's own."""
 
     url: SecretStr | None = None
 
 
-class Notifications(_Section):
+class Notifications(Section):
     """The channels for messages about failures. A channel is on when it is configured."""
 
     slack: SlackNotifications = SlackNotifications()

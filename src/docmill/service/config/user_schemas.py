@@ -5,22 +5,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from docmill.errors import MisconfiguredError
 from docmill.model.result import Schema
 from docmill.schemas.document_types import DOCUMENT_TYPES, DocumentType
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.schema_files import schema_from
+from docmill.service.config.section import Section
 
 _NAMELESS = "this"
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class OwnField(_Section):
+class OwnField(Section):
     """A value to be read. labels: words that stand beside it. choices: the only values it may have."""
 
     description: str = ""
@@ -34,7 +31,7 @@ def _described(value: object) -> object:
     return {"description": value} if isinstance(value, str) else value
 
 
-class OwnSchema(_Section):
+class OwnSchema(Section):
     """A user's schema. critical: fields that must be there. types: of documents that are read by it.
 
     model: what `docmill learn` wrote.

@@ -6,7 +6,7 @@ import ssl
 from email.message import EmailMessage
 
 from docmill.errors import NetworkError
-from docmill.service.config.settings import Smtp
+from docmill.service.config.web import Smtp
 
 _LIMIT_S = 30
 

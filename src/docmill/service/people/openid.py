@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from docmill.errors import MisconfiguredError, NetworkError
-from docmill.service.config.settings import Oidc
+from docmill.service.config.web import Oidc
 from docmill.service.people.sign_in import SignInRefusedError
 from docmill.service.people.tokens import new_token
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from docmill.errors import RateLimitedError, ValidationError
-from docmill.service.config.settings import Web
+from docmill.service.config.web import Web
 from docmill.service.people.access import SCOPES, SCOPES_OF_ROLE, Access, Scope
 from docmill.service.people.passwords import Passwords
 from docmill.service.people.tokens import hash_token, new_token
