@@ -146,3 +146,18 @@ async def test_marked_documents_get_a_tag_and_lose_it(
     (tag,) = (await client.get("/api/v1/tags")).json()["tags"]
     assert (tag["name"], tag["documents"]) == ("odd", 1)
     assert [each.headers["location"] for each in (added, nothing, abroad)] == ["/?sort=date", "/", "/"]
+
+
+async def test_a_document_in_the_bin_is_counted_for_no_tag(
+    client: httpx.AsyncClient, add: Add, finish: Finish
+) -> None:
+    document_id = await add("crane.pdf")
+    await finish(document_id, classification={"document_type": "invoice", "title": "Crane"})
+    await client.post(f"/docs/{document_id}/tags", data={"add": "odd"})
+
+    await client.post(f"/docs/{document_id}/delete")
+    (deleted,) = (await client.get("/api/v1/tags")).json()["tags"]
+    await client.post("/restore", data={"id": str(document_id)})
+    (restored,) = (await client.get("/api/v1/tags")).json()["tags"]
+
+    assert (deleted["documents"], restored["documents"]) == (0, 1)

@@ -67,6 +67,7 @@ def _export_rows(url: str, folder: TenantFolder, *, tenant_id: UUID, vault_id: U
     with translating_errors(), psycopg.connect(url) as conn:
         conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         conn.execute("SELECT set_config('docmill.tenant_id', %s, true)", [str(tenant_id)])
+        conn.execute("SELECT set_config('docmill.bin', 'on', true)")
         tables = {
             table.name: _export_table(conn, folder, table, tenant_id=tenant_id)
             for table in tenant_tables(conn)

@@ -55,6 +55,7 @@ def _check_place(url: str, description: TenantDescription, tenant_id: UUID) -> N
                 " same release of docmill, then export again"
             )
         conn.execute("SELECT set_config('docmill.tenant_id', %s, true)", [str(tenant_id)])
+        conn.execute("SELECT set_config('docmill.bin', 'on', true)")
         if conn.execute("SELECT FROM document WHERE tenant_id = %s LIMIT 1", [tenant_id]).rowcount:
             raise MisconfiguredError(
                 "the tenant has documents in this installation already; import it where it has none"
@@ -95,6 +96,7 @@ def _import_rows(url: str, folder: TenantFolder, description: TenantDescription,
                 " session_replication_role TO the user of database_url"
             ) from error
         conn.execute("SELECT set_config('docmill.tenant_id', %s, true)", [str(tenant_id)])
+        conn.execute("SELECT set_config('docmill.bin', 'on', true)")
         tables = {table.name: table for table in tenant_tables(conn)}
         if unknown := description.tables.keys() - tables.keys() - {USERS}:
             raise MisconfiguredError(f"this installation has no table {min(unknown)!r}")

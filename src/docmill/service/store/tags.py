@@ -46,7 +46,8 @@ async def every(conn: Conn) -> list[TagRow]:
             SELECT id, name, color, coalesce(documents, 0) AS documents, created_at, removed_at
               FROM tag
               LEFT JOIN (SELECT tag_id, count(*) AS documents
-                           FROM tag_assignment WHERE NOT is_removed GROUP BY tag_id) AS uses
+                           FROM tag_assignment JOIN document ON document.id = document_id  -- none in the bin
+                          WHERE NOT is_removed GROUP BY tag_id) AS uses
                 ON uses.tag_id = tag.id
              ORDER BY removed_at IS NOT NULL, lower(name), id
             """
@@ -60,7 +61,8 @@ async def get(conn: Conn, tag_id: UUID) -> TagRow | None:
         await cur.execute(
             """
             SELECT id, name, color, created_at, removed_at,
-                   (SELECT count(*) FROM tag_assignment WHERE tag_id = tag.id AND NOT is_removed) AS documents
+                   (SELECT count(*) FROM tag_assignment JOIN document ON document.id = document_id
+                     WHERE tag_id = tag.id AND NOT is_removed) AS documents
               FROM tag
              WHERE id = %(tag_id)s
             """,
