@@ -22,6 +22,7 @@ from docmill.service.ports import Queue, Sender
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.review.edits import Edits
 from docmill.service.review.reviews import Reviews
+from docmill.service.signed_addresses import SignedAddresses
 from docmill.service.storage.blobs import Blobs
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import sweeps
@@ -51,6 +52,7 @@ class Service:
     intake: Intake
     dead_letters: DeadLetters
     bin: Bin
+    signed_addresses: SignedAddresses
     reviews: Reviews
     edits: Edits
     type_choices: TypeChoices
@@ -98,6 +100,7 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
             intake,
             DeadLetters(database, opened.sender, feed),
             Bin(database, opened.blobs, opened.sender, feed, days=settings.bin.days),
+            SignedAddresses(database),
             reviews,
             Edits(database, reviews, feed),
             TypeChoices(database, intake, settings.own.by_choice),

@@ -50,7 +50,7 @@ class Bin:
             await claims.lock_documents(conn, family)
             if not await documents.lock(conn, document_id, versions=versions):
                 return []
-            await store.put_in(conn, family, root_id=document_id, deleted_by=deleted_by)
+            await store.put_in(conn, family, tenant_id=tenant_id, root_id=document_id, deleted_by=deleted_by)
         self._feed.announce()
         return family
 

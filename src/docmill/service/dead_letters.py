@@ -15,10 +15,11 @@ _BATCH = 100
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A choice of dead letters: those of `ids`, all with an error code, or all."""
+    """A choice of dead letters: those of `ids`, all with an error code or of a step, or all."""
 
     ids: Sequence[UUID] | None = None
     code: str | None = None
+    step: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,9 @@ class DeadLetters:
         after: UUID | None = None
         while True:
             async with self._database.tenant(tenant_id) as conn:
-                ids = await dead_letters.ids(conn, code=chosen.code, after=after, limit=_BATCH)
+                ids = await dead_letters.ids(
+                    conn, code=chosen.code, step=chosen.step, after=after, limit=_BATCH
+                )
             if ids:
                 yield ids
             if len(ids) < _BATCH:

@@ -14,7 +14,7 @@ from docmill.service.intake.orphaned_files import remove_orphaned_files
 from docmill.service.observe.metrics import Metrics
 from docmill.service.ports import DeadMessage
 from docmill.service.processing.work_folders import begun_work, dead_workers, forget_worker
-from docmill.service.store import claims, pauses, sweeps
+from docmill.service.store import claims, idempotency_keys, pauses, sweeps
 from docmill.service.store.database import Conn
 from docmill.service.store.sweeps import IngestionId, by_tenant
 
@@ -92,6 +92,7 @@ class Sweeper:
             Rule("reviews", self._sweep_s, self.judge_reviews),
             Rule("events", _HOUR_S, self.forget_old_events),
             Rule("bin", _HOUR_S, service.bin.remove_expired),
+            Rule("idempotency keys", _HOUR_S, self.forget_old_keys),
         )
 
     async def follow(self, rule: Rule) -> bool:
@@ -239,6 +240,11 @@ class Sweeper:
             if len(due) < _DOCUMENTS:
                 return
             after = due[-1].id
+
+    async def forget_old_keys(self) -> None:
+        """Forget the keys of requests past their time."""
+        async with self._database.connection() as conn:
+            await idempotency_keys.forget_old(conn)
 
     async def forget_old_events(self) -> None:
         """Forget events past their time, in small steps."""

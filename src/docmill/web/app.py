@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.datastructures import Headers
@@ -19,15 +19,27 @@ from docmill.service.observe.health import VAULT_HEADER, HealthReport
 from docmill.service.observe.tracing import Tracer
 from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
-from docmill.web import problems
+from docmill.web import idempotency, openapi, problems
 from docmill.web.api import bin as bin_routes
-from docmill.web.api import documents, events, files, operations, reviews
+from docmill.web.api import (
+    documents,
+    events,
+    files,
+    ingestions,
+    matches,
+    operations,
+    reviews,
+    signed_addresses,
+)
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
+from docmill.web.head_requests import HeadRequests
 from docmill.web.page_images import PageImages
+from docmill.web.pages import api_docs
 from docmill.web.pages import bin as bin_page
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import edits as edits_page
+from docmill.web.pages import operations as operations_page
 from docmill.web.pages import reviews as reviews_page
 from docmill.web.security import LocalRequestsOnly, SecurityHeaders, check_host
 from docmill.web.templating import STATIC, Templates, static_version
@@ -39,6 +51,9 @@ _API_ROUTERS = (
     files.router,
     reviews.router,
     bin_routes.router,
+    ingestions.router,
+    matches.router,
+    signed_addresses.router,
     operations.router,
     events.router,
 )
@@ -70,7 +85,7 @@ def create_app(
         summary="Documents in, trusted typed data out",
         version="1",
         openapi_url="/api/v1/openapi.json",
-        docs_url=None,  # its page loads scripts from other sites
+        docs_url=None,  # its page loads scripts from other sites; ours is `api_docs`
         redoc_url=None,
     )
     closing = asyncio.Event()
@@ -85,18 +100,24 @@ def create_app(
         unlocker or NoUnlocker(),
     )
     for router in _API_ROUTERS:
-        app.include_router(router, prefix=_API)
+        app.include_router(router, prefix=_API, dependencies=[Depends(idempotency.once)])
     for router in (
         _probe_router(probes),
         documents_page.router,
         reviews_page.router,
         edits_page.router,
         bin_page.router,
+        operations_page.router,
+        api_docs.router,
     ):
         app.include_router(router)
     app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
     problems.install(app, templates)
+    openapi.install(app, prefix=_API)
+    app.add_exception_handler(idempotency.ReplayedAnswerError, idempotency.replay)
+    app.add_middleware(idempotency.IdempotentRequests, prefix=f"{_API}/")
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
+    app.add_middleware(HeadRequests)
     app.add_middleware(LocalRequestsOnly)
     app.add_middleware(SecurityHeaders)
     if service.tracer.enabled:

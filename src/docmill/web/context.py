@@ -12,7 +12,7 @@ from fastapi import Depends
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from docmill.errors import CorruptError, EncryptedError
+from docmill.errors import CorruptError, EncryptedError, UnsupportedFileTypeError
 from docmill.model.document import Document
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
@@ -27,10 +27,11 @@ from docmill.service.observe.metrics import Metrics
 from docmill.service.ports import Unlocker
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.storage.blobs import NewerTranscriptionError, load_transcription
-from docmill.service.store import documents, ingestions, parts, reviews
+from docmill.service.store import documents, ingestions, near_duplicates, parts, reviews
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
+from docmill.service.store.near_duplicates import NearDuplicate
 from docmill.service.store.parts import Links
 from docmill.service.store.reviews import CurrentReview
 from docmill.web.page_images import PageImages
@@ -118,6 +119,29 @@ class Vault:
                 self._rotations[path] = [page.rotation for page in document.pages]
         rotations = self._rotations.get(path, ())
         return rotations[page_number - 1] if page_number <= len(rotations) else None
+
+    async def is_unreadable(self, document_id: UUID) -> bool:
+        """Return whether this pipeline has found that it cannot read this type of file."""
+        async with self.connection() as conn:
+            newest = await ingestions.newest(conn, document_id)
+        return (
+            newest is not None
+            and newest.error_code == UnsupportedFileTypeError.code
+            and newest.has_result(await self.service.fingerprint.now())
+        )
+
+    async def ingestion(self, ingestion_id: UUID) -> IngestionRow:
+        """Load an ingestion. Answers 404 if the owner has none of that id, or its document is deleted."""
+        async with self.connection() as conn:
+            row = await ingestions.get(conn, ingestion_id)
+        if row is None:
+            raise HTTPException(404, "There is no such ingestion here.")
+        return row
+
+    async def near_duplicates(self, document_id: UUID) -> list[NearDuplicate]:
+        """Return the documents that seem to be the same."""
+        async with self.connection() as conn:
+            return await near_duplicates.of_document(conn, document_id)
 
     async def reprocess(self, document_id: UUID) -> UUID:
         """Have the document processed again; the id of its ingestion. Answers 404 as `document` does."""

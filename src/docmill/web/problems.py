@@ -100,7 +100,7 @@ class _ErrorHandlers:
         status, detail = error.status_code, error.detail
         if detail in {"Not Found", "Method Not Allowed"}:  # the framework's own words
             detail = _FRAMEWORK_DETAILS[status]
-        code = {404: "not_found", 405: "not_allowed"}.get(status, "bad_request")
+        code = {403: "forbidden", 404: "not_found", 405: "not_allowed"}.get(status, "bad_request")
         response = self._answer(request, status, code=code, detail=detail)
         response.headers.update(error.headers or {})
         return response

@@ -11,7 +11,16 @@ from docmill.service.store import documents, events, ingestions
 from docmill.service.store.database import new_id
 from support.scripted_steps import Upload
 
-WITHOUT_TENANT = {"alembic_version", "message", "dead_message", "outbox", "chore", "vault", "pause"}
+WITHOUT_TENANT = {
+    "alembic_version",
+    "message",
+    "dead_message",
+    "outbox",
+    "chore",
+    "vault",
+    "pause",
+    "signing_key",
+}
 
 
 async def test_every_table_is_of_a_tenant_or_known_to_be_of_none(service: Service) -> None:

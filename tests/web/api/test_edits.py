@@ -76,14 +76,42 @@ async def test_a_corrected_value_changes_the_title_unless_a_person_set_it(
         return await _get(client, document_id)
 
     followed = await correct("Round Bakery")
+    await client.patch(address, json={"document_date": "2026-11-04"})
+    assert (await _get(client, document_id))["title"] == followed["title"]
     await client.patch(address, json={"title": "Breakfast"})
+    dated = (await client.patch(address, json={"document_date": "2026-11-05"})).json()
     kept = await correct("Square Bakery")
     back = (await client.patch(address, json={"title": None})).json()
 
     assert "Round Bakery" in followed["title"]
+    assert (dated["title"], dated["summary"]) == ("Breakfast", followed["summary"])
     assert kept["title"] == "Breakfast"
     assert "Square Bakery" in kept["summary"]
     assert "Square Bakery" in back["title"]
+
+
+async def test_between_a_result_and_its_judgement_the_title_has_the_corrected_value(
+    client: httpx.AsyncClient, read: Read, finish: Finish, service: Service
+) -> None:
+    machine = {"document_type": "receipt", "title": "Corner Bakery 12.90", "summary": "Corner Bakery"}
+    document_id = await read(classification=machine)
+    address = f"/api/v1/documents/{document_id}"
+    before = await _get(client, document_id)
+    state = (await client.get(f"{address}/reviews")).json()
+    review = {"path": "seller.name", "action": "correct", "value": "Round Bakery"}
+    await client.post(f"{address}/reviews", json={"ingestion_id": state["ingestion_id"], "reviews": [review]})
+
+    await service.intake.reprocess(document_id, tenant_id=service.default_tenant_id)
+    await finish(document_id, classification=machine, structured_data=before["data"])
+    between = await _get(client, document_id)
+    await service.reviews.settle(document_id, tenant_id=service.default_tenant_id)
+    after = await _get(client, document_id)
+
+    for document in (between, after):
+        assert document["title"] == "Round Bakery 12.90"
+        assert document["summary"] == "Round Bakery"
+        assert document["data"]["seller"]["name"] == "Round Bakery"
+    assert between["state"] == "needs_review"
 
 
 async def test_edits_stand_in_the_history(client: httpx.AsyncClient, read: Read) -> None:

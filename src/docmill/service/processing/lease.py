@@ -39,7 +39,7 @@ class Lease:
 
     since: when the claim was asked for, by our monotonic clock. note_begun: to be called when the document is
     begun. progress: told with each heartbeat.
-    spending: of the document, in all its attempts.
+    spending: of the document, in all its attempts. timings_s: of the steps that have ended.
     """
 
     claim_writer: ClaimWriter
@@ -52,6 +52,7 @@ class Lease:
     note_begun: Callable[[], None] = lambda: None
     progress: Progress = field(default_factory=Progress)
     spending: Spending = field(default_factory=Spending)
+    timings_s: dict[str, float] = field(default_factory=dict[str, float])
 
     async def step_started(self, step: str) -> None:
         """See `Observer.step_started`."""

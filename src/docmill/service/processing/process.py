@@ -280,6 +280,7 @@ class LeaseObserver:
         """See `Observer.step_ended`. A failure is a warning, whatever follows from it."""
         if (passage := current_passage()) is not None:
             passage.leave(step, error)
+        self._lease.timings_s[step] = round(seconds, 4)
         if span := self._spans.pop(step, None):
             # With its traceback, which a context manager would take from the error otherwise.
             span.__exit__(type(error) if error else None, error, error.__traceback__ if error else None)
@@ -327,9 +328,8 @@ class LeaseExporter:
         """See `Exporter.export`. Raises ClaimLostError if another worker holds the claim."""
         del ref
         size = _size(result.document, result.extraction)
-        await self._lease.finish(
-            await off_loop(_result_to_store, result, self._key, self._fingerprint, size=size)
-        )
+        stored = await off_loop(_result_to_store, result, self._key, self._fingerprint, size=size)
+        await self._lease.finish(replace(stored, timings_s=dict(self._lease.timings_s)))
 
 
 def _result_to_store(result: Result, key: Callable[[str], str], fingerprint: str) -> StoredResult:

@@ -69,10 +69,11 @@ class Edits:
                     reviewed_by=edited_by,
                     reviews=new,
                 )
-                described = (
-                    await self._reviews.description(conn, document_id, transcription) if takes_back else None
-                )
-                await documents.describe(conn, document_id, described)
+                if takes_back:
+                    described = await self._reviews.description(conn, document_id, transcription)
+                    await documents.describe(conn, document_id, described)
+                else:
+                    await documents.apply_edits(conn, document_id)
         self._feed.announce()
         return True
 

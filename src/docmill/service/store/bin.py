@@ -74,7 +74,9 @@ async def with_parts(conn: Conn, document_id: UUID) -> list[UUID]:
         family += found
 
 
-async def put_in(conn: Conn, document_ids: Sequence[UUID], *, root_id: UUID, deleted_by: UUID) -> None:
+async def put_in(
+    conn: Conn, document_ids: Sequence[UUID], *, tenant_id: UUID, root_id: UUID, deleted_by: UUID
+) -> None:
     """Delete documents, with one of them. What is under way ends. The caller has locked them."""
     ids = {"ids": list(document_ids)}
     await conn.execute(
@@ -96,7 +98,7 @@ async def put_in(conn: Conn, document_ids: Sequence[UUID], *, root_id: UUID, del
     )
     for document_id in document_ids:
         await dead_letters.forget_document(conn, document_id)
-    await near_duplicates.forget_undecided(conn, document_ids)
+    await near_duplicates.forget_undecided(conn, document_ids, tenant_id=tenant_id)
     await reviewed_documents.renumber(conn, document_ids)
     async with showing_bin(conn):
         await conn.execute(

@@ -72,18 +72,21 @@ async def page(
         return await cur.fetchall()
 
 
-async def ids(conn: Conn, *, code: str | None, after: UUID | None, limit: int) -> list[UUID]:
+async def ids(
+    conn: Conn, *, code: str | None, step: str | None = None, after: UUID | None, limit: int
+) -> list[UUID]:
     """Up to `limit` letters, newest first, that are older than letter `after`."""
     cur = await conn.execute(
         """
         SELECT id
           FROM dead_letter
          WHERE (%(code)s::text IS NULL OR error_code = %(code)s)
+           AND (%(step)s::text IS NULL OR step = %(step)s)
            AND (%(after)s::uuid IS NULL OR id < %(after)s)
          ORDER BY id DESC
          LIMIT %(limit)s
         """,
-        {"code": code, "after": after, "limit": limit},
+        {"code": code, "step": step, "after": after, "limit": limit},
     )
     return [letter_id for (letter_id,) in await cur.fetchall()]
 

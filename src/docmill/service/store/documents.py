@@ -283,6 +283,18 @@ async def lock(conn: Conn, document_id: UUID, *, versions: Collection[int] | Non
     return True
 
 
+async def apply_edits(conn: Conn, document_id: UUID) -> None:
+    """Give the document the title and date of people's edits, which a trigger puts in their place."""
+    await conn.execute(
+        """
+        UPDATE document
+           SET title = title, document_date = document_date, updated_at = clock_timestamp()
+         WHERE id = %(document_id)s
+        """,
+        {"document_id": document_id},
+    )
+
+
 async def describe(conn: Conn, document_id: UUID, described: Classification | None) -> None:
     """Give the document the title and date that follow from its values; those that a person gave it stay.
 

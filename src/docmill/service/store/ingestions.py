@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -43,20 +43,60 @@ class IngestionRow(ResultColumns):
     completed_at: datetime | None
 
 
+_ROWS: LiteralString = f"""
+            SELECT ingestion.id, ingestion.tenant_id, document_id, doc_source_id, uploaded_by, status, step,
+                   progress_at, attempt_count, deaths, started_at, lease_until, fence, worker_id,
+                   next_attempt_at, source_metadata, {result_columns.NAMES},
+                   error_code, error_message, failed_step, ingestion.created_at, completed_at
+              FROM ingestion
+              JOIN document ON document.id = document_id
+"""  # noqa: S608  the names of columns are our own
+"""Query for `IngestionRow`s, to which conditions are appended."""
+
+
 async def of_document(conn: Conn, document_id: UUID) -> list[IngestionRow]:
     """The document's ingestions, newest first."""
     async with conn.cursor(row_factory=class_row(IngestionRow)) as cur:
         await cur.execute(
-            f"""
-            SELECT id, tenant_id, document_id, doc_source_id, uploaded_by, status, step, progress_at,
-                   attempt_count, deaths, started_at, lease_until, fence, worker_id, next_attempt_at,
-                   source_metadata, {result_columns.NAMES},
-                   error_code, error_message, failed_step, created_at, completed_at
-              FROM ingestion
+            _ROWS
+            + """
              WHERE document_id = %(document_id)s
              ORDER BY ordinal DESC
-            """,  # noqa: S608  the names of columns are our own
+            """,
             {"document_id": document_id},
+        )
+        return await cur.fetchall()
+
+
+async def get(conn: Conn, ingestion_id: UUID) -> IngestionRow | None:
+    """The ingestion, or None if this tenant has none of that id."""
+    async with conn.cursor(row_factory=class_row(IngestionRow)) as cur:
+        await cur.execute(_ROWS + " WHERE ingestion.id = %(ingestion_id)s", {"ingestion_id": ingestion_id})
+        return await cur.fetchone()
+
+
+async def page(
+    conn: Conn,
+    *,
+    status: str | None = None,
+    document_id: UUID | None = None,
+    since: datetime | None = None,
+    after: UUID | None = None,
+    limit: int,
+) -> list[IngestionRow]:
+    """Up to `limit` ingestions, newest first. since: of their request. after: the last one before these."""
+    async with conn.cursor(row_factory=class_row(IngestionRow)) as cur:
+        await cur.execute(
+            _ROWS
+            + """
+             WHERE (%(status)s::text IS NULL OR status = %(status)s)
+               AND (%(document_id)s::uuid IS NULL OR document_id = %(document_id)s)
+               AND (%(since)s::timestamptz IS NULL OR ingestion.created_at >= %(since)s)
+               AND (%(after)s::uuid IS NULL OR ingestion.id < %(after)s)
+             ORDER BY ingestion.id DESC
+             LIMIT %(limit)s
+            """,
+            {"status": status, "document_id": document_id, "since": since, "after": after, "limit": limit},
         )
         return await cur.fetchall()
 

@@ -69,10 +69,7 @@ async def register(
     The caller has locked the document. Of two that end at the same time, the one whose transaction comes
     later finds the other: the lock makes them come one after the other.
     """
-    await conn.execute(
-        "SELECT pg_advisory_xact_lock(hashtextextended('near duplicates of ' || %(tenant_id)s::text, 0))",
-        {"tenant_id": tenant_id},
-    )
+    await _lock_pairs(conn, tenant_id)
     cur = await conn.execute(
         "SELECT FROM document WHERE id = %(id)s AND result_ingestion_id = %(ingestion_id)s",
         {"id": document_id, "ingestion_id": ingestion_id},
@@ -104,8 +101,12 @@ async def forget(conn: Conn, document_ids: Sequence[UUID]) -> None:
     )
 
 
-async def forget_undecided(conn: Conn, document_ids: Sequence[UUID]) -> None:
-    """Remove the pairs of these documents about which nobody has decided: one of the two is deleted."""
+async def forget_undecided(conn: Conn, document_ids: Sequence[UUID], *, tenant_id: UUID) -> None:
+    """Remove the pairs of these documents about which nobody has decided: one of the two is deleted.
+
+    No result that is stored meanwhile makes new ones: it is compared before this, or after the deletion.
+    """
+    await _lock_pairs(conn, tenant_id)
     await conn.execute(
         """
         DELETE FROM near_duplicate
@@ -189,6 +190,14 @@ async def decide(
         {"one": document_id, "other": other_id, "is_duplicate": is_duplicate, "decided_by": decided_by},
     )
     return cur.rowcount > 0
+
+
+async def _lock_pairs(conn: Conn, tenant_id: UUID) -> None:
+    """Keep the pairs of the tenant for this transaction."""
+    await conn.execute(
+        "SELECT pg_advisory_xact_lock(hashtextextended('near duplicates of ' || %(tenant_id)s::text, 0))",
+        {"tenant_id": tenant_id},
+    )
 
 
 async def _candidates(conn: Conn, document_id: UUID, signature: Signature) -> list[_StoredSignature]:

@@ -28,7 +28,8 @@ _SQL_TYPES: Mapping[object, LiteralString] = {
 class ResultColumns:
     """The values of an ingestion's result as they are stored; None while unknown, or where there is none.
 
-    extraction_input_tokens to cost: of all attempts together. Internal columns are not part of the API.
+    extraction_input_tokens to cost: of all attempts together. timings_s: of the completed attempt, by
+    step. Internal columns are not part of the API.
     """
 
     transcription_file_path: str | None = field(default=None, metadata=_INTERNAL)
@@ -45,6 +46,7 @@ class ResultColumns:
     extraction_input_tokens: int | None = None
     extraction_output_tokens: int | None = None
     cost: Decimal | None = None
+    timings_s: dict[str, Any] | None = None
 
     def result_columns(self) -> dict[str, Any]:
         """The values by column, without those that subclasses add."""
@@ -135,7 +137,7 @@ class StoredResult(ResultColumns):
 _FIELDS = fields(ResultColumns)
 _NAMES: list[LiteralString] = [cast("LiteralString", column.name) for column in _FIELDS]
 
-NAMES: LiteralString = ", ".join(_NAMES)
+NAMES: LiteralString = ", ".join(f"ingestion.{name}" for name in _NAMES)
 """For SELECT."""
 
 DEFINITIONS: LiteralString = ", ".join(

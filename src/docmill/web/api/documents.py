@@ -220,9 +220,22 @@ async def get_pages(document_id: UUID, vault: TheVault) -> PageReadings:
     return PageReadings(pages=[PageReading.model_validate(page) for page in pages])
 
 
-@router.post("/{document_id}/reprocess", status_code=202)
-async def reprocess(document_id: UUID, vault: TheVault) -> Reprocessing:
-    """Process a document again. A second request during that starts nothing new."""
+@router.post(
+    "/{document_id}/reprocess",
+    status_code=202,
+    responses={200: {"model": Reprocessing, "description": "Skipped: this type of file cannot be read"}},
+)
+async def reprocess(
+    document_id: UUID, response: Response, vault: TheVault, *, force: bool = False
+) -> Reprocessing:
+    """Process a document again. A second request during that starts nothing new.
+
+    A file of a type that cannot be read is skipped, unless `force` is given, or a newer release or other
+    settings may read it.
+    """
+    if not force and await vault.is_unreadable(document_id):
+        response.status_code = 200
+        return Reprocessing(ingestion_id=None, skipped=True)
     return Reprocessing(ingestion_id=await vault.reprocess(document_id))
 
 

@@ -13,8 +13,9 @@ from starlette.responses import StreamingResponse
 
 from docmill.errors import DocumentError, TransientError
 from docmill.reading.images.kept_scans import format_page_numbers
-from docmill.web.context import TheVault, Vault, preprocessed_path
+from docmill.web.context import Vault, preprocessed_path
 from docmill.web.page_images import WIDTHS_PX, picture_version, placeholder
+from docmill.web.signed import FilesVault
 
 router = APIRouter(prefix="/documents/{document_id}", tags=["files"])
 
@@ -29,7 +30,7 @@ _RANGE = re.compile(r"bytes=(?P<first>\d{0,18})-(?P<last>\d{0,18})")
 async def get_file(
     document_id: UUID,
     request: Request,
-    vault: TheVault,
+    vault: FilesVault,
     *,
     disposition: Literal["attachment", "inline"] = "attachment",
     range_header: Annotated[str | None, Header(alias="range")] = None,
@@ -59,7 +60,7 @@ async def get_file(
 async def get_page(
     document_id: UUID,
     number: Annotated[int, Path(ge=1, le=100_000)],
-    vault: TheVault,
+    vault: FilesVault,
     *,
     width: Annotated[int, Query(json_schema_extra={"enum": list(WIDTHS_PX)})] = 1000,
     known: Annotated[str | None, Header(alias="if-none-match")] = None,
@@ -95,7 +96,7 @@ async def get_page(
 
 
 @router.get("/preprocessed.pdf", response_class=Response)
-async def get_preprocessed(document_id: UUID, vault: TheVault) -> Response:
+async def get_preprocessed(document_id: UUID, vault: FilesVault) -> Response:
     """The hardly readable pages, as a PDF of the enhanced pictures in which they were read."""
     row, history = await vault.document_with_history(document_id)
     key = preprocessed_path(history)

@@ -8,7 +8,8 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request
 
 from docmill.service.dead_letters import Selection
-from docmill.service.store import dead_letters, pauses
+from docmill.service.store import dead_letters, operations, pauses
+from docmill.web.api.operation_shapes import FIGURES, OperationsReport
 from docmill.web.api.shapes import (
     WORD,
     DeadLetter,
@@ -50,7 +51,7 @@ async def list_dead_letters(
 @router.post("/dead-letters/redrive", tags=_DEAD_LETTERS)
 async def redrive(choice: DeadLetterChoice, vault: TheVault) -> Redriving:
     """Try documents again from their first attempt. A repeated request changes nothing more."""
-    selection = Selection(ids=choice.ids, code=choice.code)
+    selection = Selection(ids=choice.ids, code=choice.code, step=choice.step)
     result = await vault.service.dead_letters.redrive(selection, tenant_id=vault.tenant_id)
     return Redriving.model_validate(result)
 
@@ -58,9 +59,19 @@ async def redrive(choice: DeadLetterChoice, vault: TheVault) -> Redriving:
 @router.post("/dead-letters/purge", tags=_DEAD_LETTERS)
 async def purge(choice: DeadLetterChoice, vault: TheVault) -> Purging:
     """Delete dead letters. Their documents stay as failed, with their files."""
-    selection = Selection(ids=choice.ids, code=choice.code)
+    selection = Selection(ids=choice.ids, code=choice.code, step=choice.step)
     purged = await vault.service.dead_letters.purge(selection, tenant_id=vault.tenant_id)
     return Purging(purged=purged)
+
+
+@router.get("/operations", tags=["operations"])
+async def get_operations(vault: TheVault) -> OperationsReport:
+    """How the processing of documents goes: the queue, the last 24 hours, and the spend of 30 days."""
+    async with vault.connection() as conn:
+        figures = await operations.operations(conn)
+    return OperationsReport.model_validate(
+        {**{name: getattr(figures, name) for name in FIGURES}, "queue": await vault.service.queue.depth()}
+    )
 
 
 @router.get("/pauses", tags=["operations"])

@@ -302,9 +302,10 @@ class UploadResult(_Shape):
 
 
 class Reprocessing(_Shape):
-    """The ingestion that is under way."""
+    """The ingestion that is under way. skipped: nothing was begun, since this type of file cannot be read."""
 
-    ingestion_id: UUID
+    ingestion_id: UUID | None
+    skipped: bool = False
 
 
 class Pause(_Shape):
@@ -364,6 +365,12 @@ class IngestionList(_Shape):
     ingestions: list[Ingestion]
 
 
+class IngestionPage(IngestionList):
+    """Ingestions, newest first. next: the address of those that follow, null on the last page."""
+
+    next: str | None
+
+
 class Health(_Shape):
     """The health of a process, with the outcome of each check."""
 
@@ -398,18 +405,24 @@ class DeadLetterList(_Shape):
 
 
 class DeadLetterChoice(BaseModel):
-    """A selection of dead letters: by ids, all, or by error code. Give one of the three."""
+    """A selection of dead letters: by ids, all, or by error code. Give one of the three.
+
+    step: of all or of an error code, only those that failed at this step.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     ids: Annotated[list[UUID], Field(max_length=1000)] | None = None
     all: Literal[True] | None = None
     code: Annotated[str, Field(pattern=WORD)] | None = None
+    step: Annotated[str, Field(pattern=WORD)] | None = None
 
     @model_validator(mode="after")
     def _one_of_three(self) -> Self:
         if sum(choice is not None for choice in (self.ids, self.all, self.code)) != 1:
             raise ValueError("give one of: ids, all, code")
+        if self.ids is not None and self.step is not None:
+            raise ValueError("give a step with all or code, not with ids")
         return self
 
 

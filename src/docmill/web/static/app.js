@@ -26,6 +26,7 @@ fragments.start();
 pictures.start();
 theme.start();
 keys.onKey("g d", () => location.assign("/"));
+keys.onKey("g o", () => location.assign("/ops"));
 keys.start();
 if (page) {
   page.start();

@@ -1,4 +1,4 @@
-"""Titles and dates that a person gave a document hold against everything that a machine reads later."""
+"""What people said of a title, its values or the date holds against what a machine reads later."""
 
 from alembic import op
 
@@ -18,6 +18,12 @@ def upgrade() -> None:
         DECLARE
             edit record;
         BEGIN
+            -- A new result whose title may have values that a person corrected: until reviews are judged with
+            -- it, the one of before is shown.
+            IF NEW.review_due AND NEW.result_ingestion_id IS DISTINCT FROM OLD.result_ingestion_id THEN
+                NEW.title := coalesce(OLD.title, NEW.title);
+                NEW.summary := coalesce(OLD.summary, NEW.summary);
+            END IF;
             FOR edit IN
                 SELECT path, value #>> '{}' AS value FROM current_review
                  WHERE document_id = NEW.id AND path IN ('\\:title', '\\:document_date')

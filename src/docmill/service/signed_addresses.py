@@ -1,0 +1,69 @@
+"""Signed addresses of files, which work for a while without signing in."""
+
+import base64
+import binascii
+import hmac
+import struct
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from docmill.service.store import signing_keys
+from docmill.service.store.database import Database
+
+LONGEST_S = 7 * 86400
+"""No signature is valid for longer, so that a key of before a rotation can be removed then."""
+
+_HEAD = struct.Struct(">16s16sQ")
+_MAC_BYTES = 32
+
+
+class Signature(NamedTuple):
+    """A valid signature. expires_at: seconds since 1970."""
+
+    tenant_id: UUID
+    expires_at: int
+
+
+class SignedAddresses:
+    """Signs the paths of files, and verifies signatures, also those of other web servers of the vault."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def sign(self, paths: Sequence[str], *, tenant_id: UUID, expires_at: int) -> list[str]:
+        """Tokens that permit GET of each path, with any query, until then."""
+        async with self._database.transaction() as conn:
+            key = await signing_keys.newest(conn)
+        head = _HEAD.pack(key.id.bytes, tenant_id.bytes, expires_at)
+        return [
+            base64.urlsafe_b64encode(head + _mac(key.secret, head, path)).decode().rstrip("=")
+            for path in paths
+        ]
+
+    async def verify(self, path: str, token: str) -> Signature | None:
+        """The signature of a token; None if it is not valid for this path, or not any more."""
+        try:
+            data = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+        except (binascii.Error, ValueError):
+            return None
+        if len(data) != _HEAD.size + _MAC_BYTES:
+            return None
+        head, mac = data[: _HEAD.size], data[_HEAD.size :]
+        key_id, tenant_id, expires_at = _HEAD.unpack(head)
+        async with self._database.connection() as conn:
+            key = await signing_keys.get(conn, UUID(bytes=key_id))
+        if key is None or not hmac.compare_digest(mac, _mac(key.secret, head, path)):
+            return None
+        return Signature(UUID(bytes=tenant_id), expires_at) if time.time() < expires_at else None
+
+    async def rotate(self, *, revoke: bool) -> None:
+        """Sign with a new key. revoke: all signatures of before end now, and not when they expire."""
+        async with self._database.transaction() as conn:
+            await signing_keys.retire(conn, kept_s=0 if revoke else LONGEST_S)
+            await signing_keys.add(conn)
+
+
+def _mac(secret: bytes, head: bytes, path: str) -> bytes:
+    return hmac.digest(secret, head + path.encode(), "sha256")

@@ -1,0 +1,129 @@
+"""The operations page: queue, throughput, steps, workers, spend, and dead letters with their forms."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Form, Request
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from docmill.errors import DocmillError
+from docmill.service.dead_letters import Selection
+from docmill.service.ports import Depth
+from docmill.service.store import dead_letters, operations, pauses
+from docmill.web.api.shapes import WORD
+from docmill.web.context import TheVault, Vault, parse_id
+from docmill.web.view.charts import HEIGHT, WIDTH, bar_chart
+
+router = APIRouter(include_in_schema=False)
+
+PAGE_SIZE = 50
+_MOST_AT_ONCE = 200
+_MOST_DIGITS = 6
+_Word = Annotated[str, Form(max_length=60)]
+
+
+@dataclass(frozen=True, slots=True)
+class LetterFilter:
+    """The filter of dead letters in the address. Anything that is no word is ignored."""
+
+    code: str = ""
+    step: str = ""
+    after: UUID | None = None
+
+    @classmethod
+    def of(cls, code: str = "", step: str = "", after: str = "") -> "LetterFilter":
+        """Read it from the address or a form."""
+        return cls(
+            code if re.fullmatch(WORD, code) else "",
+            step if re.fullmatch(WORD, step) else "",
+            parse_id(after),
+        )
+
+    def link(self, **more: object) -> str:
+        """The address of the page with this filter."""
+        query = {"code": self.code, "step": self.step, **more}
+        chosen = urlencode({key: value for key, value in query.items() if value not in ("", None)})
+        return f"/ops?{chosen}#letters" if chosen else "/ops"
+
+    @property
+    def selection(self) -> Selection:
+        """The dead letters that match."""
+        return Selection(code=self.code or None, step=self.step or None)
+
+
+@router.get("/ops")
+async def show_operations(
+    request: Request,
+    vault: TheVault,
+    chosen: Annotated[LetterFilter, Depends(LetterFilter.of)],
+    *,
+    done: str = "",
+    count: str = "",
+) -> HTMLResponse:
+    """How the processing of documents goes. done, count: what a form on the page has just done."""
+    async with vault.connection() as conn:
+        figures = await operations.operations(conn)
+        letters = await dead_letters.page(
+            conn,
+            code=chosen.code or None,
+            step=chosen.step or None,
+            after=chosen.after,
+            limit=PAGE_SIZE + 1,
+        )
+        matching = await operations.count_letters(conn, code=chosen.code or None, step=chosen.step or None)
+        paused = await pauses.current(conn)
+    follow = chosen.link(after=letters[PAGE_SIZE - 1].id) if len(letters) > PAGE_SIZE else None
+    return vault.templates.page(
+        request,
+        "ops.html",
+        figures=figures,
+        depth=await _depth(vault),
+        chart=bar_chart(figures.hours),
+        size=(WIDTH, HEIGHT),
+        hours=operations.HOURS,
+        days=operations.DAYS,
+        chosen=chosen,
+        letters=letters[:PAGE_SIZE],
+        matching=matching,
+        follow=follow,
+        done=done if done in {"redriven", "discarded"} else "",
+        count=int(count) if count.isdecimal() and len(count) <= _MOST_DIGITS else 0,
+        pauses=paused,
+    )
+
+
+@router.post("/ops/letters")
+async def change_letters(
+    vault: TheVault,
+    *,
+    action: Annotated[Literal["redrive", "redrive-all", "discard", "discard-all"], Form()],
+    ids: Annotated[Sequence[UUID], Form(alias="id", max_length=_MOST_AT_ONCE, default_factory=list)],
+    code: _Word = "",
+    step: _Word = "",
+) -> RedirectResponse:
+    """Try the documents of dead letters again, or discard the letters: the marked ones, or all that match."""
+    chosen = LetterFilter.of(code, step)
+    selection = chosen.selection if action.endswith("-all") else Selection(ids=list(ids))
+    if action.startswith("redrive"):
+        result = await vault.service.dead_letters.redrive(selection, tenant_id=vault.tenant_id)
+        return RedirectResponse(chosen.link(done="redriven", count=result.redriven), 303)
+    purged = await vault.service.dead_letters.purge(selection, tenant_id=vault.tenant_id)
+    return RedirectResponse(chosen.link(done="discarded", count=purged), 303)
+
+
+@router.get("/ops/letters")
+async def back() -> RedirectResponse:
+    """Go to the page: a refused form leaves the browser at this address."""
+    return RedirectResponse("/ops", 303)
+
+
+async def _depth(vault: Vault) -> Depth | None:
+    """The depth of the queue; None if it does not answer now."""
+    try:
+        return await vault.service.queue.depth()
+    except DocmillError:
+        return None
