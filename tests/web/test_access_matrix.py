@@ -271,7 +271,7 @@ def all_routes() -> dict[str, AccessRoute]:
         prefix = API_PREFIX if router in API_ROUTERS else ""
         for route in router.routes:
             assert isinstance(route, AccessRoute)
-            for method in route.methods:
+            for method in route.methods or ():
                 found[f"{method} {prefix}{route.path}"] = route
     return found
 

@@ -100,8 +100,8 @@ class OpenIdProvider:
 
         rules = jwt.JWTClaimsRegistry(
             leeway=_LEEWAY_S,
-            iss={"essential": True, "value": self._oidc.issuer},
-            aud={"essential": True, "value": self._oidc.client_id},
+            iss={"essential": True, "value": self._oidc.issuer or ""},
+            aud={"essential": True, "value": self._oidc.client_id or ""},
             exp={"essential": True},
             sub={"essential": True},
             nonce={"essential": True, "value": nonce},
@@ -144,13 +144,14 @@ class OpenIdProvider:
             ) from error
         secret = self._oidc.client_secret
         try:
-            async with AsyncOAuth2Client(
+            client: Any = AsyncOAuth2Client(
                 self._oidc.client_id,
                 secret.get_secret_value() if secret else None,
                 scope=" ".join(self._oidc.scopes),
                 redirect_uri=redirect_uri,
                 timeout=_LIMIT_S,
-            ) as client:
+            )
+            async with client:
                 yield client
         except httpx2.HTTPError as error:
             raise NetworkError(
