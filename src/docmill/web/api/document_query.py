@@ -36,7 +36,7 @@ class FilterQuery(BaseModel):
         ),
     ] = None
     state: State | Literal["not_read", "rejected"] | None = None
-    document_type: DocumentType | None = None
+    document_type: Annotated[str | None, Field(max_length=200)] = None
     tag: Annotated[
         list[Annotated[str, Field(max_length=200)]],
         Field(max_length=10, description="the name of a tag; of several, a document has all"),
@@ -72,6 +72,7 @@ class FilterQuery(BaseModel):
 class DocumentQuery(FilterQuery):
     """Filters, order and place of a list of documents."""
 
+    document_type: DocumentType | None = None
     sort: Annotated[
         Literal["newest", "date", "amount", "counterparty", "relevance"] | None,
         Field(description="by relevance unless given where there is a `q`, else the newest first"),
