@@ -96,7 +96,7 @@ def _recognised(path: Path) -> str:
 
 async def store(conn: Conn, paper: Paper) -> UUID:
     """Store the document as one that was read, and return its id."""
-    document_id, _ = await documents.upsert(
+    document_id, *_ = await documents.upsert(
         conn,
         tenant_id=DEFAULT_TENANT_ID,
         content_hash=hashlib.sha256(f"{paper.collection}/{paper.name}".encode()).hexdigest(),

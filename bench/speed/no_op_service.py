@@ -96,7 +96,7 @@ async def fill(service: Service, count: int) -> None:
     async with service.database.tenant(tenant_id) as conn:
         for number in range(count):
             content_hash = sha256(str(number).encode()).hexdigest()
-            document_id, _ = await documents.upsert(
+            document_id, *_ = await documents.upsert(
                 conn,
                 tenant_id=tenant_id,
                 content_hash=content_hash,

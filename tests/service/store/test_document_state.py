@@ -256,6 +256,7 @@ async def test_states_are_counted(archive: Archive, service: Service) -> None:
         "failed": 0,
         "ready": 2,
         "not_read": 1,
+        "rejected": 0,
     }
 
 

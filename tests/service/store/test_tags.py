@@ -24,7 +24,7 @@ _numbers = count()
 
 async def file(conn: Conn, tenant_id: UUID, *names: str) -> UUID:
     """A document whose classification has these tags."""
-    document_id, _ = await documents.upsert(
+    document_id, *_ = await documents.upsert(
         conn,
         tenant_id=tenant_id,
         content_hash=f"{next(_numbers):064x}",
