@@ -39,7 +39,7 @@ function morph(old, fresh) {
   const isTyped = wasShown !== undefined && old.type !== "hidden" && old.value !== wasShown;
   morphAttributes(old, fresh);
   morphChildren(old, fresh);
-  if (!isTyped || shownBy(old) !== wasShown) morphValue(old, fresh);
+  if (!isTyped || (shownBy(old) !== wasShown && old !== document.activeElement)) morphValue(old, fresh);
 }
 
 /** The value of a control as the server sent it; undefined for other elements. */
@@ -58,9 +58,9 @@ function morphAttributes(old, fresh) {
   }
 }
 
-/** Update the value of a control, unless it has the focus or its typed value is not yet saved. */
+/** Update the value of a control; not called for one in which a person types. */
 function morphValue(old, fresh) {
-  if (old === document.activeElement || old.type === "file") return;
+  if (old.type === "file") return;
   if (old.nodeName === "INPUT") {
     old.value = fresh.value;
     old.checked = fresh.checked;
