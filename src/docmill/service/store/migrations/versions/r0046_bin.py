@@ -82,11 +82,19 @@ def upgrade() -> None:
 
     op.execute(
         """
-        -- The sweeper asks across tenants, and is told tenants only.
+        -- The sweeper asks across tenants, and is told tenants only. The setting is no clause of the function:
+        -- only a superuser may write one that names a setting of ours.
         CREATE FUNCTION tenants_with_bin_before(moment timestamptz) RETURNS TABLE (tenant_id uuid)
-            LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
-            SET docmill.bin = 'on'
-            AS 'SELECT DISTINCT tenant_id FROM public.document WHERE deleted_at < moment'
+            LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
+            AS $$
+        DECLARE
+            before text := current_setting('docmill.bin', true);
+        BEGIN
+            PERFORM set_config('docmill.bin', 'on', true);
+            RETURN QUERY SELECT DISTINCT document.tenant_id FROM public.document WHERE deleted_at < moment;
+            PERFORM set_config('docmill.bin', coalesce(before, ''), true);
+        END
+        $$
         """
     )
     op.execute("GRANT CREATE ON SCHEMA public TO docmill_dispatch")
