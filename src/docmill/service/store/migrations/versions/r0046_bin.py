@@ -82,8 +82,8 @@ def upgrade() -> None:
 
     op.execute(
         """
-        -- The sweeper asks across tenants, and is told tenants only. The setting is no clause of the function:
-        -- only a superuser may write one that names a setting of ours.
+        -- The sweeper asks across tenants, and is told tenants only. No clause of the function sets it: only
+        -- a superuser may name a setting of ours there.
         CREATE FUNCTION tenants_with_bin_before(moment timestamptz) RETURNS TABLE (tenant_id uuid)
             LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
             AS $$
