@@ -61,7 +61,7 @@ def base_of(request: Request, document_id: UUID) -> str:
 def order_of(request: Request) -> Order:
     """The order of the queue that this visitor chose last."""
     chosen = request.cookies.get(ORDER_COOKIE, "")
-    return next((order for order in ORDERS if order == chosen), "oldest")
+    return "due" if chosen == "due" else "oldest"
 
 
 async def queue_view(request: Request, vault: Vault, document_id: UUID) -> QueueView:
