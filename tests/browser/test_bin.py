@@ -86,6 +86,7 @@ async def test_the_pages_fit_every_width(
 
 
 async def test_the_page_of_the_api_shows_operations_under_the_policy(page: Page, address: str) -> None:
+    page.set_default_timeout(60_000)  # its code is large, and takes long to start beside other tests
     await page.goto(f"{address}api/docs")
 
     await expect(page.locator(".opblock").first).to_be_visible()

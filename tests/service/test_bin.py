@@ -12,7 +12,7 @@ from docmill.pipeline import Steps
 from docmill.ports import Original
 from docmill.service.app import Service
 from docmill.service.intake.accept import Accepted
-from docmill.service.store import documents, parts
+from docmill.service.store import document_list, parts
 from docmill.service.sweeper import Sweeper
 from support.nested_documents import Content, NestedDocuments
 from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload, once
@@ -95,7 +95,7 @@ async def test_deletions_and_uploads_of_one_file_at_once_leave_one_document(
     async with working():
         await observer.until(accepted, "ready")
     async with service.database.tenant(service.default_tenant_id) as conn:
-        assert [row.id for row in await documents.page(conn)] == [accepted.document_id]
+        assert [row.id for row in (await document_list.page(conn)).rows] == [accepted.document_id]
 
 
 class TestPartsOfDocuments:
@@ -118,7 +118,7 @@ class TestPartsOfDocuments:
         async with asyncio.timeout(30):
             async for _ in service.feed.follow(service.default_tenant_id, 0):
                 async with service.database.tenant(service.default_tenant_id) as conn:
-                    rows = await documents.page(conn, limit=100)
+                    rows = (await document_list.page(conn, limit=100)).rows
                 if {row.file_name for row in rows} == names and all(
                     row.state != "processing" for row in rows
                 ):
@@ -149,7 +149,7 @@ class TestPartsOfDocuments:
             mail = await put({"b.pdf": "b", "c.pdf": "c", "deep": {"d.pdf": "d"}})
             await self._at_rest(service, {"a.zip", "b.pdf", "c.pdf", "deep", "d.pdf"})
             async with service.database.tenant(service.default_tenant_id) as conn:
-                rows = {row.file_name: row for row in await documents.page(conn, limit=100)}
+                rows = {row.file_name: row for row in (await document_list.page(conn, limit=100)).rows}
             original = await service.blobs.get(rows["c.pdf"].file_path)
             await service.intake.accept(  # uploaded by itself, too
                 once(original), tenant_id=service.default_tenant_id, file_name="c.pdf"
@@ -161,5 +161,5 @@ class TestPartsOfDocuments:
 
         assert (len(deleted), removed) == (4, 4)
         async with service.database.tenant(service.default_tenant_id) as conn:
-            assert [row.file_name for row in await documents.page(conn)] == ["c.pdf"]
+            assert [row.file_name for row in (await document_list.page(conn)).rows] == ["c.pdf"]
         assert len(await service.blobs.keys("documents")) == 1

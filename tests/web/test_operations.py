@@ -126,13 +126,11 @@ async def test_dead_letters_are_filtered_and_changed(
     assert ("two.pdf" in filtered, "one.pdf" in filtered, "three.pdf" in filtered) == (True, False, False)
     assert "Try all 1 that match again" in filtered
 
-    marked = await client.post(
-        "/ops/letters", data={"action": "redrive", "id": [ids["one.pdf"], str(uuid4())]}
-    )
+    marked = await client.post("/ops/letters/redrive", data={"id": [ids["one.pdf"], str(uuid4())]})
     assert marked.headers["location"] == "/ops?done=redriven&count=1#letters"
     assert (await client.get(f"/api/v1/documents/{one}")).json()["state"] == "processing"
 
-    matching = await client.post("/ops/letters", data={"action": "redrive-all", "step": "extract"})
+    matching = await client.post("/ops/letters/redrive", data={"match": "true", "step": "extract"})
     assert matching.headers["location"] == "/ops?step=extract&done=redriven&count=2#letters"
     assert "2 documents are tried again" in (await client.get("/ops?done=redriven&count=2")).text
     assert (await client.get("/api/v1/dead-letters")).json()["dead_letters"] == []
@@ -144,7 +142,7 @@ async def test_discarded_letters_leave_their_documents(
     one = await _fail(service, add, finish, "one.pdf", "corrupt", "transcribe")
     await _fail(service, add, finish, "two.pdf", "timeout", "extract")
 
-    discarded = await client.post("/ops/letters", data={"action": "discard-all", "code": "corrupt"})
+    discarded = await client.post("/ops/letters/discard", data={"match": "true", "code": "corrupt"})
 
     assert discarded.headers["location"] == "/ops?code=corrupt&done=discarded&count=1#letters"
     left = (await client.get("/api/v1/dead-letters")).json()["dead_letters"]

@@ -61,7 +61,7 @@ def base_of(request: Request, document_id: UUID) -> str:
 def order_of(request: Request) -> Order:
     """The order of the queue that this visitor chose last."""
     chosen = request.cookies.get(ORDER_COOKIE, "")
-    return next((order for order in ORDERS if order == chosen), "oldest")
+    return "due" if chosen == "due" else "oldest"
 
 
 async def queue_view(request: Request, vault: Vault, document_id: UUID) -> QueueView:
@@ -127,9 +127,13 @@ async def drop_draft(vault: Vault, document_id: UUID, *, path: str | None = None
 
 
 async def check_lock(request: Request, vault: Vault, document_id: UUID) -> None:
-    """Renew the visitor's lock before a form of the queue is stored. Raises ChangedError without it."""
+    """Renew the visitor's lock before a form of the queue is stored. Raises ChangedError without it.
+
+    Answers 404 as `Vault.document` does.
+    """
     if not is_in_queue(request):
         return
+    await vault.document(document_id)
     async with vault.connection() as conn:
         lock = await review_locks.take(conn, document_id, tenant_id=vault.tenant_id, user_id=vault.user_id)
     if lock.user_id != vault.user_id:

@@ -9,7 +9,8 @@ from docmill.errors import AiContentBlockedError
 from docmill.ports import Original
 from docmill.service.app import Service
 from docmill.service.review.review import FieldReview
-from docmill.service.store import documents
+from docmill.service.store import document_list, documents
+from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.documents import DocumentRow
 from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload, is_read
 
@@ -96,8 +97,8 @@ async def test_a_document_that_failed_for_good_is_found_and_keeps_what_is_known(
     quality = (await observer.ingestion(accepted)).transcription_quality_score
     assert quality is not None
     async with service.database.tenant(service.default_tenant_id) as conn:
-        found = await documents.page(conn, query="119.00")
-        failed = await documents.page(conn, query="invoice", state="failed")
+        found = (await document_list.page(conn, DocumentFilters(query="119.00"))).rows
+        failed = (await document_list.page(conn, DocumentFilters(query="invoice", state="failed"))).rows
         places = await documents.snippets(conn, [row.id], "119.00")
     assert [each.id for each in found] == [each.id for each in failed] == [row.id]
     assert row.id in places
@@ -128,7 +129,7 @@ async def test_text_is_found_while_a_document_is_still_being_read(
         await asyncio.wait_for(begun.wait(), 20)
         row = await observer.document(accepted)
         async with service.database.tenant(service.default_tenant_id) as conn:
-            found = await documents.page(conn, query="119.00")
+            found = (await document_list.page(conn, DocumentFilters(query="119.00"))).rows
         may_end.set()
         await observer.until(accepted, "ready")
 

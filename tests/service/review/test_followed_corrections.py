@@ -311,6 +311,7 @@ def test_flat_names_of_a_schema_of_ones_own_are_followed_too(review: Review) -> 
 
     session = review({"supplier_name": "Wholly Other plc"}, read, document_type="bill", schema=schema)
 
+    assert session.data is not None
     assert session.data["supplier_address"] is session.data["supplier_vat_id"] is None
     assert session.data["customer_address"] == "Marlow Fabrications Ltd"
     assert _failed(session)["dependent"] == ("supplier_address", "supplier_vat_id")

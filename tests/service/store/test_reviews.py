@@ -216,6 +216,7 @@ async def test_who_learns_gets_the_latest_reviewed_documents_of_a_type_first(
                 accepted=[],
                 description=Classification(document_type="invoice", title="Invoice 1"),
                 has_reviewed_values=True,
+                rejection=None,
             )
         found = await reviews.reviewed(conn, "invoice", limit=5)
         newest = await reviews.reviewed(conn, "invoice", limit=1)

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from docmill.service.app import Service
+from docmill.service.store import tenants
 
 Add = Callable[..., Awaitable[UUID]]
 Read = Callable[..., Awaitable[UUID]]
@@ -61,8 +62,10 @@ async def test_a_signature_of_another_tenant_opens_nothing_here(
 ) -> None:
     document_id = await read()
     path = f"/api/v1/documents/{document_id}/file"
+    async with service.database.accounts() as conn:
+        elsewhere = await tenants.add(conn, "Elsewhere")
     (token,) = await service.signed_addresses.sign(
-        [path], tenant_id=uuid4(), expires_at=int(time.time()) + 60
+        [path], tenant_id=elsewhere, expires_at=int(time.time()) + 60
     )
 
     assert (await client.get(f"{path}?token={token}")).status_code == 404

@@ -68,8 +68,9 @@ async def second_person(
             return another
 
     app = create_app(service, renderer, settings)
+    vault: Vault = app.state.vault
     app.state.vault = AnothersVault(
-        **{name: value for name, value in vars(app.state.vault).items() if not name.startswith("_")}
+        **{name: value for name, value in vars(vault).items() if not name.startswith("_")}
     )
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:

@@ -7,7 +7,7 @@ see the rows that are left, and count them without gaps.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from docmill.model.result import Failure
 
@@ -32,8 +32,9 @@ class RowsLeft:
         for name, rows in left.items():
             if not isinstance(rows, list) or {} not in rows:
                 continue
-            kept = [index for index, row in enumerate(rows) if row != {}]
-            left[name] = [rows[index] for index in kept]
+            items = cast("list[Any]", rows)
+            kept = [index for index, row in enumerate(items) if row != {}]
+            left[name] = [items[index] for index in kept]
             numbers |= {f"{name}[{index}]": f"{name}[{new}]" for new, index in enumerate(kept)}
         return cls(left, numbers)
 

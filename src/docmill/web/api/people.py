@@ -165,6 +165,7 @@ class AuditLog(_Shape):
 async def get_me(vault: TheVault) -> Me:
     """Who sends this request, for which organisation, and what they may do."""
     access = vault.access
+    assert access.via != "signature", "only addresses of files are signed"
     return Me(
         via=access.via,
         user_id=access.user_id,

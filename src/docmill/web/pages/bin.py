@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from docmill.errors import DocumentError
 from docmill.service.store import pauses
 from docmill.web.access import Router, local_address, needs
-from docmill.web.context import TheVault, parse_document_id, parse_id
+from docmill.web.context import TheVault, not_found, parse_document_id, parse_id
 
 router = Router(include_in_schema=False)
 
@@ -52,6 +52,8 @@ async def empty_bin(vault: TheVault) -> RedirectResponse:
 async def remove_document(document_id: str, vault: TheVault) -> RedirectResponse:
     """Remove a deleted document for good."""
     removed = await vault.service.bin.remove(parse_document_id(document_id), tenant_id=vault.tenant_id)
+    if not removed:
+        raise not_found()
     return RedirectResponse(f"/bin?removed={removed}", 303)
 
 
@@ -60,7 +62,8 @@ async def remove_document(document_id: str, vault: TheVault) -> RedirectResponse
 async def delete_document(document_id: str, vault: TheVault) -> RedirectResponse:
     """Put a document in the bin, and offer on the documents page to undo that."""
     key = parse_document_id(document_id)
-    await vault.service.bin.delete(key, tenant_id=vault.tenant_id, deleted_by=vault.user_id)
+    if not await vault.service.bin.delete(key, tenant_id=vault.tenant_id, deleted_by=vault.user_id):
+        raise not_found()
     return RedirectResponse(f"/?deleted={key}", 303)
 
 

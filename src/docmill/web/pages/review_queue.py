@@ -248,8 +248,10 @@ async def renew_lock(document_id: str, vault: TheVault) -> JSONResponse:
 @needs("review", logged=False)
 async def release(document_id: str, vault: TheVault) -> Response:
     """Let go of the document: its page was left."""
+    key = parse_document_id(document_id)
+    await vault.document(key)
     async with vault.connection() as conn:
-        await review_locks.release(conn, parse_document_id(document_id), user_id=vault.user_id)
+        await review_locks.release(conn, key, user_id=vault.user_id)
     return Response(status_code=204)
 
 

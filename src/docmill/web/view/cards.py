@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from docmill.schemas.document_types import DEFINITIONS, known_type
@@ -113,7 +113,7 @@ def title(row: DocumentRow) -> str:
 def _vendor_and_rest(row: DocumentRow) -> tuple[str, str]:
     """The seller, and the title without it; no seller where the title does not end with it."""
     whole, seller = title(row), (row.structured_data or {}).get("seller")
-    name = str(seller.get("name") or "") if isinstance(seller, dict) else ""
+    name = str(cast("dict[str, Any]", seller).get("name") or "") if isinstance(seller, dict) else ""
     rest = whole.removesuffix(name).rstrip(" ,") if name and whole.endswith(name) else ""
     return (name, rest) if rest else ("", whole)
 
