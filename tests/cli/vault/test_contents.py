@@ -194,7 +194,7 @@ def test_a_vault_does_not_open_itself_to_other_machines(vault: Vault, tmp_path: 
 
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
-    assert "sign" in done.stderr
+    assert "web.tls_certificate" in done.stderr
 
 
 def test_a_setting_that_does_not_exist_is_named(tmp_path: Path, vault: Vault) -> None:

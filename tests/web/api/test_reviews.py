@@ -389,7 +389,7 @@ async def test_a_type_that_does_not_exist_is_refused_with_those_that_do(
 
     unknown = await client.patch(f"/api/v1/documents/{document_id}", json={"document_type": "novel"})
     empty = await client.patch(f"/api/v1/documents/{document_id}", json={})
-    other_member = await client.patch(f"/api/v1/documents/{document_id}", json={"title": "Mine"})
+    other_member = await client.patch(f"/api/v1/documents/{document_id}", json={"summary": "Mine"})
     too_early = await client.patch(f"/api/v1/documents/{unread}", json={"document_type": "invoice"})
     nobodys = await client.patch(f"/api/v1/documents/{new_id()}", json={"document_type": "invoice"})
 

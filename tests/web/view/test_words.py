@@ -13,7 +13,7 @@ START = datetime(2026, 11, 3, 14, 32, tzinfo=UTC)
 
 
 def test_every_state_has_words() -> None:
-    assert set(STATES) == {*documents.STATES, documents.NOT_READ}
+    assert set(STATES) == {*documents.STATES, documents.NOT_READ, documents.REJECTED}
 
 
 @pytest.mark.parametrize(
