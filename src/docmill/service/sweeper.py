@@ -38,6 +38,9 @@ _NAMED = 100
 _DEAD = 100
 _EVENTS = 1000
 _DOCUMENTS = 100
+_AT_ONCE = 4
+"""Rules that are followed at the same time. Each holds a connection for its lock while its work asks for
+another: if rules took all connections of a pool, none could go on."""
 _FIRST_ID = UUID(int=0)
 
 
@@ -84,6 +87,7 @@ class Sweeper:
         self._work = service.settings.folder / WORK_FOLDER
         self._looked_up_to = _FIRST_ID
         self._sweep_s = service.settings.worker.sweep_s
+        self._guards = asyncio.Semaphore(_AT_ONCE)
         self.rules = (
             Rule("clock", self._sweep_s, self.pull_back),
             Rule("lost messages", self._sweep_s, self.send_lost_again),
@@ -101,7 +105,7 @@ class Sweeper:
         The lock is that of an open transaction that writes nothing: it ends with this process, and delays
         nobody's events.
         """
-        async with self._database.transaction() as guard:
+        async with self._guards, self._database.transaction() as guard:
             if not await sweeps.is_our_turn(guard, rule.name, again_s=rule.every_s):
                 return False
             await rule.repair()

@@ -145,9 +145,6 @@ def test_many_may_migrate_at_once_and_leave_no_lock(postgres: EmbeddedPostgres, 
     assert held == (0,)
 
 
-@pytest.mark.skip(
-    reason="it did not end in the last run of all tests; to be mended before PgBouncer is relied on"
-)
 class TestTheVault:
     """A service whose `database_url` is that of PgBouncer."""
 
