@@ -46,7 +46,7 @@ class Paper:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person types. conditions: collection, label and pattern; a relevant document fulfils all."""
+    """A query. conditions: collection, label and pattern; a relevant document fulfils all."""
 
     kind: str
     text: str

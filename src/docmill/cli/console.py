@@ -98,6 +98,7 @@ def put(path: Path, text: str) -> None:
 SettingsFile = Annotated[
     Path | None, typer.Option("--config", help="Settings file.", show_default="docmill.toml", dir_okay=False)
 ]
+ReplaceFile = Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")]
 DataFolder = Annotated[Path | None, typer.Option("--data-dir", help="Folder of database and files.")]
 TenantName = Annotated[
     str | None,

@@ -1,4 +1,4 @@
-"""What people do with tags: assign them, name them, merge them, remove them."""
+"""Changes of tags by people: assigning, naming, merging and removing them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

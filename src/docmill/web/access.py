@@ -38,7 +38,7 @@ Need = Scope | Literal["public", "signed in", "person"]
 any role. The others are scopes, which a role or a key has."""
 
 FormCheck = Literal["checked", "streamed", "unchecked"]
-"""Whether the token of a form is checked. streamed: the route reads the body itself, and calls
+"""The ways of checking the token of a form. streamed: the route reads the body itself, and calls
 `check_form_token`."""
 
 _MOST_BYTES = 20_000_000

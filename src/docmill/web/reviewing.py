@@ -1,4 +1,4 @@
-"""What the pages of a review need beside the document: its place in the queue, drafts, and who reviews it."""
+"""The surroundings of a document under review: its place in the queue, drafts, and the lock of a reviewer."""
 
 from dataclasses import dataclass
 from typing import Literal

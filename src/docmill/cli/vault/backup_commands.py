@@ -5,11 +5,9 @@ from typing import Annotated
 
 import typer
 
-from docmill.cli.console import DataFolder, SettingsFile, TenantName, exit_after
+from docmill.cli.console import DataFolder, ReplaceFile, SettingsFile, TenantName, exit_after
 
 app = typer.Typer(pretty_exceptions_enable=False)
-
-Force = Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")]
 
 
 @app.command("backup")
@@ -18,7 +16,7 @@ def backup(
     config: SettingsFile = None,
     data_dir: DataFolder = None,
     *,
-    force: Force = False,
+    force: ReplaceFile = False,
 ) -> None:
     """Back up a vault with its embedded database and all files into one file, also while it runs.
 

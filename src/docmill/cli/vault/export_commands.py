@@ -7,7 +7,7 @@ from uuid import UUID
 
 import typer
 
-from docmill.cli.console import DataFolder, SettingsFile, TenantName, exit_after
+from docmill.cli.console import DataFolder, ReplaceFile, SettingsFile, TenantName, exit_after
 
 app = typer.Typer(
     name="export",
@@ -22,7 +22,6 @@ TypeName = Annotated[str | None, typer.Option("--type", help="Only documents of 
 DocumentIds = Annotated[
     list[UUID] | None, typer.Option("--id", help="Only this document; can be repeated.", metavar="ID")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")]
 
 FirstDay = Annotated[
     datetime | None, typer.Option("--from", help="First day of the period.", formats=["%Y-%m-%d"])
@@ -49,7 +48,7 @@ def export_table(
     items: Annotated[
         bool, typer.Option("--items", help="A row for each line item; a file of Excel has both tables.")
     ] = False,
-    force: Force = False,
+    force: ReplaceFile = False,
 ) -> None:
     """Write the values of documents as a table, a row for each document."""
     from docmill.cli.vault.access import load_settings
@@ -77,7 +76,7 @@ def export_zip(
     document_type: TypeName = None,
     ids: DocumentIds = None,
     *,
-    force: Force = False,
+    force: ReplaceFile = False,
 ) -> None:
     """Write the originals of documents, and a JSON record of each, into one archive."""
     from docmill.cli.vault.access import load_settings
@@ -103,7 +102,7 @@ def export_datev(
     ids: DocumentIds = None,
     *,
     every_state: EveryState = False,
-    force: Force = False,
+    force: ReplaceFile = False,
 ) -> None:
     """Write the bookings of bills in the DATEV format, for one period in one fiscal year.
 
@@ -133,7 +132,7 @@ def export_ledger(
     ids: DocumentIds = None,
     *,
     every_state: EveryState = False,
-    force: Force = False,
+    force: ReplaceFile = False,
 ) -> None:
     """Write the bookings of bills as a general ledger in CSV, a line for each account.
 

@@ -105,7 +105,7 @@ async def write_zip(settings: Settings, selection: DocumentFilters, target: Targ
 def rules_of(
     settings: Settings, first: datetime | None, last: datetime | None, *, every_state: bool
 ) -> BookingRules:
-    """What is booked, by the options and settings."""
+    """The rules of booking that the options and settings give."""
     period = Period(first and first.date(), last and last.date())
     return BookingRules(settings.bookkeeping, period, is_every_state=every_state)
 

@@ -43,7 +43,7 @@ _FROZEN = "3"
 
 @dataclass(frozen=True, slots=True)
 class BackupReport:
-    """What a backup holds. missing: keys of files that the database names and that are gone."""
+    """The content of a backup. missing: keys of files that the database names and that are gone."""
 
     file_count: int
     byte_size: int

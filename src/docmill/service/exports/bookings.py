@@ -55,7 +55,7 @@ class Bill:
 
     @property
     def text(self) -> str:
-        """What the booking is about."""
+        """The text of the booking."""
         return " ".join(part for part in (self.party, self.number) if part) or self.file_name
 
 
@@ -70,7 +70,7 @@ class LeftOut:
 
 @dataclass(slots=True)
 class BookingReport:
-    """What became of the selected documents. outside_count: of those that are dated outside the period."""
+    """The outcome for the selected documents. outside_count: of those that are dated outside the period."""
 
     booked_count: int = 0
     outside_count: int = 0
@@ -83,7 +83,7 @@ class NotBookableError(ValidationError):
 
 @dataclass(frozen=True, slots=True)
 class BookingRules:
-    """What is booked, and how. is_every_state: also documents that are not ready."""
+    """The rules by which documents are booked. is_every_state: also documents that are not ready."""
 
     bookkeeping: Bookkeeping
     period: Period = Period()

@@ -1,4 +1,4 @@
-"""What the catalogue of the database says about its own tables, for exports of whole installations."""
+"""The tables and roles of the database by its own catalogue, for exports of whole installations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from psycopg import sql
 Connection = psycopg.Connection[Any]
 
 _STAY = ["sessions", "one_time_links", "signing_key", "idempotency_key"]
-"""What lets somebody in or is soon over has no place in a file."""
+"""Tables that are not exported: their rows let somebody in, or end soon."""
 
 USERS = "users"
 USER_COLUMNS = ("id", "email", "name", "created_at")

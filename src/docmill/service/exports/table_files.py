@@ -31,7 +31,7 @@ MEDIA_TYPES: Mapping[TableFormat, str] = {
 
 _CHUNK = 1 << 20
 _FORMULA = re.compile(r"[\s\x00-\x20\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
-"""What a spreadsheet may take for a formula; the last four are the wide forms of the first."""
+"""First characters of formulas in spreadsheets; the last four are the wide forms of the first."""
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 _CENT = Decimal("0.01")
 _OFF = Decimal("0.02")
-"""What rounding may add up to between the amounts that a bill prints."""
+"""The most that rounding adds up to between the amounts that a bill prints."""
 
 
 @dataclass(frozen=True, slots=True)

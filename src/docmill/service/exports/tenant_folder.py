@@ -37,7 +37,7 @@ class TableDescription:
 
 @dataclass(frozen=True, slots=True)
 class TenantDescription:
-    """What the folder holds. vault_id: of the installation that it comes from. schema: its revision.
+    """The content of the folder. vault_id: of the installation that it comes from. schema: its revision.
 
     keys: of the files that the rows name. missing: those that were gone already.
     """

@@ -63,7 +63,7 @@ def _info(name: str, modified_at: datetime, byte_size: int) -> zipfile.ZipInfo:
 
 
 class _Sink:
-    """What zipfile writes to: it can be neither told nor moved, so that zipfile counts itself."""
+    """The file that zipfile writes to, without `tell` and `seek`: zipfile counts the bytes itself."""
 
     def __init__(self) -> None:
         self._buffer = io.BytesIO()

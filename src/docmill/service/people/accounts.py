@@ -37,7 +37,7 @@ class LinkIsOverError(ValidationError):
 
 @dataclass(frozen=True, slots=True)
 class NewPerson:
-    """Who an account is made for. Raises ValidationError if it cannot be so."""
+    """The person of a new account, as it was typed."""
 
     email: str
     name: str

@@ -33,7 +33,7 @@ class SignInRefusedError(ValidationError):
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Where a request came from. address: None if that is unknown."""
+    """The origin of a request. address: None if that is unknown."""
 
     address: str | None = None
     user_agent: str | None = None

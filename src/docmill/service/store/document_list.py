@@ -104,7 +104,8 @@ _STATE_CANDIDATES: Mapping[str, LiteralString] = {
     """,
     "rejected": "AND rejection IS NOT NULL",
 }
-"""What is true of all documents in a state, by an index: the state itself is worked out for these alone."""
+"""Conditions that every document in a state fulfils and that an index answers. The state itself is computed
+for the rows that are left."""
 
 
 _KEY_CHECKS: Mapping[str, Callable[[str], bool]] = {
@@ -114,7 +115,7 @@ _KEY_CHECKS: Mapping[str, Callable[[str], bool]] = {
     "counterparty": lambda key: key == storable(key),
     "relevance": lambda key: bool(_RANK.fullmatch(key)),
 }
-"""Whether a key is one of its order: cursors come from outside."""
+"""Checks of a cursor's key, by order: cursors come from outside."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +272,7 @@ async def _finds(conn: Conn, wanted: str) -> bool:
 
 
 async def _is_inside(conn: Conn, inside: dict[str, Any]) -> bool:
-    """Whether a text stands inside the title or file name of any document of the tenant."""
+    """True if a text stands inside the title or file name of any document of the tenant."""
     cur = await conn.execute(
         "SELECT FROM document WHERE true" + _CONDITIONS["inside"] + "LIMIT 1",
         inside,

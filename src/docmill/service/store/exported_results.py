@@ -1,4 +1,4 @@
-"""What the records of exported documents hold beside the documents' own rows, for many documents at once."""
+"""Results and reviews for the records of exported documents, of many documents at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

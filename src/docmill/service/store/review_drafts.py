@@ -1,4 +1,4 @@
-"""What people have typed into the fields of a document and not saved yet, per person."""
+"""Drafts: texts that a person has typed into the fields of a document and not saved yet."""
 
 from dataclasses import dataclass
 from datetime import datetime

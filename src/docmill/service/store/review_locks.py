@@ -1,4 +1,4 @@
-"""Who reviews which document now. A lock without a sign of life for two minutes is free."""
+"""Locks of documents by the people who review them. A lock without a sign of life for two minutes is free."""
 
 from dataclasses import dataclass
 from datetime import datetime

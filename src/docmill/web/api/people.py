@@ -38,9 +38,10 @@ class Tenant(_Shape):
 
 
 class Me(_Shape):
-    """Who sends the request. via: `machine` on this machine, while the vault has no account.
+    """The person or program that sends the request.
 
-    user_id: of an API key, who made it. tenants: those that a person can switch to.
+    via: `machine` on this machine, while the vault has no account. user_id: of an API key, who made it.
+    tenants: those that a person can switch to.
     """
 
     via: Literal["session", "key", "machine"]
@@ -163,7 +164,7 @@ class AuditLog(_Shape):
 @router.get("/me", tags=_PEOPLE)
 @needs("signed in")
 async def get_me(vault: TheVault) -> Me:
-    """Who sends this request, for which organisation, and what they may do."""
+    """The person or program that sends this request, its organisation, and what it may do."""
     access = vault.access
     assert access.via != "signature", "only addresses of files are signed"
     return Me(
@@ -268,7 +269,7 @@ async def get_audit_log(
     after: Annotated[UUID | None, Query(description="the last id of the page before this one")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> AuditLog:
-    """Who did what, to what, from where; the newest first."""
+    """The audit log: each change with its author, object and address; the newest first."""
     async with vault.connection() as conn:
         rows = await audit_log.page(conn, user_id=user_id, action=action, after=after, limit=limit + 1)
     follow = None

@@ -107,7 +107,7 @@ class Tagged(BaseModel):
 
 
 def tagging_of(vault: TheVault) -> Tagging:
-    """What people do with tags, in this vault."""
+    """The changes of tags in the vault of this request."""
     return Tagging(vault.service.database, vault.service.feed)
 
 

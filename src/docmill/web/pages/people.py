@@ -175,7 +175,7 @@ async def revoke_key(key_id: UUID, vault: TheVault) -> Response:
 @router.get("/audit-log")
 @needs("administer")
 async def show_audit_log(request: Request, vault: TheVault, *, after: str = "") -> Response:
-    """Who did what, to what, from where; the newest first."""
+    """The audit log: each change with its author, object and address; the newest first."""
     async with vault.connection() as conn:
         entries = await audit_log.page(conn, after=parse_id(after), limit=_AUDIT_PAGE + 1)
     follow = f"/audit-log?after={entries[_AUDIT_PAGE - 1].id}" if len(entries) > _AUDIT_PAGE else None
