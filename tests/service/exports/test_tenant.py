@@ -22,7 +22,7 @@ from docmill.service.people.accounts import NewPerson
 from docmill.service.people.sign_in import Visitor
 from docmill.service.review.review import FieldReview
 from docmill.service.storage.postgres_server import EmbeddedPostgres
-from docmill.service.store import reviews
+from docmill.service.store import documents, reviews
 from docmill.service.worker import run_worker
 from support.databases import fresh_database
 from support.people import PASSWORD
@@ -277,9 +277,11 @@ async def test_what_does_not_fit_is_refused(
 async def test_a_file_that_was_lost_is_named(
     service: Service, other: Service, document_id: UUID, tmp_path: Path
 ) -> None:
-    del document_id
     folder = TenantFolder(tmp_path / "tenant")
-    key = next(key for key in files_in(service.settings.folder) if key.startswith("documents/"))
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        document = await documents.get(conn, document_id)
+    assert document is not None
+    key = document.file_path
     await service.blobs.delete(key)
 
     description = await export(service, folder)
