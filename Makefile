@@ -8,7 +8,7 @@ PROCESSES ?= 4
 # Tests start hundreds of processes: where the machine forbids it, each would compile all of the library anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo up test check unit docs bench cluster soak fuzz figures lock clean
+.PHONY: help demo up test check unit docs bench cluster soak fuzz fuzz-api figures lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -48,6 +48,9 @@ soak: $(STAMP) ## Ten minutes of uploads while everything breaks; SOAK="--minute
 
 fuzz: $(STAMP) ## Ten minutes of damaged files for every parser; FUZZ="--minutes 1 --only pdf" for less
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(FUZZ)
+
+fuzz-api: $(STAMP) ## Ten minutes of requests to every operation of the API; FUZZ="--minutes 1" for less
+	PYTHONPATH=tests $(BIN)/python -m api_fuzz $(FUZZ)
 
 figures: ## Count modules, functions, repeated names and the like in src; scripts/code-figures --help
 	$(PYTHON) scripts/code-figures

@@ -24,6 +24,7 @@ from docmill.service.store.migrate import migrate
 from docmill.workers.pool import Pool
 from support.aws_emulators import CREDENTIALS, Emulator, running
 from support.databases import UNSAFE, fresh_database
+from support.docmill_processes import Machine
 
 MakeDocument = Callable[..., Document]
 
@@ -136,6 +137,16 @@ async def service(settings: Settings) -> AsyncIterator[Service]:
     async with open_service(settings) as service:
         await asyncio.wait_for(service.wakeups.listening(), 10)
         yield service
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    """An empty data folder, and processes on it that end with the test."""
+    # Not pytest's folder: it is closed to the user under whom the server runs when tests run as root.
+    with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
+        machine = Machine(Path(folder))
+        yield machine
+        machine.close()
 
 
 @pytest.fixture

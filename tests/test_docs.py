@@ -183,7 +183,7 @@ def test_the_tests_that_close_holes_exist() -> None:
 
 
 def _pages() -> list[Path]:
-    """The Markdown files in git, without those that are data of a test."""
+    """The Markdown files in git, without those that are data of a test, and links to others."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md", ":!tests"],
         cwd=ROOT,
@@ -191,7 +191,8 @@ def _pages() -> list[Path]:
         text=True,
         check=True,
     )
-    return [ROOT / name for name in listed.stdout.split() if (ROOT / name).exists()]
+    pages = [ROOT / name for name in listed.stdout.split()]
+    return [page for page in pages if page.exists() and not page.is_symlink()]
 
 
 def _without_code(text: str) -> str:

@@ -1,4 +1,5 @@
 import asyncio
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -677,7 +678,7 @@ class Silent:
         raise AssertionError
 
 
-@pytest.mark.parametrize("limits", [TimeLimits(extract_s=0.5), TimeLimits(document_s=0.5)])
+@pytest.mark.parametrize("limits", [TimeLimits(extract_s=4), TimeLimits(document_s=4)])
 async def test_what_rules_found_survives_a_model_that_never_answers(
     io: MakeIO, steps: Steps, limits: TimeLimits
 ) -> None:
@@ -687,7 +688,7 @@ async def test_what_rules_found_survives_a_model_that_never_answers(
 
     assert result.extraction is not None
     assert "gross_total" in result.extraction.evidence
-    assert "given up after 0." in result.extraction.reason
+    assert re.search(r"given up after 3\.\d", result.extraction.reason)
 
 
 class Wanting:

@@ -1,4 +1,5 @@
-"""Measure how well search ranks real documents: nDCG@10 over labelled questions, plain ILIKE beside it.
+"""Measure how well search ranks real documents: nDCG@10 over labelled questions: by text, by meaning, by
+both, and by plain ILIKE.
 
 The questions stand in `bench/data/search_questions.csv`; a document is relevant if its labels fulfil the
 conditions of the question (patterns without regard to capitals). Searched are the texts of receipts, as
@@ -13,15 +14,17 @@ import math
 import re
 import statistics
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from bench.arguments import argument_parser
 from bench.data.shared import DATA
 from bench.data.text_layer import text_layer
+from docmill.service.meaning import LocalEmbedder, Meaning
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import document_list, documents
 from docmill.service.store.database import DEFAULT_TENANT_ID, Conn, Database
@@ -116,6 +119,16 @@ async def by_text(conn: Conn, question: str) -> list[UUID]:
     return [row.id for row in page.rows]
 
 
+async def by_meaning(
+    conn: Conn, question: str, meaning: Meaning, mode: Literal["meaning", "both"]
+) -> list[UUID]:
+    """Search by meaning, alone or besides the words."""
+    near = await meaning.near(question, mode)
+    filters = DocumentFilters(query=question)
+    page = await document_list.page(conn, filters, limit=RANKS, near=near, mode=mode)
+    return [row.id for row in page.rows]
+
+
 async def by_ilike(conn: Conn, question: str) -> list[UUID]:
     """Search for the question as a part of the text, the newest first."""
     cur = await conn.execute(
@@ -132,23 +145,33 @@ def ndcg(found: Sequence[UUID], relevant: set[UUID]) -> float:
 
 
 async def measure(url: str) -> None:
-    """Print nDCG@10 by kind of question, for both ways."""
-    scores: dict[str, dict[str, list[float]]] = {"text": {}, "ilike": {}}
+    """Print nDCG@10 by kind of question, for each way."""
+    scores: dict[str, dict[str, list[float]]] = {"text": {}, "meaning": {}, "both": {}, "ilike": {}}
     stored = papers()  # before a transaction begins, which may not idle
-    async with Database(url) as database, database.tenant(DEFAULT_TENANT_ID) as conn:
-        ids = {await store(conn, paper): paper for paper in stored}
+    async with Database(url) as database:
+        async with database.tenant(DEFAULT_TENANT_ID) as conn:
+            ids = {await store(conn, paper): paper for paper in stored}
+        meaning = Meaning(database, LocalEmbedder())
+        print(f"{await meaning.work()} embeddings made")
+        ways: Mapping[str, Callable[[Conn, str], Awaitable[list[UUID]]]] = {
+            "text": by_text,
+            "meaning": partial(by_meaning, meaning=meaning, mode="meaning"),
+            "both": partial(by_meaning, meaning=meaning, mode="both"),
+            "ilike": by_ilike,
+        }
         for question in questions():
             relevant = {each for each, paper in ids.items() if question.is_answered_by(paper)}
             if not relevant:
                 raise SystemExit(f"no document is relevant to {question.text!r}")
-            for way, search in (("text", by_text), ("ilike", by_ilike)):
-                score = ndcg(await search(conn, question.text), relevant)
+            for way, search in ways.items():
+                async with database.tenant(DEFAULT_TENANT_ID) as conn:
+                    score = ndcg(await search(conn, question.text), relevant)
                 scores[way].setdefault(question.kind, []).append(score)
                 scores[way].setdefault("all", []).append(score)
     print(f"{len(ids)} documents")
     for kind, each in scores["text"].items():
-        plain = statistics.mean(scores["ilike"][kind])
-        print(f"{kind:>10} n = {len(each):3}: text {statistics.mean(each):.3f}, ILIKE {plain:.3f}")
+        means = ", ".join(f"{way} {statistics.mean(scores[way][kind]):.3f}" for way in scores)
+        print(f"{kind:>10} n = {len(each):3}: {means}")
 
 
 def main() -> None:

@@ -96,6 +96,7 @@ async def fill(service: Service, documents: int) -> None:
                                 "box": [0.1, 0.1, 0.2, 0.2],
                                 "text": str(value),
                                 "match": "exact",
+                                "confidence": 0.95,
                             }
                             for path, value in data.items()
                         }

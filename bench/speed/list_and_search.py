@@ -1,4 +1,6 @@
-"""Measure the server time of the list of documents: newest, filtered, ordered and searched.
+"""Measure the server time of the list of documents: newest, filtered, ordered and searched, and of pages.
+
+It is a viewer who asks.
 
 Rows are generated in the database: documents of one tenant, and ten times as many of others, each with some
 words, values, tags and a finished ingestion.
@@ -17,12 +19,16 @@ import psycopg
 from pydantic import SecretStr
 
 from bench.arguments import argument_parser
-from docmill.service.app import open_service
+from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
+from docmill.service.people.accounts import NewPerson
+from docmill.service.people.sign_in import Visitor
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store.database import DEFAULT_TENANT_ID, new_id
 from docmill.service.store.migrate import migrate
 from docmill.testing.steps import PaintedPages
+from docmill.understanding.meaning.word_vectors import NAME
+from docmill.web.access import SESSION_COOKIE
 from docmill.web.app import create_app
 
 OTHER_TENANTS = 10
@@ -44,6 +50,15 @@ QUERIES: Mapping[str, Sequence[str]] = {
         "sort=counterparty",
         "document_type=invoice&tag=tag3&sort=amount",
     ),
+    "by meaning and words": (
+        "q=word3&by=both",
+        "q=word700&by=both",
+        "q=bakery&by=both",
+        "q=bakery&by=meaning",
+        "q=insurance policy&by=both&tag=tag7",
+        "q=car repair&by=both&document_type=receipt",
+        "q=car repair&by=both&sort=date",
+    ),
     "text search": (
         "q=word3",
         "q=word700",
@@ -57,9 +72,21 @@ QUERIES: Mapping[str, Sequence[str]] = {
     ),
 }
 
+PAGES: Mapping[str, Sequence[str]] = {
+    "pages": ("/", "/?type=invoice&tag=tag3", "/?q=word700&by=text", "/?q=bakery", "/review", "/tags"),
+}
+
 _WORDS = """
     (SELECT string_agg('word' || (power(random(), 3) * 2000)::int, ' ') FROM generate_series(1, 80)
       WHERE number > 0)
+"""
+
+
+_EMBEDDING = """
+    INSERT INTO document_embedding (document_id, tenant_id, model, vector, embedding)
+    SELECT id, tenant_id, %(model)s, decode(repeat('00', 512), 'hex'),
+           (SELECT array_agg(random() - 0.5) FROM generate_series(1, 256) WHERE id IS NOT NULL)::halfvec
+      FROM document WHERE tenant_id = %(tenant)s
 """
 
 
@@ -128,6 +155,19 @@ def fill(url: str, tenant_id: UUID, documents: int) -> None:
             """,
             {"tenant": tenant_id},
         )
+        conn.execute(_EMBEDDING, {"tenant": tenant_id, "model": NAME})
+
+
+async def viewer_session(service: Service) -> str:
+    """The token of the session of a viewer, of a vault that may have accounts already."""
+    if not await service.accounts.exist():
+        await service.accounts.create_first(
+            NewPerson("owner@example.org", "Owner", "a long password"), "Acme"
+        )
+    viewer, _ = await service.accounts.add(
+        f"{new_id()}@example.org", "Viewer", "viewer", tenant_id=service.default_tenant_id
+    )
+    return (await service.sign_in.begin_session(viewer, Visitor())).token
 
 
 async def measure(settings: Settings, rounds: int) -> None:
@@ -135,20 +175,30 @@ async def measure(settings: Settings, rounds: int) -> None:
     async with open_service(settings) as service:
         app = create_app(service, PaintedPages(), settings)
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            for kind, queries in QUERIES.items():
+        cookies = {SESSION_COOKIE: await viewer_session(service)}
+        of_api = {
+            kind: [f"/api/v1/documents?{query}" for query in queries] for kind, queries in QUERIES.items()
+        }
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://localhost", cookies=cookies
+        ) as client:
+            for kind, queries in {**of_api, **PAGES}.items():
                 times: dict[str, list[float]] = {query: [] for query in queries}
                 for _ in range(rounds):
                     for query, seconds in times.items():
                         began = time.perf_counter()
-                        answer = await client.get(f"/api/v1/documents?{query}")
+                        answer = await client.get(query)
                         seconds.append(time.perf_counter() - began)
                         answer.raise_for_status()
                 every = [second for seconds in times.values() for second in seconds]
                 p95 = statistics.quantiles(every, n=20)[-1]
-                print(f"{kind}: median {statistics.median(every) * 1000:.0f} ms, p95 {p95 * 1000:.0f} ms")
+                print(
+                    f"{kind}: median {statistics.median(every) * 1000:.0f} ms, p95 {p95 * 1000:.0f} ms",
+                    flush=True,
+                )
                 for query, seconds in times.items():
-                    print(f"    {statistics.median(seconds) * 1000:7.1f} ms  {query or '(newest)'}")
+                    asked = query.removeprefix("/api/v1/documents")
+                    print(f"    {statistics.median(seconds) * 1000:7.1f} ms  {asked}")
 
 
 def main() -> None:
@@ -168,12 +218,19 @@ def main() -> None:
                 for other in others:
                     conn.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Other')", [other])
             began = time.perf_counter()
+            with psycopg.connect(server.url(), autocommit=True) as conn:  # built at once, below
+                conn.execute("DROP INDEX document_embedding_nearest")
             for tenant_id in others:
                 fill(server.url(), tenant_id, arguments.others // OTHER_TENANTS)
             fill(server.url(), DEFAULT_TENANT_ID, arguments.documents)
             with psycopg.connect(server.url(), autocommit=True) as conn:
+                conn.execute("SET maintenance_work_mem = '2GB'")
+                conn.execute(
+                    "CREATE INDEX document_embedding_nearest ON document_embedding"
+                    " USING hnsw (embedding halfvec_cosine_ops)"
+                )
                 conn.execute("VACUUM ANALYZE")
-            print(f"filled in {time.perf_counter() - began:.0f} s")
+            print(f"filled in {time.perf_counter() - began:.0f} s", flush=True)
             settings = Settings(data_dir=Path(folder), database_url=SecretStr(server.url()))
             asyncio.run(measure(settings, arguments.rounds))
         finally:

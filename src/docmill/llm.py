@@ -3,7 +3,7 @@
 Their libraries do not retry: the queue does.
 """
 
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from typing import Literal, NamedTuple
@@ -12,6 +12,7 @@ from anthropic import AsyncAnthropic
 from genai_prices import calc_price
 from openai import AsyncOpenAI
 from pydantic_ai import exceptions
+from pydantic_ai.embeddings.openai import OpenAIEmbeddingModel
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model
 from pydantic_ai.models.anthropic import AnthropicModel
@@ -61,6 +62,29 @@ def model_of(
             return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=anthropic))
         case "google":
             return GoogleModel(name, provider=GoogleProvider(api_key=key, base_url=base_url))
+
+
+def embedding_model(
+    name: str, *, base_url: str | None, api_key: str | None, dimensions: int
+) -> Callable[[Sequence[str]], Awaitable[Sequence[Sequence[float]]]]:
+    """A function that asks OpenAI, or a server that speaks its language, for the vectors of texts.
+
+    dimensions: asked for; a model that cannot shorten its vectors gives its own number. Raises as
+    `translated`.
+    """
+    client = AsyncOpenAI(
+        api_key=api_key or NO_KEY, base_url=base_url or "https://api.openai.com/v1", max_retries=0
+    )
+    model = OpenAIEmbeddingModel(name, provider=OpenAIProvider(openai_client=client))
+
+    async def embed(texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        with translated(name, "text", remedy="search by its words"):
+            answer = await model.embed(
+                list(texts), input_type="document", settings={"dimensions": dimensions}
+            )
+        return answer.embeddings
+
+    return embed
 
 
 MILLION = 1_000_000

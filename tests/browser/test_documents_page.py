@@ -5,10 +5,16 @@ from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 import pytest
-from playwright.async_api import BrowserContext, FileChooser, FilePayload, Page, expect
+from playwright.async_api import BrowserContext, FileChooser, FilePayload, Page, Response, expect
 
 from docmill.service.app import Service
 from docmill.testing.steps import PaintedPages
+
+SHOW_OR_HIDE = """hidden => {
+    Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+"""As when a person changes to another tab: for Playwright, all tabs are in front."""
 
 Add = Callable[[str], Awaitable[UUID]]
 Fail = Callable[[UUID], Awaitable[None]]
@@ -195,6 +201,36 @@ async def test_shortcuts_are_listed_and_can_be_turned_off(page: Page, address: s
     await expect(page.get_by_role("link", name="one.txt")).not_to_be_focused()
 
 
+async def test_keys_lead_from_document_to_document_and_from_page_to_page(
+    page: Page, address: str, add: Add
+) -> None:
+    older, newer = await add("older.txt"), await add("newer.txt")
+    await live(page, address)
+
+    # j and k stop at both ends.
+    for key, expected in (("j", newer), ("j", older), ("j", older), ("k", newer), ("k", newer), ("j", older)):
+        await page.keyboard.press(key)
+        await expect(page.locator(f"#doc-{expected} .card-title a")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await page.wait_for_url(f"**/docs/{older}")
+    await expect(page.locator("#connection")).to_have_text("Live")
+
+    for keys, path in (("gr", "review"), ("gd", ""), ("go", "ops"), ("/", "#search")):
+        await page.keyboard.type(keys)
+        await page.wait_for_url(f"{address}{path}")
+    await expect(page.locator("#search")).to_be_focused()
+
+    # Letters are typed there; Escape leaves the field, and they are shortcuts again.
+    await page.keyboard.type("older")
+    await expect(page.locator(".card")).to_have_count(1)
+    await page.keyboard.press("Escape")
+    await expect(page.locator("#search")).not_to_be_focused()
+    await page.keyboard.press("?")
+    await expect(page.locator("#shortcuts")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(page.locator("#shortcuts")).to_be_hidden()
+
+
 async def test_the_list_of_shortcuts_begins_at_its_top_on_a_phone(page: Page, address: str) -> None:
     await page.set_viewport_size({"width": 320, "height": 640})
     await live(page, address)
@@ -212,6 +248,57 @@ async def test_nothing_is_wider_than_a_phone(page: Page, address: str, add: Add,
     for path in ["", f"docs/{document_id}", f"docs/{document_id}?tab=history"]:
         await page.goto(f"{address}{path}")
         assert await page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+async def test_the_list_is_shown_as_a_table_that_stays_live(
+    page: Page, address: str, service: Service, add: Add
+) -> None:
+    document_id = await add("bill.pdf")
+    await page.set_viewport_size({"width": 1280, "height": 900})
+    await live(page, address)
+
+    await page.keyboard.press("v")
+    await expect(page.locator(".cards.compact")).to_be_visible()
+    await expect(page.locator("#connection")).to_have_text("Live")
+    await page.keyboard.press("v")
+    table = page.locator(".cards.table")
+    await expect(table).to_be_visible()
+    await expect(page.locator("#connection")).to_have_text("Live")
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("UPDATE document SET title = 'Another title' WHERE id = %s", [document_id])
+    service.feed.announce()
+    await expect(table.locator(".card-title")).to_have_text("Another title")
+    card = await table.locator(".card").bounding_box()
+    assert card is not None
+    assert card["height"] == 60
+
+    # Its headings order it, and it stays a table.
+    await page.get_by_role("link", name="Amount").click()
+    await page.wait_for_url("**/?sort=amount")
+    await expect(page.locator(".list-head [aria-current]")).to_have_text("Amount")
+    await expect(page.locator("#connection")).to_have_text("Live")
+    await expect(table).to_be_visible()
+    await page.keyboard.press("v")
+    await expect(page.locator(".cards.cards")).to_be_visible()
+    await expect(page).to_have_url(f"{address}?sort=amount")
+
+
+async def test_documents_are_marked_with_the_keyboard(page: Page, address: str, add: Add) -> None:
+    for name in ("a.pdf", "b.pdf"):
+        await add(name)
+    await live(page, address)
+
+    await page.keyboard.press("j")
+    await page.keyboard.press(" ")
+    await expect(page.get_by_label("Mark b.pdf")).to_be_checked()
+    await expect(page.get_by_role("button", name="Delete")).to_be_visible()
+    await page.keyboard.press("j")
+    await page.keyboard.press(" ")
+    await page.keyboard.press(" ")
+    await expect(page.get_by_label("Mark a.pdf")).not_to_be_checked()
+
+    await page.get_by_role("button", name="Delete").press(" ")
+    await expect(page.get_by_text("1 document is in the bin")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [320, 768, 1280])
@@ -246,9 +333,84 @@ async def test_a_lost_connection_is_told_and_found_again(
 
     await page.goto(address)
     banner = page.get_by_text("No connection to the vault.")
-    await expect(banner).to_be_visible()
+    await expect(page.locator("#connection")).to_have_text("Reconnecting")
+    await expect(banner).to_be_visible(timeout=15_000)
     await add("meanwhile.txt")
     await page.unroute_all()
 
+    await expect(page.locator("#arrivals")).to_have_text("1 new document", timeout=15_000)
     await expect(banner).to_be_hidden()
-    await expect(page.locator("#arrivals")).to_have_text("1 new document")
+
+
+async def test_a_seventh_tab_loads_beside_six_hidden_ones_which_catch_up_when_they_are_shown(
+    context: BrowserContext, address: str, add: Add
+) -> None:
+    # Over HTTP/1.1 a browser has at most six connections to a server, and a stream of changes takes one.
+    tabs: list[Page] = []
+    for _ in range(7):
+        for tab in tabs:
+            await tab.evaluate(SHOW_OR_HIDE, True)
+        tabs.append(await context.new_page())
+        await live(tabs[-1], address)
+
+    await add("meanwhile.txt")
+    await expect(tabs[-1].locator("#arrivals")).to_have_text("1 new document")
+    await expect(tabs[0].locator("#arrivals")).to_be_hidden()
+    await tabs[0].evaluate(SHOW_OR_HIDE, False)
+    await expect(tabs[0].locator("#arrivals")).to_have_text("1 new document")
+
+
+async def test_a_first_visit_fetches_little(page: Page, address: str, add: Add) -> None:
+    for number in range(50):
+        await add(f"a document of a name of usual length {number}.txt")
+    answers: list[Response] = []
+
+    def note(answer: Response) -> None:
+        if not answer.url.endswith("svg") and "/events" not in answer.url:
+            answers.append(answer)
+
+    page.on("response", note)
+
+    await live(page, address)
+
+    sizes = [await answer.request.sizes() for answer in answers]
+    fetched = sum(size["responseBodySize"] + size["responseHeadersSize"] for size in sizes)
+    assert 10_000 < fetched <= 40_000
+
+
+@pytest.mark.parametrize(("language", "shown"), [("en", "2026-01-01 01:30"), ("de", "01.01.2026, 01:30")])
+async def test_times_are_those_of_the_persons_zone_and_stay_so(
+    page: Page, service: Service, address: str, add: Add, language: str, shown: str
+) -> None:
+    document_id = await add("letter.pdf")
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute(
+            "UPDATE ingestion SET created_at = '2025-12-31 20:00Z' WHERE document_id = %s", [document_id]
+        )
+    devtools = await page.context.new_cdp_session(page)
+    await devtools.send("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kolkata"})  # pyright: ignore[reportUnknownMemberType]
+    await page.set_extra_http_headers({"accept-language": language})
+    await page.goto(f"{address}docs/{document_id}?tab=history")
+    await expect(page.locator("#connection")).to_have_attribute("data-state", "live")
+    requested = page.locator("time[datetime='2025-12-31T20:00:00+00:00']")
+    await expect(requested).to_have_text(shown)
+
+    await page.request.post(f"{address}api/v1/documents/{document_id}/tags", data={"add": ["urgent"]})
+    await expect(page.locator("#tags")).to_contain_text("urgent")
+
+    await expect(requested).to_have_text(shown)
+
+
+async def test_a_picture_that_cannot_be_drawn_stays_replaced_when_the_page_changes(
+    page: Page, address: str, read: Callable[[str], Awaitable[UUID]]
+) -> None:
+    document_id = await read("one.png")
+    await live(page, f"{address}docs/{document_id}")
+    broken = page.locator("#sheet.broken")
+    await expect(broken).to_be_visible()
+
+    await page.request.post(f"{address}api/v1/documents/{document_id}/tags", data={"add": ["urgent"]})
+    await expect(page.locator("#tags")).to_contain_text("urgent")
+
+    await expect(broken).to_be_visible()
+    await expect(page.locator("#sheet img")).to_be_hidden()

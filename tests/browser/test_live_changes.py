@@ -1,14 +1,12 @@
 """The document page while somebody else changes the document."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
-from io import BytesIO
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from PIL import Image
 from playwright.async_api import Page, Route, expect
 from psycopg.types.json import Jsonb
 
@@ -16,26 +14,14 @@ from docmill.model import codec
 from docmill.model.document import Document
 from docmill.service.app import Service
 from docmill.service.review.review import FieldReview
-from docmill.testing.steps import PaintedPages
+from docmill.service.store.database import DEFAULT_USER_ID
+from docmill.testing.steps import EmptyPages
 
 LIVE = """() => new Promise((resolve) => {
   const source = new EventSource(`/api/v1/events?after=${document.querySelector("main").dataset.after}`);
   source.onmessage = () => { source.close(); resolve(); };
 })"""
 """Ends once the page has been told of a change."""
-
-
-class EmptyPages(PaintedPages):
-    """`PageRenderer` of empty pages that a browser can show."""
-
-    async def render(
-        self, original: Path, *, page_number: int, width_px: int, rotation: int | None = None
-    ) -> bytes:
-        """See `PageRenderer.render`."""
-        await super().render(original, page_number=page_number, width_px=width_px, rotation=rotation)
-        buffer = BytesIO()
-        Image.new("RGB", (width_px, round(width_px * 1.414)), "white").save(buffer, "WEBP")
-        return buffer.getvalue()
 
 
 @pytest.fixture
@@ -157,6 +143,15 @@ async def test_what_is_being_typed_keeps_its_text_and_the_focus(
     await expect(total).to_have_value("13.50")
 
 
+async def test_pages_are_turned_with_keys_which_stop_at_both_ends(opened: Page) -> None:
+    viewer = opened.locator("#viewer")
+
+    for key, number in (("[", "1"), ("]", "2"), ("]", "2"), ("[", "1")):
+        await opened.keyboard.press(key)
+        await expect(viewer).to_have_attribute("data-page", number)
+        await expect(opened.locator("#sheet img")).to_have_attribute("src", re.compile(rf"/pages/{number}\."))
+
+
 async def test_a_change_meanwhile_does_not_stop_the_page_from_being_turned(
     page: Page, address: str, doubtful: UUID, rename: Callable[[str], Awaitable[None]]
 ) -> None:
@@ -199,6 +194,7 @@ async def test_a_suggestion_that_somebody_else_accepts_gives_way_to_the_value(
         [FieldReview("number", "correct", "4717")],
         tenant_id=service.default_tenant_id,
         ingestion_id=row[0],
+        reviewed_by=DEFAULT_USER_ID,
     )
 
     number = opened.get_by_label("Number", exact=True)

@@ -9,6 +9,7 @@ import pytest
 from docmill.service.app import Service
 from docmill.service.review.review import FieldReview
 from docmill.service.store import ingestions, parts
+from docmill.service.store.database import DEFAULT_USER_ID
 from faults.control import Control
 from faults.roles import AllIsWell, Heir, Inherited, Put, Settled, StartWorker, on_both_queues
 from faults.steps import STOPPING_PAGE, paper, recognised_by, scan
@@ -97,7 +98,9 @@ async def test_what_a_person_said_wins_though_the_worker_dies_before_it_is_judge
     await first.stop()
     assert read.ingestion_id
     said = [FieldReview("number", "correct", "R-7"), FieldReview("issue_date", "correct", "2026-02-03")]
-    await service.reviews.add(read.id, said, tenant_id=tenant_id, ingestion_id=read.ingestion_id)
+    await service.reviews.add(
+        read.id, said, tenant_id=tenant_id, ingestion_id=read.ingestion_id, reviewed_by=DEFAULT_USER_ID
+    )
     await service.intake.reprocess(read.id, tenant_id=tenant_id)
     victim = await start_worker(point)
 

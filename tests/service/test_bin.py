@@ -13,6 +13,7 @@ from docmill.ports import Original
 from docmill.service.app import Service
 from docmill.service.intake.accept import Accepted
 from docmill.service.store import document_list, parts
+from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.sweeper import Sweeper
 from support.nested_documents import Content, NestedDocuments
 from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload, once
@@ -21,7 +22,9 @@ Put = Callable[[Content], Awaitable[Accepted]]
 
 
 async def _deleted(service: Service, accepted: Accepted) -> None:
-    assert await service.bin.delete(accepted.document_id, tenant_id=service.default_tenant_id)
+    assert await service.bin.delete(
+        accepted.document_id, tenant_id=service.default_tenant_id, deleted_by=DEFAULT_USER_ID
+    )
 
 
 async def test_work_on_a_deleted_document_ends_quietly(
@@ -81,7 +84,9 @@ async def test_deletions_and_uploads_of_one_file_at_once_leave_one_document(
     accepted = await upload()
 
     async def delete() -> None:
-        await service.bin.delete(accepted.document_id, tenant_id=service.default_tenant_id)
+        await service.bin.delete(
+            accepted.document_id, tenant_id=service.default_tenant_id, deleted_by=DEFAULT_USER_ID
+        )
 
     async def add() -> None:
         await upload()
@@ -133,7 +138,7 @@ class TestPartsOfDocuments:
             async with service.database.tenant(service.default_tenant_id) as conn:
                 inner = (await parts.of_document(conn, mail.document_id))[0].child_id
             assert inner
-            await service.bin.delete(inner, tenant_id=service.default_tenant_id)
+            await service.bin.delete(inner, tenant_id=service.default_tenant_id, deleted_by=DEFAULT_USER_ID)
             await put({"b.pdf": "b", "c.pdf": "c"})
             await self._at_rest(service, {"a.zip", "c.pdf"})
             again = await put({"x": {"b.pdf": "b"}})  # another document that holds it
@@ -156,7 +161,9 @@ class TestPartsOfDocuments:
             )
         del upload
 
-        deleted = await service.bin.delete(mail.document_id, tenant_id=service.default_tenant_id)
+        deleted = await service.bin.delete(
+            mail.document_id, tenant_id=service.default_tenant_id, deleted_by=DEFAULT_USER_ID
+        )
         removed = await service.bin.empty(tenant_id=service.default_tenant_id)
 
         assert (len(deleted), removed) == (4, 4)

@@ -148,6 +148,7 @@ async def test_a_fault_in_the_heartbeats_ends_the_worker_which_gives_everything_
     object.__setattr__(service, "settings", settings.model_copy(update={"worker": hasty}))
 
     async def extend(_queue: PostgresQueue, _message: Message, *, visibility_s: float) -> bool:
+        await gate.until_reached()  # else there is nothing to be cancelled yet
         raise ZeroDivisionError(visibility_s)
 
     monkeypatch.setattr(PostgresQueue, "extend", extend)

@@ -13,6 +13,7 @@ from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.config.web import Web
 from docmill.web.app import create_app
+from docmill.web.templating import STATIC, static_version
 
 
 def client_of(app: FastAPI, host: str = "localhost") -> httpx.AsyncClient:
@@ -86,7 +87,7 @@ async def test_pages_are_compressed(client: httpx.AsyncClient) -> None:
     response = await client.get("/")
 
     assert response.headers["content-encoding"] == "gzip"
-    assert response.headers["cache-control"] == "private, no-cache"
+    assert response.headers["cache-control"] == "no-store"
 
 
 async def test_styles_and_modules_may_be_kept_for_ever(client: httpx.AsyncClient) -> None:
@@ -122,3 +123,17 @@ async def test_a_form_leads_back_to_this_vault_only(client: httpx.AsyncClient, t
     response = await client.post("/theme", data={"theme": "dark", "next": target})
 
     assert response.headers["location"] == "/"
+
+
+async def test_static_files_are_sent_compressed_to_who_takes_that(client: httpx.AsyncClient) -> None:
+    address = f"/static/{static_version()}/app.js"
+
+    packed = await client.get(address)
+    plain = await client.get(address, headers={"accept-encoding": "identity"})
+
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert packed.text == plain.text == (STATIC / "app.js").read_text()
+    for answer in (packed, plain):
+        assert "javascript" in answer.headers["content-type"]
+        assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"

@@ -112,9 +112,12 @@ async def test_after_a_wrong_password_the_page_asks_again(
     [row] = await kept(service)
     await finish(row.id, status="failed", error_code="encrypted", error_message="it has a password")
 
+    listed = await client.get("/")
     asked = await client.get(f"/docs/{row.id}")
     wrong = await client.post(f"/docs/{row.id}/unlock", data={"password": "other"})
 
+    assert f'href="/docs/{row.id}#password"' in listed.text
+    assert "/retry" not in listed.text
     assert 'name="password"' in asked.text
     assert "does not open" not in asked.text
     assert 'aria-invalid="true"' in wrong.text
@@ -127,12 +130,16 @@ async def test_no_password_is_asked_for_where_none_would_help(
     await client.post(UPLOAD, files=form("From: a mail for its recipient"))
     [row] = await kept(service)
     await finish(row.id, status="failed", error_code="encrypted", error_message="save it without")
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("UPDATE document SET media_type = 'message/rfc822' WHERE id = %s", [row.id])
 
+    listed = await client.get("/")
     page = await client.get(f"/docs/{row.id}")
     await service.blobs.delete(row.file_path)
     page_without_file = await client.get(f"/docs/{row.id}")
 
     assert "Save it without." in page.text
+    assert "#password" not in listed.text
     assert 'name="password"' not in page.text + page_without_file.text
 
 

@@ -67,7 +67,7 @@ async def test_a_fault_of_ours_tells_nothing_of_the_inside_and_is_still_guarded(
 
 
 async def test_people_get_a_page(client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("docmill.web.pages.documents.PAGE_SIZE", "not a number")
+    monkeypatch.setattr("docmill.web.pages.documents.PAGE_SIZES", {})
 
     response = await client.get("/")
 

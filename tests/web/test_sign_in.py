@@ -302,6 +302,20 @@ async def test_changes_are_in_the_audit_log_with_who_and_where(annas: Browser, s
     assert listed["next"]
 
 
+async def test_the_audit_log_names_what_was_changed(
+    annas: Browser, service: Service, add: Callable[..., Awaitable[UUID]]
+) -> None:
+    document_id = await add("letter.pdf")
+    await annas.send(f"/docs/{document_id}", f"/docs/{document_id}/tags", add="urgent")
+
+    page = await annas.open("/audit-log")
+
+    assert f'<span title="{document_id}">letter.pdf</span>' in page.text
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("DELETE FROM document WHERE id = %s", [document_id])
+    assert f"<code>{document_id}</code>" in (await annas.open("/audit-log")).text
+
+
 @pytest.mark.usefixtures("anna")
 @pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil.example"])
 async def test_a_sign_in_leads_back_to_this_vault_only(browser: Open, target: str) -> None:

@@ -57,6 +57,11 @@ async def test_a_child_does_one_task_after_the_other(pool: Pool) -> None:
     assert await child_pid(pool) == await child_pid(pool)
 
 
+async def test_children_give_way_to_other_processes_if_told_to() -> None:
+    async with Pool(1, niceness=7) as pool:
+        assert await pool.run(os.getpriority, os.PRIO_PROCESS, 0, limit_s=30) == os.nice(0) + 7
+
+
 async def test_a_child_is_replaced_after_its_last_task() -> None:
     async with Pool(1, max_tasks=1) as pool:
         assert await child_pid(pool) != await child_pid(pool)

@@ -20,6 +20,8 @@ _TYPES: Mapping[str, Kind] = {
     "boolean": "boolean",
     "string": "text",
 }
+CLOCK = "clock"
+"""The format of texts that are a time of day, as HH:MM or HH:MM:SS."""
 _DEEPEST = 8
 """Models may hold themselves; deeper values are not asked for."""
 MOST_VALUES = 4000
@@ -35,7 +37,7 @@ class FieldOutline:
     """One value of a schema.
 
     path: as in evidence, with `[]` for a list: `lines[].net_amount`. description: as its author wrote it.
-    choices: the only values it may have; empty for any.
+    choices: the only values it may have; empty for any. is_clock: whether it is a text of the format `CLOCK`.
     """
 
     path: str
@@ -44,6 +46,7 @@ class FieldOutline:
     is_required: bool = False
     choices: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    is_clock: bool = False
 
     @property
     def is_listed(self) -> bool:
@@ -66,6 +69,7 @@ def outline(schema: Schema) -> tuple[FieldOutline, ...]:
             is_required=is_required,
             choices=choices_of(node),
             labels=tuple(schema.labels.get(path, ())),
+            is_clock=node.get("format") == CLOCK,
         )
         for path, node, is_required in _values_of_model(schema.fields)
     )

@@ -6,7 +6,9 @@ Names are those of EN 16931 where it has one.
 import datetime as dt
 from decimal import Decimal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+from docmill.schemas.outline import CLOCK
 
 
 class Fields(BaseModel):
@@ -83,7 +85,7 @@ class Invoice(Fields):
 class Receipt(Invoice):
     """A proof of payment at a till. time: as HH:MM or HH:MM:SS."""
 
-    time: str | None = None
+    time: str | None = Field(default=None, json_schema_extra={"format": CLOCK})
     tip: Decimal | None = None
 
 

@@ -17,6 +17,7 @@ from docmill.service.events.outbox import Outbox
 from docmill.service.events.wakeups import EventFeed, Wakeups
 from docmill.service.intake.accept import Intake
 from docmill.service.intake.type_choice import TypeChoices
+from docmill.service.meaning import Meaning, open_embedder
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
 from docmill.service.people.accounts import Accounts
 from docmill.service.people.keys import ApiKeys
@@ -70,6 +71,7 @@ class Service:
     api_keys: ApiKeys
     mailer: Mailer
     openid: OpenIdProvider
+    meaning: Meaning
     tracer: Tracer = NO_TRACER
     default_tenant_id: UUID = DEFAULT_TENANT_ID
 
@@ -112,7 +114,7 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
             intake,
             DeadLetters(database, opened.sender, feed),
             Bin(database, opened.blobs, opened.sender, feed, days=settings.bin.days),
-            SignedAddresses(database),
+            SignedAddresses(database, settings.secrets.keys()),
             reviews,
             Edits(database, reviews, feed),
             TypeChoices(database, intake, settings.own.by_choice),
@@ -124,6 +126,7 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
             ApiKeys(database),
             Mailer(settings.smtp),
             OpenIdProvider(settings.oidc),
+            Meaning(database, open_embedder(settings.embedding)),
             tracer,
         )
 

@@ -12,7 +12,7 @@ from docmill.service.storage.blobs import Blobs
 from docmill.service.store import bin as store
 from docmill.service.store import claims, documents
 from docmill.service.store.bin import BinRow, RemovedDocument
-from docmill.service.store.database import DEFAULT_USER_ID, Database
+from docmill.service.store.database import Database
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Bin:
         document_id: UUID,
         *,
         tenant_id: UUID,
-        deleted_by: UUID = DEFAULT_USER_ID,
+        deleted_by: UUID,
         versions: Collection[int] | None = None,
     ) -> list[UUID]:
         """Put a document in the bin, with the parts that came with it alone; the ids of all of them.

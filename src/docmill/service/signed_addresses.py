@@ -11,6 +11,7 @@ from uuid import UUID
 
 from docmill.service.store import signing_keys
 from docmill.service.store.database import Database
+from docmill.service.store.signing_keys import SigningKey
 
 LONGEST_S = 7 * 86400
 """No signature is valid for longer, so that a key of before a rotation can be removed then."""
@@ -29,17 +30,19 @@ class Signature(NamedTuple):
 class SignedAddresses:
     """Signs the paths of files, and verifies signatures, also those of other web servers of the vault."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, keys: Sequence[bytes] = ()) -> None:
+        """keys: of the installation, the one that signs first; without them the database alone can sign."""
         self._database = database
+        self._keys = keys
 
     async def sign(self, paths: Sequence[str], *, tenant_id: UUID, expires_at: int) -> list[str]:
         """Tokens that permit GET of each path, with any query, until then."""
         async with self._database.tenant(tenant_id) as conn:
             key = await signing_keys.newest(conn, tenant_id=tenant_id)
+        secret = self._secrets(key)[0]
         head = _HEAD.pack(key.id.bytes, tenant_id.bytes, expires_at)
         return [
-            base64.urlsafe_b64encode(head + _mac(key.secret, head, path)).decode().rstrip("=")
-            for path in paths
+            base64.urlsafe_b64encode(head + _mac(secret, head, path)).decode().rstrip("=") for path in paths
         ]
 
     async def verify(self, path: str, token: str) -> Signature | None:
@@ -54,7 +57,9 @@ class SignedAddresses:
         key_id, tenant_id, expires_at = _HEAD.unpack(head)
         async with self._database.tenant(UUID(bytes=tenant_id)) as conn:
             key = await signing_keys.get(conn, UUID(bytes=key_id))
-        if key is None or not hmac.compare_digest(mac, _mac(key.secret, head, path)):
+        if key is None or not any(
+            hmac.compare_digest(mac, _mac(secret, head, path)) for secret in self._secrets(key)
+        ):
             return None
         return Signature(UUID(bytes=tenant_id), expires_at) if time.time() < expires_at else None
 
@@ -63,6 +68,10 @@ class SignedAddresses:
         async with self._database.tenant(tenant_id) as conn:
             await signing_keys.retire(conn, kept_s=0 if revoke else LONGEST_S)
             await signing_keys.add(conn, tenant_id=tenant_id)
+
+    def _secrets(self, key: SigningKey) -> list[bytes]:
+        """The secrets that sign, or have signed, with a key: the database has one half of each."""
+        return [hmac.digest(ours, key.secret, "sha256") for ours in self._keys] or [key.secret]
 
 
 def _mac(secret: bytes, head: bytes, path: str) -> bytes:

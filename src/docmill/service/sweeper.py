@@ -97,6 +97,7 @@ class Sweeper:
             Rule("events", _HOUR_S, self.forget_old_events),
             Rule("bin", _HOUR_S, service.bin.remove_expired),
             Rule("idempotency keys", _HOUR_S, self.forget_old_keys),
+            Rule("embeddings", _HOUR_S, service.meaning.ask_for_missing),
         )
 
     async def follow(self, rule: Rule) -> bool:

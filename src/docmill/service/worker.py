@@ -85,10 +85,11 @@ async def run_worker(
                 most_ahead=_AHEAD if steps.reads_in_turns else None,
             )
             sweeping = asyncio.create_task(sweep_for_ever(service, metrics))
+            embedding = asyncio.create_task(service.meaning.work_for_ever())
         try:
             await worker.run(stop, abort or asyncio.Event())
         finally:
-            await cancel_and_wait([sweeping])
+            await cancel_and_wait([sweeping, embedding])
 
 
 class Worker:
@@ -236,8 +237,9 @@ async def ready_worker(service: Service, metrics: Metrics | None = None) -> Asyn
     """
     settings = service.settings
     cores = os.cpu_count() or 1
-    # All cores but the reserved ones; at least half of them, and one.
-    async with Pool(max(1, cores // 2, cores - settings.worker.reserved_cores)) as pool:
+    # All cores but the reserved ones; at least half of them, and one. Pages and the database come first.
+    workers = max(1, cores // 2, cores - settings.worker.reserved_cores)
+    async with Pool(workers, niceness=10) as pool:
         if metrics is not None:
             metrics.watch_pool("reading", pool)
         schema_models = LearnedModels(settings.own.models())

@@ -4,7 +4,10 @@ import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from io import BytesIO
 from pathlib import Path
+
+from PIL import Image
 
 from docmill.errors import CorruptError, DocmillError
 from docmill.model.document import Document
@@ -116,3 +119,16 @@ class PaintedPages:
         self.asked.append((content, page_number, width_px))
         turned = f" turned by {rotation}" if rotation else ""
         return f"picture of page {page_number}, {width_px} px{turned}".encode()
+
+
+class EmptyPages(PaintedPages):
+    """`PageRenderer` of empty pages that a browser can show."""
+
+    async def render(
+        self, original: Path, *, page_number: int, width_px: int, rotation: int | None = None
+    ) -> bytes:
+        """See `PageRenderer.render`."""
+        await super().render(original, page_number=page_number, width_px=width_px, rotation=rotation)
+        buffer = BytesIO()
+        Image.new("RGB", (width_px, round(width_px * 1.414)), "white").save(buffer, "WEBP")
+        return buffer.getvalue()

@@ -21,6 +21,7 @@ from starlette.types import Message
 from docmill.service.people.access import Access, Scope, machine_access, signed_access
 from docmill.service.people.tokens import is_form_token
 from docmill.service.store import audit_log
+from docmill.web.languages import set_language
 from docmill.web.security import SAFE_METHODS
 
 if TYPE_CHECKING:
@@ -145,6 +146,8 @@ async def _admit(request: Request, declaration: Declaration) -> Response | None:
     token = request.query_params.get("token") if declaration.is_signable else None
     access = await (find_access(request) if token is None else _signed_access(request, token))
     request.state.access = access
+    if access is not None and access.language is not None and not request.url.path.startswith("/api/v"):
+        set_language(access.language)
     need = declaration.need
     if need != "public":
         if access is None:
@@ -173,13 +176,10 @@ async def _ask_to_sign_in(request: Request) -> Response:
             {"www-authenticate": 'Bearer realm="docmill"'} if request.url.path.startswith("/api/") else None
         )
         raise HTTPException(401, "Sign in first, or send an API key.", header)
-    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    if request.method not in SAFE_METHODS:  # the form cannot be sent again, so back to its page
-        referer = urlsplit(request.headers.get("referer", ""))
-        here = referer.path + (f"?{referer.query}" if referer.query else "")
+    here = page_address(request)
     vault: Vault = request.app.state.vault
     page = "/login" if await vault.service.accounts.exist() else "/welcome"
-    return RedirectResponse(f"{page}?next={quote(local_address(here))}" if here else page, 303)
+    return RedirectResponse(f"{page}?next={quote(here)}" if here else page, 303)
 
 
 async def _check_token(request: Request, access: Access | None, declaration: Declaration) -> None:
@@ -196,7 +196,11 @@ async def _check_token(request: Request, access: Access | None, declaration: Dec
         return
     if given is None and request.headers.get("content-type", "").startswith(_FORMS):
         given = str((await request.form()).get(FORM_TOKEN, ""))
-    _compare(given or "", secret)
+    try:
+        _compare(given or "", secret)
+    except HTTPException:
+        await request.close()  # the files of the form
+        raise
     request.state.form_secret = None
 
 
@@ -243,6 +247,19 @@ async def _log_change(request: Request, action: str) -> None:
 def client_address(request: Request) -> str | None:
     """Return the address of the client."""
     return request.client.host[:100] if request.client else None
+
+
+def page_address(request: Request) -> str:
+    """Return the address of the page at hand; of one that answers a form, that of the form's page.
+
+    A form cannot be sent again by its address. Empty where the browser does not tell its page.
+    """
+    try:
+        url = request.url if request.method in SAFE_METHODS else urlsplit(request.headers.get("referer", ""))
+    except ValueError:  # no address at all
+        return ""
+    address = url.path + (f"?{url.query}" if url.query else "")
+    return local_address(address) if address else ""
 
 
 def local_address(path: str) -> str:

@@ -1,6 +1,10 @@
 """The web applications: the vault's pages and API, and the probes of a worker."""
 
 import asyncio
+import gzip
+from collections.abc import Mapping
+from functools import cache
+from mimetypes import guess_type
 from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
@@ -42,15 +46,18 @@ from docmill.web.api import (
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.head_requests import HeadRequests
+from docmill.web.languages import LanguageOfVisitor
 from docmill.web.page_images import PageImages
 from docmill.web.pages import api_docs, openid, profile, sign_in
 from docmill.web.pages import bin as bin_page
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import edits as edits_page
+from docmill.web.pages import languages as languages_page
 from docmill.web.pages import operations as operations_page
 from docmill.web.pages import people as people_page
 from docmill.web.pages import review_queue as review_queue_page
 from docmill.web.pages import reviews as reviews_page
+from docmill.web.pages import settings as settings_page
 from docmill.web.pages import tags as tags_page
 from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
@@ -78,6 +85,7 @@ PAGE_ROUTERS = (
     reviews_page.router,
     review_queue_page.router,
     sign_in.router,
+    languages_page.router,
     openid.router,
     profile.router,
     people_page.router,
@@ -86,6 +94,7 @@ PAGE_ROUTERS = (
     edits_page.router,
     bin_page.router,
     operations_page.router,
+    settings_page.router,
     api_docs.router,
 )
 _KEY = HTTPBearer(auto_error=False, scheme_name="apiKey", description="A key of the page API keys: dm_…")
@@ -113,7 +122,7 @@ def create_app(
     other machines connect without TLS, TypeError if a route does not ask who may use it.
     """
     check_host(settings.web)
-    templates = Templates()
+    templates = _templates()
     app = FastAPI(
         title="docmill",
         summary="Documents in, trusted typed data out",
@@ -156,10 +165,17 @@ def create_app(
         hosts={*settings.web.hosts, settings.web.host},
         proxies=settings.web.trusted_proxies,
     )
+    app.add_middleware(LanguageOfVisitor)
     app.add_middleware(SecurityHeaders)
     if service.tracer.enabled:
         app.add_middleware(RequestSpans, tracer=service.tracer, prefix=API_PREFIX)
     return app
+
+
+@cache
+def _templates() -> Templates:
+    """Compile the templates, once for every application of this process: it takes most of a start."""
+    return Templates()
 
 
 def create_probe_app(probes: Probes) -> FastAPI:
@@ -203,12 +219,26 @@ def _probe_router(probes: Probes) -> APIRouter:
 
 
 class _ImmutableFiles(StaticFiles):
-    """Files whose address changes with their content, so that browsers may cache them for ever."""
+    """Files whose address changes with their content, so that browsers may cache them for ever.
+
+    They are compressed once: a first visit asks for a dozen of them.
+    """
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        response = await super().get_response(path, scope)
+        compressed = _compressed_files().get(path)
+        if compressed is not None and "gzip" in Headers(scope=scope).get("accept-encoding", ""):
+            headers = {"content-encoding": "gzip", "vary": "Accept-Encoding"}
+            response = Response(compressed, media_type=guess_type(path)[0], headers=headers)
+        else:
+            response = await super().get_response(path, scope)
         response.headers["cache-control"] = "public, max-age=31536000, immutable"
         return response
+
+
+@cache
+def _compressed_files() -> Mapping[str, bytes]:
+    """The files of the pages by name, compressed."""
+    return {path.name: gzip.compress(path.read_bytes(), mtime=0) for path in STATIC.iterdir()}
 
 
 class _Compression(GZipMiddleware):

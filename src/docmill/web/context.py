@@ -24,23 +24,37 @@ from docmill.service.intake.accept import (
     takes_password,
     unlocking,
 )
+from docmill.service.meaning import SearchMode
 from docmill.service.observe.metrics import Metrics
 from docmill.service.people.access import Access
 from docmill.service.ports import Unlocker
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.storage.blobs import NewerTranscriptionError, load_transcription
-from docmill.service.store import documents, ingestions, near_duplicates, parts, reviews
+from docmill.service.store import bin as bin_store
+from docmill.service.store import (
+    document_list,
+    documents,
+    ingestions,
+    near_duplicates,
+    parts,
+    review_queue,
+    reviews,
+    users,
+)
 from docmill.service.store.database import Conn
+from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.near_duplicates import NearDuplicate
 from docmill.service.store.parts import Links
 from docmill.service.store.reviews import CurrentReview
+from docmill.web.languages import gettext
 from docmill.web.page_images import PageImages
 from docmill.web.templating import Templates
 
 log = logging.getLogger(__name__)
 
+MOST_COUNTED = 100
 _CACHED_DOCUMENTS = 1000
 """Size of the cache of page rotations, in documents: a row of thumbnails asks for each page."""
 
@@ -92,8 +106,31 @@ class Vault:
         async with self.connection() as conn:
             row = await documents.get(conn, document_id)
         if row is None:
-            raise not_found()
+            raise await self._not_found(document_id)
         return row
+
+    async def _not_found(self, document_id: UUID) -> HTTPException:
+        """The answer 404 for a document, which tells where it is if it is in the bin."""
+        async with self.connection() as conn, bin_store.showing_bin(conn):
+            is_deleted = await documents.get(conn, document_id) is not None
+        if is_deleted:
+            return HTTPException(404, gettext("This document is in the bin. Restore it there to see it."))
+        return not_found()
+
+    async def review_count(self) -> int:
+        """Documents that wait for a person, for the header; at most `MOST_COUNTED`."""
+        async with self.connection() as conn:
+            return await review_queue.count(conn, most=MOST_COUNTED)
+
+    async def found(self, filters: DocumentFilters, by: SearchMode) -> DocumentFilters:
+        """Filters of all documents that a search finds: those found by meaning as ids."""
+        near = await self.service.meaning.near(filters.query or "", by)
+        if near is None:
+            return filters
+        async with self.connection() as conn:
+            return await document_list.with_meaning(
+                conn, filters, near, "meaning" if by == "meaning" else "both"
+            )
 
     async def document_with_history(self, document_id: UUID) -> tuple[DocumentRow, list[IngestionRow]]:
         """Load the document and its ingestions, newest first. Answers 404 as `document` does."""
@@ -101,12 +138,19 @@ class Vault:
             row = await documents.get(conn, document_id)
             history = await ingestions.of_document(conn, document_id)
         if row is None:
-            raise not_found()
+            raise await self._not_found(document_id)
         return row, history
 
     async def reviewed(self, document_id: UUID) -> DocumentReviews | None:
         """Return the document's result and its reviews; None if nothing has been read."""
         return await self.service.reviews.of(document_id, tenant_id=self.tenant_id)
+
+    async def names(self, user_ids: Collection[UUID]) -> dict[UUID, str]:
+        """Return the names of people who are or were in the tenant."""
+        if not user_ids:
+            return {}
+        async with self.connection() as conn:
+            return await users.names(conn, user_ids)
 
     async def links(self, document_id: UUID) -> Links:
         """Return the document's parts and the documents that hold it."""

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from docmill.errors import ChangedError, DocmillError, ValidationError
 from docmill.resilience.concurrency import see_through
+from docmill.service.people.access import Access
 from docmill.service.store import idempotency_keys
 from docmill.service.store.database import Database
 from docmill.service.store.idempotency_keys import StoredAnswer
@@ -78,6 +79,7 @@ async def once(request: Request, vault: TheVault) -> None:
         return
     if not (0 < len(exchange.key) <= _LONGEST_KEY and exchange.key.isascii() and exchange.key.isprintable()):
         raise ValidationError(f"an Idempotency-Key has 1 to {_LONGEST_KEY} printable ASCII characters")
+    exchange.key = own_key(exchange.key, vault.access)
     async with vault.connection() as conn:
         begun = await idempotency_keys.begin(conn, exchange.key, tenant_id=vault.tenant_id)
     if isinstance(begun, UUID):
@@ -90,6 +92,11 @@ async def once(request: Request, vault: TheVault) -> None:
     if exchange.digest.hexdigest() != begun.request_hash:
         raise ValidationError("this Idempotency-Key was used for another request; use a new one")
     raise ReplayedAnswerError(begun)
+
+
+def own_key(key: str, access: Access) -> str:
+    """The key as it is stored. Each person and each API key has keys of their own."""
+    return hashlib.sha256(f"{access.api_key_id or access.user_id} {key}".encode()).hexdigest()
 
 
 async def replay(_: Request, error: Exception) -> Response:

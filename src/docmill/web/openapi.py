@@ -107,6 +107,8 @@ def _add_problems(operation: dict[str, Any], method: str, path: str) -> None:
         statuses.append(415)
     if path.endswith("/file"):
         statuses.append(416)
+    if any(parameter["name"] == "token" for parameter in parameters):
+        operation["security"].append({})  # a signed address is enough
     for status in sorted(statuses):
         operation["responses"][str(status)] = _problem(status)
 

@@ -8,6 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
 
 from docmill.errors import (
     ChangedError,
@@ -21,6 +22,7 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.service.review.review import InvalidValuesError
+from docmill.web.languages import gettext_noop
 from docmill.web.security import HEADERS
 from docmill.web.templating import Templates
 
@@ -40,29 +42,31 @@ _STATUS: tuple[tuple[type[DocmillError], int], ...] = (
 """The first class that the error is an instance of decides."""
 
 _TITLES = {
-    400: "This request cannot be understood",
-    401: "Not signed in",
-    403: "Not allowed",
-    404: "Not found",
-    405: "Not possible here",
-    409: "Changed meanwhile",
-    412: "Changed meanwhile",
-    413: "Too large",
-    415: "This type of file cannot be shown",
-    416: "This part does not exist",
-    422: "This does not work as it is",
-    429: "Too many requests",
-    500: "Something went wrong here",
-    503: "Not available at the moment",
+    400: gettext_noop("This request cannot be understood"),
+    401: gettext_noop("Not signed in"),
+    403: gettext_noop("Not allowed"),
+    404: gettext_noop("Not found"),
+    405: gettext_noop("Not possible here"),
+    409: gettext_noop("Changed meanwhile"),
+    412: gettext_noop("Changed meanwhile"),
+    413: gettext_noop("Too large"),
+    415: gettext_noop("This type of file cannot be shown"),
+    416: gettext_noop("This part does not exist"),
+    422: gettext_noop("This does not work as it is"),
+    429: gettext_noop("Too many requests"),
+    500: gettext_noop("Something went wrong here"),
+    503: gettext_noop("Not available at the moment"),
 }
 
-_OTHER_TITLE = "This did not work"
+_OTHER_TITLE = gettext_noop("This did not work")
 _FRAMEWORK_DETAILS = {
-    404: "There is nothing at this address.",
-    405: "This address does not take such requests.",
+    404: gettext_noop("There is nothing at this address."),
+    405: gettext_noop("This address does not take such requests."),
 }
 _HTTP_CODES = {401: "not_signed_in", 403: "forbidden", 404: "not_found", 405: "not_allowed", 413: "too_large"}
-_INTERNAL = "A fault in docmill itself; the log has the details. Nothing you sent was lost or changed."
+_INTERNAL = gettext_noop(
+    "A fault in docmill itself; the log has the details. Nothing you sent was lost or changed."
+)
 
 
 def status_of(error: DocmillError) -> int:
@@ -110,6 +114,8 @@ class _ErrorHandlers:
         code = _HTTP_CODES.get(status, "bad_request")
         response = self._answer(request, status, code=code, detail=detail)
         response.headers.update(error.headers or {})
+        if status == 405:  # noqa: PLR2004  the router names the methods of the first route alone
+            response.headers["allow"] = ", ".join(_methods(request))
         return response
 
     async def on_validation_error(self, request: Request, error: Exception) -> Response:
@@ -139,6 +145,19 @@ class _ErrorHandlers:
         return self._templates.page(
             request, "error.html", status_code=status, title=title, detail=detail, status=status
         )
+
+
+def _methods(request: Request) -> list[str]:
+    """The methods that the address of a request takes."""
+    app: FastAPI = request.app
+    return [
+        method
+        for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+        if any(
+            route.matches({**request.scope, "method": "GET" if method == "HEAD" else method})[0] == Match.FULL
+            for route in app.routes
+        )
+    ]
 
 
 def install(app: FastAPI, templates: Templates) -> None:

@@ -1,6 +1,7 @@
 """The surroundings of a document under review: its place in the queue, drafts, and the lock of a reviewer."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
@@ -12,10 +13,14 @@ from docmill.service.store.review_drafts import Draft
 from docmill.service.store.review_locks import ReviewLock
 from docmill.service.store.review_queue import Order, Position
 from docmill.web.context import Vault
+from docmill.web.languages import gettext_noop
 from docmill.web.page_images import is_viewable, picture_version
 
 ORDER_COOKIE = "docmill-review-order"
-ORDERS: dict[Order, str] = {"oldest": "Oldest first", "due": "Due soonest first"}
+ORDERS: dict[Order, str] = {
+    "oldest": gettext_noop("Oldest first"),
+    "due": gettext_noop("Due soonest first"),
+}
 
 Done = Literal["approved", "rejected"]
 
@@ -33,12 +38,13 @@ class Notice:
 class QueueView:
     """The queue around a document.
 
-    lock: of another person who reviews it now. next_picture: address of the first page of the next document,
-    without a width; None where none can be drawn.
+    lock: of another person who reviews it now; without one, seen_at is the sign of life that this visit is.
+    next_picture: address of page 1 of the next document, without a width; None where none can be drawn.
     """
 
     position: Position
     lock: ReviewLock | None
+    seen_at: datetime | None
     next_picture: str | None
     notice: Notice | None
 
@@ -65,19 +71,28 @@ def order_of(request: Request) -> Order:
 
 
 async def queue_view(request: Request, vault: Vault, document_id: UUID) -> QueueView:
-    """Look up the queue around a document, and take its lock unless another person has it."""
+    """Look up the queue around a document, and take its lock unless another person has it.
+
+    Who may not review takes none: it would keep those who do from the document.
+    """
     async with vault.connection() as conn:
         position = await review_queue.position(
             conn, document_id, user_id=vault.user_id, order=order_of(request)
         )
-        lock = await review_locks.take(conn, document_id, tenant_id=vault.tenant_id, user_id=vault.user_id)
+        lock = None
+        if "review" in vault.access.allows:
+            lock = await review_locks.take(
+                conn, document_id, tenant_id=vault.tenant_id, user_id=vault.user_id
+            )
         following = await documents.get(conn, position.following) if position.following else None
+    is_mine = lock is not None and lock.user_id == vault.user_id
     picture = None
     if following is not None and is_viewable(following):
         picture = f"/api/v1/documents/{following.id}/pages/1.webp?v={picture_version(following)}"
     return QueueView(
         position=position,
-        lock=lock if lock.user_id != vault.user_id else None,
+        lock=None if is_mine else lock,
+        seen_at=lock.seen_at if lock is not None and is_mine else None,
         next_picture=picture,
         notice=await notice_of(request, vault),
     )

@@ -1,5 +1,6 @@
 """Security headers, and the refusal of requests from other machines and other sites."""
 
+import re
 from collections.abc import Collection, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address
 
@@ -32,6 +33,9 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 
+_HOST = re.compile(r"(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?")
+"""A Host header that has nothing behind name and port: links that are mailed are made of it."""
+
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _FORWARDED = frozenset(
@@ -45,6 +49,12 @@ _FORWARDED = frozenset(
         "x-real-ip",
     }
 )
+
+
+_FORWARDED_ADDRESS = re.compile(
+    r"(?P<v4>[0-9.]+):\d+|\[(?P<v6>[0-9A-Fa-f:.]+)\](?::\d+)?|(?P<address>[0-9A-Fa-f:.]+)"
+)
+"""An address in X-Forwarded-For; some proxies add the port."""
 
 
 def check_host(web: Web) -> None:
@@ -105,7 +115,7 @@ class TrustedRequestsOnly:
             headers = Headers(scope=scope)
             host = headers.get("host", "").lower()
             name = host_name(host)
-            if not (is_this_machine(name) or name in self._hosts):
+            if not (_HOST.fullmatch(host) and (is_this_machine(name) or name in self._hosts)):
                 app = PlainTextResponse(
                     "This vault does not answer to this name; see the setting web.hosts.", 421
                 )
@@ -145,16 +155,20 @@ class TrustedRequestsOnly:
         scope["headers"] = kept
 
     def _client(self, forwarded_for: Sequence[str], peer: str) -> str:
-        """Return the last address that no trusted proxy has: those before it may be made up."""
-        addresses = [address.strip() for line in forwarded_for for address in line.split(",")]
-        return next(
-            (
-                address
-                for address in reversed(addresses)
-                if is_address(address) and not self._is_proxy(address)
-            ),
-            peer,
-        )
+        """Return the last address that no trusted proxy has: those before it may be made up.
+
+        Where a proxy gives something else than an address, the last one known is that of the proxy.
+        """
+        client = peer
+        for text in reversed([part for line in forwarded_for for part in line.split(",")]):
+            match = _FORWARDED_ADDRESS.fullmatch(text.strip())
+            address = match and (match["address"] or match["v4"] or match["v6"])
+            if not address or not is_address(address):
+                return client
+            client = address
+            if not self._is_proxy(client):
+                return client
+        return client
 
     def _is_proxy(self, address: str) -> bool:
         try:

@@ -98,13 +98,17 @@ def listen(host: str, port: int, *, setting: str) -> socket.socket:
     """Open a socket for connections; port 0 is any free one. Raises MisconfiguredError if it is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         why = str(error.strerror).partition(" (while")[0]  # what follows repeats the address
         raise MisconfiguredError(
             f"cannot listen on {host!r}, port {port}: {why}. Is docmill running already? "
             f"Otherwise give a free port: --port, or {setting} in the settings"
         ) from error
+    # Its connections inherit it. asyncio sets it if a socket names its protocol, which this one does not: the
+    # second packet of an answer waited 40 ms for the client to acknowledge the first.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 class _Server(uvicorn.Server):

@@ -18,12 +18,18 @@ from starlette.responses import HTMLResponse
 from docmill.model.result import percent_text
 from docmill.schemas.registry import in_schema_order
 from docmill.service.people.tokens import form_token
-from docmill.web.access import FORM_TOKEN
-from docmill.web.view import cards, words
+from docmill.web import languages
+from docmill.web.access import FORM_TOKEN, page_address
+from docmill.web.view import cards, messages, words
 
 ROOT = Path(str(files("docmill.web")))
 STATIC = ROOT / "static"
-THEMES = ("auto", "light", "dark")
+THEME_NAMES = {
+    "auto": languages.gettext_noop("auto"),
+    "light": languages.gettext_noop("light"),
+    "dark": languages.gettext_noop("dark"),
+}
+THEMES = tuple(THEME_NAMES)
 THEME_COOKIE = "docmill-theme"
 
 
@@ -61,13 +67,25 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
             auto_reload=False,
-            extensions=[_FormTokens],
+            extensions=[_FormTokens, "jinja2.ext.i18n"],
         )
-        self._common = {"static": f"/static/{static_version()}", "words": words, "themes": THEMES}
+        self._common = {
+            "static": f"/static/{static_version()}",
+            "words": words,
+            "themes": THEMES,
+            "theme_names": THEME_NAMES,
+            "languages": languages.LANGUAGES,
+        }
+        install = getattr(self._environment, "install_gettext_callables")  # noqa: B009  the extension adds it
+        install(_message, _message_with_number, newstyle=True)
+        self._environment.policies["ext.i18n.trimmed"] = True
         cast("dict[str, object]", self._environment.globals)["form_token_field"] = _form_token_field
         filters = cast("dict[str, object]", self._environment.filters)
         filters.update(
-            moment=words.moment,
+            moment=languages.moment_element,
+            day=languages.day_text,
+            number=languages.number_text,
+            told=messages.told,
             duration=words.duration,
             size=cards.size,
             pretty=partial(json.dumps, indent=2, ensure_ascii=False),
@@ -79,9 +97,9 @@ class Templates:
             self._environment.get_template(name)  # now, so that no request reads a file
 
     def page(self, request: Request, name: str, *, status_code: int = 200, **content: object) -> HTMLResponse:
-        """Render a page in the visitor's theme, to be fetched anew each time."""
+        """Render a page in the visitor's theme and language, to be fetched anew each time."""
+        language = languages.current_language()
         theme = request.cookies.get(THEME_COOKIE, "auto")
-        address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         secret: str | None = getattr(request.state, "session_token", None) or getattr(
             request.state, "visit_token", None
         )
@@ -89,12 +107,34 @@ class Templates:
         html = self._environment.get_template(name).render(
             self._common,
             theme=theme if theme in THEMES else "auto",
-            here=address,
+            language=language,
+            texts=texts_address(language),
+            here=page_address(request) or "/",
             access=getattr(request.state, "access", None),
             **content,
         )
         _form_token.reset(reset)
-        return HTMLResponse(html, status_code, headers={"cache-control": "private, no-cache"})
+        headers = {
+            "cache-control": "no-store",  # else Back shows it to whoever comes after the sign-out
+            "content-language": language,
+            "vary": "Accept-Language, Cookie",
+        }
+        return HTMLResponse(html, status_code, headers=headers)
+
+
+def _message(text: str) -> str:
+    return languages.catalogue(languages.current_language()).gettext(text)
+
+
+def _message_with_number(singular: str, plural: str, num: int) -> str:
+    return languages.catalogue(languages.current_language()).ngettext(singular, plural, num)
+
+
+def texts_address(language: str) -> str:
+    """Return the address of the modules' texts; empty for the language that they are written in."""
+    if not languages.script_texts(language):
+        return ""
+    return f"/texts/{language}/{languages.script_texts_version(language)}.json"
 
 
 def static_version() -> str:

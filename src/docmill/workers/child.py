@@ -1,6 +1,7 @@
 """Main program of a child of `docmill.workers.pool`: it reads untrusted files and may die of them.
 
-Run as `python -P -m docmill.workers.child MEMORY_BYTES FOLDER USER`, with a socket as its standard input.
+Run as `python -P -m docmill.workers.child MEMORY_BYTES FOLDER USER NICENESS`, with a socket as its standard
+input.
 """
 
 import contextlib
@@ -36,6 +37,8 @@ def main() -> None:
     """Serve until the parent hangs up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     memory_bytes, folder, user = int(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    # By the child itself: once its user is another one, a parent without CAP_SYS_NICE may not.
+    os.nice(int(sys.argv[4]))
     sandbox.enter(memory_bytes, folder=folder, work=folder / "work", user=user)
     connection = socket.socket(fileno=os.dup(0))
     # Standard input, output and error lead nowhere: native libraries write there as they please.

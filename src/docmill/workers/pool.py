@@ -45,12 +45,17 @@ class Pool:
     Children start when first needed and are replaced after `max_tasks`, or when they have grown too large.
     Callers beyond `workers` wait for their turn, see `workers.fair_semaphore`. A child works in a
     sandbox (`workers.sandbox`). Close the pool in the event loop that used it.
+
+    niceness: by how much its children give way to other processes where processors are scarce, from 0 to 19.
     """
 
-    def __init__(self, workers: int, *, max_tasks: int = 500, memory_bytes: int = MEMORY_BYTES) -> None:
+    def __init__(
+        self, workers: int, *, max_tasks: int = 500, memory_bytes: int = MEMORY_BYTES, niceness: int = 0
+    ) -> None:
         self.workers = workers
         self._max_tasks = max_tasks
         self._memory_bytes = memory_bytes
+        self._niceness = niceness
         self._turns = FairSemaphore(workers)
         self._idle: list[_Child] = []
         self._busy: set[_Child] = set()
@@ -147,7 +152,7 @@ class Pool:
         if not self._swept:
             self._swept = True
             await asyncio.to_thread(remove_abandoned)
-        return await _Child.start(self._memory_bytes)
+        return await _Child.start(self._memory_bytes, self._niceness)
 
 
 class _Child:
@@ -167,11 +172,11 @@ class _Child:
         self._writer = writer
 
     @classmethod
-    async def start(cls, memory_bytes: int) -> "_Child":
+    async def start(cls, memory_bytes: int, niceness: int) -> "_Child":
         ours, theirs = socket.socketpair()
         with theirs:
             # In a thread, since forking takes milliseconds; shielded, since a thread cannot be cancelled.
-            starting = asyncio.ensure_future(asyncio.to_thread(_launch, theirs, memory_bytes))
+            starting = asyncio.ensure_future(asyncio.to_thread(_launch, theirs, memory_bytes, niceness))
             try:
                 process, scratch = await asyncio.shield(starting)
             except asyncio.CancelledError:
@@ -257,7 +262,9 @@ def _end(process: subprocess.Popen[bytes], scratch: ScratchFolder) -> None:
     scratch.remove()
 
 
-def _launch(connection: socket.socket, memory_bytes: int) -> tuple[subprocess.Popen[bytes], ScratchFolder]:
+def _launch(
+    connection: socket.socket, memory_bytes: int, niceness: int
+) -> tuple[subprocess.Popen[bytes], ScratchFolder]:
     """Start a child that inherits no environment, hence no secrets, and no terminal, hence no Ctrl-C.
 
     -P: the current folder, which anyone may have written to, is no place to import from.
@@ -284,7 +291,7 @@ def _launch(connection: socket.socket, memory_bytes: int) -> tuple[subprocess.Po
     command = [sys.executable, "-P", "-m", "docmill.workers.child"]
     try:
         process = subprocess.Popen(  # noqa: S603 - our own program, no shell
-            [*command, str(memory_bytes), str(scratch.folder), str(scratch.user)],
+            [*command, str(memory_bytes), str(scratch.folder), str(scratch.user), str(niceness)],
             stdin=connection.fileno(),
             stdout=subprocess.DEVNULL,
             env=environment,

@@ -1,5 +1,4 @@
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -7,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from support.commands import run_docmill
 
 DOCMILL = Path(sys.executable).with_name("docmill")
 WritePdf = Callable[..., Path]
@@ -39,14 +40,7 @@ def write_truth(path: Path, invoice: dict[str, Any], broken: str = "broken") -> 
 
 
 def evaluated(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [DOCMILL, "eval", *arguments, "--jobs", "1"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env=dict(os.environ),
-    )
+    return run_docmill("eval", *arguments, "--jobs", "1")
 
 
 def test_a_folder_is_read_and_judged(folder: Path, truth: Path, tmp_path: Path) -> None:

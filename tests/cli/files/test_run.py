@@ -14,6 +14,8 @@ import pillow_heif
 import pytest
 from PIL import Image
 
+from support.commands import run_docmill
+
 pillow_heif.register_heif_opener()  # pyright: ignore[reportUnknownMemberType] - untyped
 DOCMILL = Path(sys.executable).with_name("docmill")
 WritePdf = Callable[..., Path]
@@ -31,14 +33,7 @@ def folder(tmp_path: Path, write_pdf: WritePdf) -> Path:
 
 
 def docmill(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [DOCMILL, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={**os.environ, **variables},
-    )
+    return run_docmill(*arguments, variables=variables)
 
 
 def _records(path: Path) -> dict[str, dict[str, Any]]:

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from docmill.cli.vault.access import load_settings
+from support.commands import run_docmill
 
 DOCMILL = Path(sys.executable).with_name("docmill")
 WritePdf = Callable[..., Path]
@@ -24,8 +25,7 @@ class Vault:
         self.folder = folder
 
     def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        command = [DOCMILL, *arguments, "--data-dir", self.folder]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        return run_docmill(*arguments, "--data-dir", self.folder)
 
     def up(self) -> subprocess.Popen[str]:
         command = [DOCMILL, "up", "--port", "0", "--data-dir", self.folder]

@@ -17,6 +17,7 @@ from docmill.service.config.settings import Settings
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import claims
 from docmill.service.store.database import new_id
+from support.commands import run_docmill
 from support.scripted_steps import once
 
 DOCMILL = Path(sys.executable).with_name("docmill")
@@ -29,10 +30,7 @@ class Dead:
         self.folder = folder
 
     def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [DOCMILL, "dead", *arguments, "--data-dir", self.folder]
-        return subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL
-        )
+        return run_docmill("dead", *arguments, "--data-dir", self.folder)
 
     def letters(self) -> list[dict[str, str]]:
         return json.loads(self("list", "--json").stdout)
@@ -110,9 +108,7 @@ def test_it_must_be_clear_which_letters_are_meant(tmp_path: Path, arguments: tup
 def test_who_only_looks_makes_no_vault(tmp_path: Path, command: tuple[str, ...]) -> None:
     folder = tmp_path / "nothing"
 
-    done = subprocess.run(
-        [DOCMILL, *command, "--data-dir", folder], capture_output=True, text=True, check=False, timeout=120
-    )
+    done = run_docmill(*command, "--data-dir", folder)
 
     assert done.returncode == 2
     assert "there is no vault in" in done.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import run_docmill
 from support.vault_contents import files_in
 
 DOCMILL = Path(sys.executable).with_name("docmill")
@@ -17,8 +18,7 @@ WritePdf = Callable[..., Path]
 
 
 def docmill(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [DOCMILL, *arguments, "--data-dir", folder]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    return run_docmill(*arguments, "--data-dir", folder)
 
 
 @pytest.fixture

@@ -2,13 +2,14 @@
 
 import json
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from support.commands import run_docmill
 
 DOCMILL = Path(sys.executable).with_name("docmill")
 
@@ -20,8 +21,7 @@ class Commands:
         self.folder = folder
 
     def __call__(self, *arguments: str | Path, code: int = 0) -> str:
-        command = [DOCMILL, *arguments, "--data-dir", self.folder]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        done = run_docmill(*arguments, "--data-dir", self.folder)
         assert done.returncode == code, done.stderr
         return done.stdout + done.stderr
 

@@ -1,13 +1,11 @@
 """Web servers and workers as processes of their own, which come and go."""
 
 import signal
-import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
-import pytest
 
 from support.docmill_processes import PATIENCE_S, Machine
 
@@ -15,15 +13,6 @@ WritePdf = Callable[..., Path]
 
 
 OF_EVERY_ATTEMPT = {"ingestion_id", "document_id", "tenant_id", "worker_id", "attempt"}
-
-
-@pytest.fixture
-def machine() -> Iterator[Machine]:
-    # Not pytest's folder: it is closed to the user under whom the server runs when tests run as root.
-    with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
-        machine = Machine(Path(folder))
-        yield machine
-        machine.close()
 
 
 def test_two_web_servers_and_a_worker_share_a_folder_and_outlive_each_other(

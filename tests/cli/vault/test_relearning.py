@@ -14,7 +14,7 @@ from docmill.model.document import Document, Page, Words
 from docmill.service.app import open_service
 from docmill.service.config.settings import Settings
 from docmill.service.review.review import FieldReview
-from docmill.service.store.database import new_id
+from docmill.service.store.database import DEFAULT_USER_ID, new_id
 from docmill.understanding.user_schemas.schema_model import loads
 from support.scripted_steps import once
 
@@ -77,6 +77,7 @@ async def _reviewed(settings: Settings, house: int, number: int) -> None:
             [FieldReview("job_number", "correct", f"KN{number:05}")],
             tenant_id=tenant_id,
             ingestion_id=accepted.ingestion_id,
+            reviewed_by=DEFAULT_USER_ID,
         )
 
 

@@ -109,7 +109,11 @@ def test_every_kind_is_known_by_its_content(file: Path, content: bytes, expected
     [
         (b"\xff\x4f\xff\x51", "a JPEG 2000 picture cannot be read; save it as a PDF", "image/jp2"),
         (b"\x1f\x8b\x08", "a compressed archive cannot be read; unpack it", "application/gzip"),
-        (b"\0\1\2\3", "a file of an unknown kind cannot be read; save it", "application/octet-stream"),
+        (
+            b"\0\1\2\3",
+            "a file that is damaged or of an unknown kind cannot be read; see whether",
+            "application/octet-stream",
+        ),
     ],
 )
 def test_a_refusal_names_what_was_found_and_what_to_do(

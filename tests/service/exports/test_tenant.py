@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from uuid import UUID
 
@@ -23,6 +25,7 @@ from docmill.service.people.sign_in import Visitor
 from docmill.service.review.review import FieldReview
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import documents, reviews
+from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.worker import run_worker
 from support.databases import fresh_database
 from support.people import PASSWORD
@@ -96,6 +99,7 @@ async def document_id(
             [FieldReview("number", "correct", "8")],
             tenant_id=tenant_id,
             ingestion_id=seen.result.ingestion_id,
+            reviewed_by=DEFAULT_USER_ID,
         )
     return document_id
 
@@ -272,6 +276,73 @@ async def test_what_does_not_fit_is_refused(
     with pytest.raises(CorruptError, match="cannot have written"):
         await import_tenant(other.database.url, other.blobs, folder, nothing)
     assert contents(other)[0]["document"] == b""
+
+
+def forge(folder: TenantFolder, table: str, old: str, new: str) -> None:
+    """Change the rows of an export, with their checksum, as somebody does who wants more than their own."""
+    path = folder.table(table)
+    rows = path.read_bytes().replace(old.encode(), new.encode())
+    assert rows != path.read_bytes()
+    path.write_bytes(rows)
+    text = (folder.root / "tenant.json").read_text()
+    description = json.loads(text)
+    description["tables"][table] |= {"byte_size": len(rows), "content_hash": sha256(rows).hexdigest()}
+    (folder.root / "tenant.json").write_text(json.dumps(description))
+
+
+async def test_an_import_reaches_no_other_tenant(
+    service: Service, other: Service, document_id: UUID, stranger: UUID, tmp_path: Path
+) -> None:
+    tenant_id = service.default_tenant_id
+    folder = TenantFolder(tmp_path / "tenant")
+    await export(service, folder)
+    untouched = tmp_path / "untouched"
+    shutil.copytree(folder.root, untouched)
+    async with await psycopg.AsyncConnection.connect(other.database.url) as conn:
+        await conn.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Victim')", [stranger])
+    hidden = await other.intake.accept(once(b"hidden"), tenant_id=stranger, file_name="hidden.pdf")
+    async with other.database.tenant(stranger) as conn:
+        row = await documents.get(conn, hidden.document_id)
+    assert row is not None
+    before = rows_in(other.database.url, tenant_id=stranger), files_in(other.settings.folder)
+
+    for table, old, new in (
+        ("event", str(tenant_id), str(stranger)),
+        ("document", str(tenant_id), str(stranger)),
+        ("document", f"documents/{tenant_id}", f"documents/{stranger}"),
+        ("document", (await _path_of(service, document_id)), row.file_path),
+        ("document", str(document_id), "no id"),
+    ):
+        shutil.rmtree(folder.root)
+        shutil.copytree(untouched, folder.root)
+        forge(folder, table, old, new)
+        with pytest.raises(CorruptError):
+            await import_tenant(other.database.url, other.blobs, folder, nothing)
+    _replace_file(folder, untouched, row.file_path)
+    with pytest.raises(CorruptError, match="must not replace"):
+        await import_tenant(other.database.url, other.blobs, folder, nothing)
+
+    assert rows_in(other.database.url, tenant_id=stranger) == before[0]
+    assert before[1].items() <= files_in(other.settings.folder).items()
+
+
+async def _path_of(service: Service, document_id: UUID) -> str:
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        row = await documents.get(conn, document_id)
+    assert row is not None
+    return row.file_path
+
+
+def _replace_file(folder: TenantFolder, untouched: Path, key: str) -> None:
+    """Add a file under the key of somebody else."""
+    shutil.rmtree(folder.root)
+    shutil.copytree(untouched, folder.root)
+    folder.file(key).parent.mkdir(parents=True)
+    folder.file(key).write_bytes(b"forged")
+    folder.note_complete(key, sha256(b"forged").hexdigest())
+    description = json.loads((folder.root / "tenant.json").read_text())
+    description["keys"].append(key)
+    (folder.root / "tenant.json").write_text(json.dumps(description))
 
 
 async def test_a_file_that_was_lost_is_named(

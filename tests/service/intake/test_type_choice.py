@@ -19,6 +19,7 @@ from docmill.service.intake.accept import Accepted
 from docmill.service.review.review import FieldReview, InvalidValuesError
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.store import reviewed_documents
+from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.reviews import TYPE
 from docmill.wiring import steps_for
@@ -87,7 +88,7 @@ async def _reviews(service: Service, document_id: UUID) -> DocumentReviews:
 async def _choose(service: Service, observer: Observer, accepted: Accepted, type_: str | None) -> DocumentRow:
     """The document, once it has been read by the type."""
     begun = await service.type_choices.choose(
-        accepted.document_id, type_, tenant_id=service.default_tenant_id
+        accepted.document_id, type_, tenant_id=service.default_tenant_id, reviewed_by=DEFAULT_USER_ID
     )
     return await observer.when(accepted, lambda row: row.ingestion_id == begun and is_read(row))
 
@@ -196,7 +197,7 @@ async def test_choosing_what_is_chosen_already_reads_nothing_again(
         before = (await observer.ingestion(accepted)).id
 
         begun = await service.type_choices.choose(
-            accepted.document_id, "receipt", tenant_id=service.default_tenant_id
+            accepted.document_id, "receipt", tenant_id=service.default_tenant_id, reviewed_by=DEFAULT_USER_ID
         )
 
     assert begun == before
@@ -215,6 +216,7 @@ async def test_reviews_of_fields_that_the_type_lacks_are_kept_and_not_applied(
             [FieldReview("gross_total", "correct", "130.00")],
             tenant_id=tenant_id,
             ingestion_id=shown.result.ingestion_id,
+            reviewed_by=DEFAULT_USER_ID,
         )
 
         as_job = await _choose(service, observer, accepted, "job")
@@ -242,6 +244,7 @@ async def test_corrections_are_converted_to_the_kinds_of_the_new_types_fields(
             [FieldReview(path, "correct", value, is_typed=True) for path, value in typed.items()],
             tenant_id=tenant_id,
             ingestion_id=shown.result.ingestion_id,
+            reviewed_by=DEFAULT_USER_ID,
         )
 
         await _choose(service, observer, accepted, "as_kinds")
@@ -285,7 +288,7 @@ async def test_a_choice_while_a_worker_reads_the_document_is_not_lost(
     live = await service.intake.reprocess(accepted.document_id, tenant_id=service.default_tenant_id)
 
     begun = await service.type_choices.choose(
-        accepted.document_id, "receipt", tenant_id=service.default_tenant_id
+        accepted.document_id, "receipt", tenant_id=service.default_tenant_id, reviewed_by=DEFAULT_USER_ID
     )
     async with working():
         after = await observer.when(accepted, is_read)
@@ -301,7 +304,12 @@ async def test_of_two_people_who_choose_at_once_the_later_choice_holds_and_both_
         accepted = await upload_and_read(upload, observer, INVOICE)
         begun = await asyncio.gather(
             *(
-                service.type_choices.choose(accepted.document_id, type_, tenant_id=service.default_tenant_id)
+                service.type_choices.choose(
+                    accepted.document_id,
+                    type_,
+                    tenant_id=service.default_tenant_id,
+                    reviewed_by=DEFAULT_USER_ID,
+                )
                 for type_ in ("receipt", "credit_note")
             )
         )
@@ -324,9 +332,15 @@ async def test_the_type_is_no_value_to_confirm_undo_or_learn_from(
 
     with pytest.raises(InvalidValuesError, match="changed with the document"):
         await service.reviews.add(
-            accepted.document_id, [FieldReview(TYPE, "undo")], tenant_id=tenant_id, ingestion_id=shown
+            accepted.document_id,
+            [FieldReview(TYPE, "undo")],
+            tenant_id=tenant_id,
+            ingestion_id=shown,
+            reviewed_by=DEFAULT_USER_ID,
         )
-    await service.reviews.undo_last(accepted.document_id, tenant_id=tenant_id, ingestion_id=shown)
+    await service.reviews.undo_last(
+        accepted.document_id, tenant_id=tenant_id, ingestion_id=shown, reviewed_by=DEFAULT_USER_ID
+    )
 
     reviewed = await _reviews(service, accepted.document_id)
     assert reviewed.chosen_type == "credit_note"
@@ -341,11 +355,20 @@ async def test_types_are_chosen_by_their_owner_only_of_those_that_exist_and_once
     tenant_id = service.default_tenant_id
     accepted = await upload(INVOICE, file_name="paper.txt")
 
-    assert await service.type_choices.choose(accepted.document_id, "receipt", tenant_id=stranger) is None
+    assert (
+        await service.type_choices.choose(
+            accepted.document_id, "receipt", tenant_id=stranger, reviewed_by=DEFAULT_USER_ID
+        )
+        is None
+    )
     with pytest.raises(ValidationError, match="do you mean 'receipt'"):
-        await service.type_choices.choose(accepted.document_id, "reciept", tenant_id=tenant_id)
+        await service.type_choices.choose(
+            accepted.document_id, "reciept", tenant_id=tenant_id, reviewed_by=DEFAULT_USER_ID
+        )
     with pytest.raises(ChangedError, match="once the document has been read"):
-        await service.type_choices.choose(accepted.document_id, "receipt", tenant_id=tenant_id)
+        await service.type_choices.choose(
+            accepted.document_id, "receipt", tenant_id=tenant_id, reviewed_by=DEFAULT_USER_ID
+        )
 
 
 async def test_a_document_that_nobody_could_classify_is_classified_by_a_person(

@@ -19,6 +19,7 @@ from docmill.service.intake.accept import Accepted
 from docmill.service.review.review import FieldReview
 from docmill.service.steps import models_of
 from docmill.service.store import reviews
+from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.worker import run_worker
 from docmill.testing.steps import FakeExtractor, PaintedPages
 from docmill.understanding.gate import RuleGate
@@ -168,7 +169,11 @@ async def test_what_a_person_says_of_the_rules_values_stays_when_the_model_has_a
         await observer.when(accepted, lambda row: row.error_code == "rate_limited")
         field_review = FieldReview("number", "correct", "8")
         await service.reviews.add(
-            accepted.document_id, [field_review], tenant_id=tenant_id, ingestion_id=ingestion_id
+            accepted.document_id,
+            [field_review],
+            tenant_id=tenant_id,
+            ingestion_id=ingestion_id,
+            reviewed_by=DEFAULT_USER_ID,
         )
         meanwhile = await observer.document(accepted)
         await _at_once(service, accepted)

@@ -20,7 +20,7 @@ from docmill.service.app import Service
 from docmill.service.review import corrections
 from docmill.service.review.corrections import CorrectionFinder
 from docmill.service.review.review import FieldReview
-from docmill.service.store.database import new_id
+from docmill.service.store.database import DEFAULT_USER_ID, new_id
 from docmill.understanding.corrections.apply import make_correction
 from docmill.understanding.pooled import PooledCorrectionMaker
 from docmill.understanding.receipts.extractor import extract_built_in
@@ -109,6 +109,7 @@ def reviewed(service: Service) -> Reviewed:
                 [FieldReview("seller.name", "correct", name)],
                 tenant_id=whose,
                 ingestion_id=accepted.ingestion_id,
+                reviewed_by=DEFAULT_USER_ID,
             )
         return accepted.document_id
 
@@ -179,7 +180,10 @@ async def test_a_word_said_or_taken_back_reaches_every_worker_with_its_next_docu
     assert standing is not None
 
     await service.reviews.undo_last(
-        document_id, tenant_id=tenant_id, ingestion_id=standing.result.ingestion_id
+        document_id,
+        tenant_id=tenant_id,
+        ingestion_id=standing.result.ingestion_id,
+        reviewed_by=DEFAULT_USER_ID,
     )
 
     assert await names(finder, tenant_id) == await names(other_worker, tenant_id) == []
@@ -213,6 +217,7 @@ async def test_another_word_on_a_document_makes_its_lesson_anew(
         [FieldReview("number", "confirm")],
         tenant_id=tenant_id,
         ingestion_id=standing.result.ingestion_id,
+        reviewed_by=DEFAULT_USER_ID,
     )
 
     found = await finder.of(tenant_id, new_id()).find(receipt(9), RECEIPT)
@@ -332,6 +337,7 @@ async def test_places_are_looked_for_once_where_people_had_to_correct_them(
             [FieldReview("number", "correct", f"{number:05}")],
             tenant_id=tenant_id,
             ingestion_id=standing.result.ingestion_id,
+            reviewed_by=DEFAULT_USER_ID,
         )
     for _ in range(2):
         await names(finder, tenant_id)
@@ -369,6 +375,7 @@ async def test_a_pools_child_makes_lessons(service: Service, reviewed: Reviewed)
         [FieldReview("number", "correct", "00001")],
         tenant_id=service.default_tenant_id,
         ingestion_id=standing.result.ingestion_id,
+        reviewed_by=DEFAULT_USER_ID,
     )
     async with Pool(1) as pool:
         finder = CorrectionFinder(service.database, service.blobs, PooledCorrectionMaker(pool))

@@ -10,6 +10,7 @@ from docmill.ports import Original
 from docmill.service.app import Service
 from docmill.service.review.review import FieldReview
 from docmill.service.store import document_list, documents
+from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.documents import DocumentRow
 from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload, is_read
@@ -64,13 +65,16 @@ async def test_a_reviewed_value_and_an_edit_are_in_every_version_of_the_row(
             [FieldReview("number", "correct", "4711")],
             tenant_id=tenant_id,
             ingestion_id=row.ingestion_id,
+            reviewed_by=DEFAULT_USER_ID,
         )
-        await service.edits.change(row.id, {":document_date": "2026-11-05"}, tenant_id=tenant_id)
+        await service.edits.change(
+            row.id, {":document_date": "2026-11-05"}, tenant_id=tenant_id, edited_by=DEFAULT_USER_ID
+        )
         titled = (await observer.document(accepted)).title
         await _note_everything(database_url)
         again = await service.intake.reprocess(row.id, tenant_id=tenant_id)
         await observer.when(accepted, lambda now: now.ingestion_id == again and _is_settled(now))
-        await service.edits.change(row.id, {":title": "Mine"}, tenant_id=tenant_id)
+        await service.edits.change(row.id, {":title": "Mine"}, tenant_id=tenant_id, edited_by=DEFAULT_USER_ID)
         last = await service.intake.reprocess(row.id, tenant_id=tenant_id)
         await observer.when(accepted, lambda now: now.ingestion_id == last and _is_settled(now))
 

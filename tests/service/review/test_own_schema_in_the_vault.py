@@ -9,6 +9,7 @@ from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.config.user_schemas import OwnField, OwnSchema
 from docmill.service.review.review import FieldReview
+from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.understanding.pooled import PooledCorrectionMaker
 from docmill.workers.pool import Pool
 from support.learning_steps import steps as taught_steps
@@ -65,6 +66,7 @@ async def test_documents_of_its_types_are_read_by_it_and_corrected(
             [FieldReview("job_number", "correct", "KN00001")],
             tenant_id=tenant_id,
             ingestion_id=ingestion_id,
+            reviewed_by=DEFAULT_USER_ID,
         )
         second = await upload(TICKET.format(number=2).encode(), file_name="second.txt")
         again = await observer.when(second, lambda document: document.state in ("ready", "needs_review"))

@@ -89,7 +89,9 @@ async def test_a_new_result_is_judged_with_what_was_said_before(
     document_id = (await upload()).document_id
     first = await finish(document_id, 0.3)
     confirm = FieldReview("seller.name", "confirm")
-    assert await service.reviews.add(document_id, [confirm], tenant_id=tenant_id, ingestion_id=first)
+    assert await service.reviews.add(
+        document_id, [confirm], tenant_id=tenant_id, ingestion_id=first, reviewed_by=DEFAULT_USER_ID
+    )
     await service.intake.reprocess(document_id, tenant_id=tenant_id)
     await finish(document_id, 0.2, seller={"name": "Comer Bakery"})
     before = await _state(service, document_id)
@@ -102,7 +104,9 @@ async def test_a_new_result_is_judged_with_what_was_said_before(
     assert reviewed.current["seller.name"].is_contradicted
     assert reviewed.result.data == DATA
     with pytest.raises(ChangedError, match="processed again"):
-        await service.reviews.add(document_id, [confirm], tenant_id=tenant_id, ingestion_id=first)
+        await service.reviews.add(
+            document_id, [confirm], tenant_id=tenant_id, ingestion_id=first, reviewed_by=DEFAULT_USER_ID
+        )
 
 
 async def test_what_is_said_while_the_document_is_processed_again_lies_over_the_new_result(
@@ -116,7 +120,9 @@ async def test_what_is_said_while_the_document_is_processed_again_lies_over_the_
         FieldReview("gross_total", "correct", "13.00"),
         FieldReview("issue_date", "correct", "2026-11-04"),
     ]
-    assert await service.reviews.add(document_id, corrections, tenant_id=tenant_id, ingestion_id=first)
+    assert await service.reviews.add(
+        document_id, corrections, tenant_id=tenant_id, ingestion_id=first, reviewed_by=DEFAULT_USER_ID
+    )
 
     await finish(document_id, 0.9)
 
@@ -134,7 +140,9 @@ async def test_results_that_no_worker_has_judged_with_reviews_are_judged_by_the_
     document_ids = [(await upload(f"{number}".encode())).document_id for number in range(3)]
     for document_id in document_ids:
         first = await finish(document_id, 0.3)
-        await service.reviews.confirm_all(document_id, tenant_id=tenant_id, ingestion_id=first)
+        await service.reviews.confirm_all(
+            document_id, tenant_id=tenant_id, ingestion_id=first, reviewed_by=DEFAULT_USER_ID
+        )
         await service.intake.reprocess(document_id, tenant_id=tenant_id)
         await finish(document_id, 0.2)
 
@@ -153,7 +161,9 @@ async def test_reviews_that_cannot_be_judged_keep_none_of_the_others_waiting(
     document_ids = sorted([(await upload(f"{number}".encode())).document_id for number in range(3)])
     for document_id in document_ids:
         first = await finish(document_id, 0.3)
-        await service.reviews.confirm_all(document_id, tenant_id=tenant_id, ingestion_id=first)
+        await service.reviews.confirm_all(
+            document_id, tenant_id=tenant_id, ingestion_id=first, reviewed_by=DEFAULT_USER_ID
+        )
         await service.intake.reprocess(document_id, tenant_id=tenant_id)
         await finish(document_id, 0.2)
     settle = service.reviews.settle
@@ -177,8 +187,12 @@ async def test_a_result_under_reviews_that_were_all_taken_back_is_not_waited_for
     document_id = (await upload()).document_id
     first = await finish(document_id, 0.9)
     field_review = FieldReview("gross_total", "correct", "13.00")
-    await service.reviews.add(document_id, [field_review], tenant_id=tenant_id, ingestion_id=first)
-    await service.reviews.undo_last(document_id, tenant_id=tenant_id, ingestion_id=first)
+    await service.reviews.add(
+        document_id, [field_review], tenant_id=tenant_id, ingestion_id=first, reviewed_by=DEFAULT_USER_ID
+    )
+    await service.reviews.undo_last(
+        document_id, tenant_id=tenant_id, ingestion_id=first, reviewed_by=DEFAULT_USER_ID
+    )
     await service.intake.reprocess(document_id, tenant_id=tenant_id)
 
     await finish(document_id, 0.9)
@@ -215,7 +229,9 @@ async def test_a_result_that_is_replaced_meanwhile_is_left_to_whoever_replaced_i
     tenant_id = service.default_tenant_id
     document_id = (await upload()).document_id
     first = await finish(document_id, 0.3)
-    await service.reviews.confirm_all(document_id, tenant_id=tenant_id, ingestion_id=first)
+    await service.reviews.confirm_all(
+        document_id, tenant_id=tenant_id, ingestion_id=first, reviewed_by=DEFAULT_USER_ID
+    )
     get = service.blobs.get
 
     async def get_late(key: str) -> bytes:
@@ -237,7 +253,10 @@ async def test_a_large_document_is_judged_beside_the_loop(
     ingestion_id = await finish(document_id, 0.3)
 
     await service.reviews.confirm_all(
-        document_id, tenant_id=service.default_tenant_id, ingestion_id=ingestion_id
+        document_id,
+        tenant_id=service.default_tenant_id,
+        ingestion_id=ingestion_id,
+        reviewed_by=DEFAULT_USER_ID,
     )
 
     assert await _state(service, document_id) == "ready"
@@ -266,7 +285,11 @@ async def test_without_what_was_read_the_checks_of_then_count(
     said = [FieldReview("gross_total", "correct", "13,00 EUR", is_typed=True, page=7, box=Box(0, 0, 1, 1))]
 
     await service.reviews.add(
-        document_id, said, tenant_id=service.default_tenant_id, ingestion_id=ingestion_id
+        document_id,
+        said,
+        tenant_id=service.default_tenant_id,
+        ingestion_id=ingestion_id,
+        reviewed_by=DEFAULT_USER_ID,
     )
 
     reviewed = await service.reviews.of(document_id, tenant_id=service.default_tenant_id)
@@ -288,10 +311,14 @@ async def test_a_review_does_without_a_text_that_cannot_be_read_and_waits_for_a_
     await service.blobs.put_once(path, content if says is None else zstandard.compress(content))
 
     if says is None:
-        await service.reviews.confirm_all(document_id, tenant_id=tenant_id, ingestion_id=ingestion_id)
+        await service.reviews.confirm_all(
+            document_id, tenant_id=tenant_id, ingestion_id=ingestion_id, reviewed_by=DEFAULT_USER_ID
+        )
     else:
         with pytest.raises(ServerError, match=says):
-            await service.reviews.confirm_all(document_id, tenant_id=tenant_id, ingestion_id=ingestion_id)
+            await service.reviews.confirm_all(
+                document_id, tenant_id=tenant_id, ingestion_id=ingestion_id, reviewed_by=DEFAULT_USER_ID
+            )
 
     assert await _state(service, document_id) == ("ready" if says is None else "needs_review")
 
@@ -305,7 +332,10 @@ async def test_a_document_that_is_gone_takes_no_word(
         await conn.execute("DELETE FROM document WHERE id = %s", [document_id])
 
     assert not await service.reviews.undo_last(
-        document_id, tenant_id=service.default_tenant_id, ingestion_id=ingestion_id
+        document_id,
+        tenant_id=service.default_tenant_id,
+        ingestion_id=ingestion_id,
+        reviewed_by=DEFAULT_USER_ID,
     )
 
 
@@ -318,7 +348,9 @@ async def test_a_worker_weighs_what_was_said_before_anew(
     async with working():
         row = await observer.until(accepted, "needs_review")
         assert row.ingestion_id is not None
-        await service.reviews.confirm_all(row.id, tenant_id=tenant_id, ingestion_id=row.ingestion_id)
+        await service.reviews.confirm_all(
+            row.id, tenant_id=tenant_id, ingestion_id=row.ingestion_id, reviewed_by=DEFAULT_USER_ID
+        )
         confirmed = await observer.document(accepted)
         again = await service.intake.reprocess(row.id, tenant_id=tenant_id)
         ready = await observer.when(accepted, lambda now: now.ingestion_id == again and now.state == "ready")
@@ -380,7 +412,13 @@ async def test_other_schemas_can_be_given(service: Service, upload: Upload, fini
     ingestion_id = await finish(document_id, 0.3, seat=None)
     said = [FieldReview("seat", "correct", "12", is_typed=True)]
 
-    await mine.add(document_id, said, tenant_id=service.default_tenant_id, ingestion_id=ingestion_id)
+    await mine.add(
+        document_id,
+        said,
+        tenant_id=service.default_tenant_id,
+        ingestion_id=ingestion_id,
+        reviewed_by=DEFAULT_USER_ID,
+    )
 
     reviewed = await mine.of(document_id, tenant_id=service.default_tenant_id)
     assert reviewed is not None
@@ -433,9 +471,17 @@ async def test_title_summary_and_tags_follow_a_correction_and_its_undoing_at_onc
         FieldReview("gross_total", "correct", "13.00"),
         FieldReview("issue_date", "correct", "2027-11-03"),
     ]
-    await service.reviews.add(accepted.document_id, corrections, tenant_id=tenant_id, ingestion_id=shown)
+    await service.reviews.add(
+        accepted.document_id,
+        corrections,
+        tenant_id=tenant_id,
+        ingestion_id=shown,
+        reviewed_by=DEFAULT_USER_ID,
+    )
     corrected = await observer.document(accepted)
-    await service.reviews.undo_last(accepted.document_id, tenant_id=tenant_id, ingestion_id=shown)
+    await service.reviews.undo_last(
+        accepted.document_id, tenant_id=tenant_id, ingestion_id=shown, reviewed_by=DEFAULT_USER_ID
+    )
     undone = await observer.document(accepted)
 
     assert corrected.title == "Receipt, Corner Bakery"
@@ -472,7 +518,13 @@ async def test_in_words_that_are_not_made_of_the_values_a_corrected_value_is_rep
         FieldReview("seller.name", "correct", "Corner Bakery"),
         FieldReview("gross_total", "clear"),
     ]
-    await service.reviews.add(accepted.document_id, corrections, tenant_id=tenant_id, ingestion_id=shown)
+    await service.reviews.add(
+        accepted.document_id,
+        corrections,
+        tenant_id=tenant_id,
+        ingestion_id=shown,
+        reviewed_by=DEFAULT_USER_ID,
+    )
 
     document = await Observer(service).document(accepted)
     assert document.title == "Bread bought at Corner Bakery"
@@ -486,7 +538,7 @@ async def test_what_was_confirmed_unseen_teaches_nothing(
     tenant_id = service.default_tenant_id
     document_id = (await upload()).document_id
     ingestion_id = await finish(document_id, 0.3)
-    of = {"tenant_id": tenant_id, "ingestion_id": ingestion_id}
+    of = {"tenant_id": tenant_id, "ingestion_id": ingestion_id, "reviewed_by": DEFAULT_USER_ID}
 
     assert await service.reviews.confirm_all(document_id, reason="In a hurry", **of)
     async with service.database.tenant(tenant_id) as conn:
@@ -506,7 +558,7 @@ async def test_a_removed_row_leaves_the_checks_and_comes_back_with_its_undo(
     document_id = (await upload()).document_id
     lines = [{"net_amount": "12.90"}, {"net_amount": "0.10"}]
     ingestion_id = await finish(document_id, 0.9, lines=lines, net_total="12.90")
-    of = {"tenant_id": tenant_id, "ingestion_id": ingestion_id}
+    of = {"tenant_id": tenant_id, "ingestion_id": ingestion_id, "reviewed_by": DEFAULT_USER_ID}
     remove = [FieldReview("lines[1]", "remove")]
 
     before = await service.reviews.check(document_id, [], tenant_id=tenant_id)
@@ -534,7 +586,11 @@ async def test_only_a_document_is_rejected_and_with_a_reason(
 ) -> None:
     tenant_id = service.default_tenant_id
     document_id = (await upload()).document_id
-    of = {"tenant_id": tenant_id, "ingestion_id": await finish(document_id, 0.9)}
+    of = {
+        "tenant_id": tenant_id,
+        "ingestion_id": await finish(document_id, 0.9),
+        "reviewed_by": DEFAULT_USER_ID,
+    }
 
     for wrong in (
         FieldReview("seller.name", "reject", "Not for us"),

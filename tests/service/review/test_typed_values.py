@@ -3,7 +3,8 @@
 import pytest
 from pydantic import JsonValue
 
-from docmill.schemas.outline import FieldOutline, Kind
+from docmill.schemas.outline import FieldOutline, Kind, outline
+from docmill.schemas.registry import REGISTRY
 from docmill.service.review.typed_values import converted, parse_sent, parse_typed
 
 
@@ -20,6 +21,10 @@ def _typed(kind: Kind, name: str, text: str) -> JsonValue:
         ("date", "issue_date", "3 Nov 2026", "2026-11-03"),
         ("date", "issue_date", "03/03/2026", "2026-03-03"),
         ("time", "time", "14:32", "14:32:00"),
+        ("time", "time", "14:32:00+02:00", "14:32:00+02:00"),
+        ("time", "time", "14:32:05.500000", "14:32:05.500000"),
+        ("time", "time", "2:32 pm", "14:32:00"),
+        ("text", "time", "two weeks", "two weeks"),
         ("datetime", "at", "2026-11-03 14:32", "2026-11-03T14:32:00"),
         ("decimal", "tip", "12,90", "12.90"),
         ("decimal", "tip", "-1.234,50 €", "-1234.50"),
@@ -47,6 +52,7 @@ def test_what_is_clear_is_taken(kind: Kind, name: str, text: str, value: JsonVal
     [
         ("date", "issue_date", "03/11/2026", "Day or month first"),
         ("date", "issue_date", "2026-02-30", "no such day"),
+        ("date", "issue_date", "31.02.2026", "no such day"),
         ("date", "issue_date", "soon", "not a date"),
         ("time", "time", "noon", "not a time"),
         ("datetime", "at", "noon", "not a date with a time"),
@@ -124,3 +130,18 @@ def test_a_value_is_converted_to_the_kind_of_a_field(kind: Kind, value: JsonValu
 def test_a_value_that_can_be_none_of_a_kind_is_not_converted(kind: Kind, value: JsonValue) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         converted(FieldOutline("field", kind), value)
+
+
+@pytest.mark.parametrize(("text", "value"), [("14.32", "14:32"), ("2:32:05 pm", "14:32:05")])
+def test_the_time_of_a_receipt_is_by_the_clock_of_24_hours(text: str, value: str) -> None:
+    assert parse_typed(_time_of_a_receipt(), text) == value
+
+
+@pytest.mark.parametrize("text", ["Corner Bakery", "14:72", "14:32 or so"])
+def test_the_time_of_a_receipt_is_no_other_text(text: str) -> None:
+    with pytest.raises(ValueError, match="not a time"):
+        parse_typed(_time_of_a_receipt(), text)
+
+
+def _time_of_a_receipt() -> FieldOutline:
+    return next(leaf for leaf in outline(REGISTRY["receipt"]) if leaf.path == "time")

@@ -31,3 +31,7 @@ def test_words_are_corrected_to_the_nearest_that_documents_have(typed: str, mean
 
 def test_short_words_numbers_codes_and_phrases_are_never_doubtful() -> None:
     assert doubtful_words('vat 2026 RE-17 "due date" -draft Müller') == ["muller"]
+
+
+def test_words_that_are_known_are_never_doubtful() -> None:
+    assert doubtful_words("insurance Versicherung März kranwagn") == ["kranwagn"]

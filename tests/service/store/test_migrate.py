@@ -38,7 +38,7 @@ def url_of(postgres: EmbeddedPostgres, user: str) -> str:
 async def test_an_ordinary_owner_can_migrate_and_work(postgres: EmbeddedPostgres, owner: str) -> None:
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
         admin.execute(
-            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts TO {}").format(
+            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts, docmill_search TO {}").format(
                 sql.Identifier(owner)
             )
         )
@@ -87,7 +87,7 @@ def test_dead_letters_of_before_are_kept_where_their_ingestion_still_counts(
 ) -> None:
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
         admin.execute(
-            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts TO {}").format(
+            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts, docmill_search TO {}").format(
                 sql.Identifier(owner)
             )
         )
@@ -143,7 +143,7 @@ def test_ingestions_of_before_are_numbered_as_they_were_asked_for(
 ) -> None:
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
         admin.execute(
-            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts TO {}").format(
+            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts, docmill_search TO {}").format(
                 sql.Identifier(owner)
             )
         )
@@ -177,7 +177,7 @@ def test_results_of_before_that_were_not_judged_with_reviews_will_be(
 ) -> None:
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
         admin.execute(
-            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts TO {}").format(
+            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts, docmill_search TO {}").format(
                 sql.Identifier(owner)
             )
         )
@@ -220,7 +220,7 @@ def test_documents_corrected_before_are_judged_with_what_follows(
 ) -> None:
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
         admin.execute(
-            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts TO {}").format(
+            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts, docmill_search TO {}").format(
                 sql.Identifier(owner)
             )
         )

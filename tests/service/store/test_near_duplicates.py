@@ -118,7 +118,11 @@ async def test_a_decision_holds_for_both_also_after_another_processing_and_can_b
 
         # Said on the page of the earlier one.
         assert await service.reviews.decide_duplicate(
-            first.document_id, second.document_id, is_duplicate=False, tenant_id=tenant_id
+            first.document_id,
+            second.document_id,
+            is_duplicate=False,
+            tenant_id=tenant_id,
+            decided_by=DEFAULT_USER_ID,
         )
         dismissed = await _state(service, second)
         begun = await service.intake.reprocess(first.document_id, tenant_id=tenant_id)
@@ -127,11 +131,19 @@ async def test_a_decision_holds_for_both_also_after_another_processing_and_can_b
         await observer.when(second, lambda row: row.ingestion_id == begun and is_read(row))
     remembered = await _pairs(service, second)
     await service.reviews.decide_duplicate(
-        second.document_id, first.document_id, is_duplicate=None, tenant_id=tenant_id
+        second.document_id,
+        first.document_id,
+        is_duplicate=None,
+        tenant_id=tenant_id,
+        decided_by=DEFAULT_USER_ID,
     )
     taken_back = await _state(service, second)
     await service.reviews.decide_duplicate(
-        second.document_id, first.document_id, is_duplicate=True, tenant_id=tenant_id
+        second.document_id,
+        first.document_id,
+        is_duplicate=True,
+        tenant_id=tenant_id,
+        decided_by=DEFAULT_USER_ID,
     )
 
     assert dismissed == "ready"
@@ -152,7 +164,9 @@ async def test_a_correction_of_the_number_ends_and_makes_a_near_duplicate(
     async def correct(number: str) -> None:
         shown = (await observer.ingestion(second)).id
         review = FieldReview("number", "correct", number)
-        await service.reviews.add(second.document_id, [review], tenant_id=tenant_id, ingestion_id=shown)
+        await service.reviews.add(
+            second.document_id, [review], tenant_id=tenant_id, ingestion_id=shown, reviewed_by=DEFAULT_USER_ID
+        )
 
     await correct("INV-4799")
     ended = await _pairs(service, second)

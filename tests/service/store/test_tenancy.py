@@ -12,7 +12,7 @@ from docmill.service.store.database import DEFAULT_USER_ID
 from support.scripted_steps import Upload
 
 WITHOUT_TENANT = {
-    *("alembic_version", "message", "dead_message", "outbox", "chore", "vault", "pause"),
+    *("alembic_version", "message", "dead_message", "outbox", "chore", "vault", "pause", "embedding_job"),
     *(
         "users",
         "sessions",
@@ -70,16 +70,88 @@ async def test_the_application_cannot_bypass_row_level_security(service: Service
         assert await cur.fetchone() == ("docmill_app", False, False)
 
 
-async def test_functions_with_anothers_rights_are_the_dispatchers_and_not_for_all(service: Service) -> None:
+async def test_functions_with_anothers_rights_have_few_owners_and_are_not_for_all(service: Service) -> None:
     async with service.database.connection() as conn:
         cur = await conn.execute(
             """
             SELECT DISTINCT proowner::regrole::text, has_function_privilege('public', oid, 'EXECUTE')
               FROM pg_proc
              WHERE prosecdef AND pronamespace = 'public'::regnamespace
+             ORDER BY 1
             """
         )
-        assert await cur.fetchall() == [("docmill_dispatch", False)]
+        assert await cur.fetchall() == [("docmill_dispatch", False), ("docmill_search", False)]
+
+
+async def test_the_index_on_words_is_used_for_the_owner_of_the_search(service: Service) -> None:
+    # A condition in a policy for this role would make every search read all documents.
+    async with service.database.connection() as conn:
+        cur = await conn.execute(
+            """
+            SELECT polname::text, pg_get_expr(polqual, polrelid)
+              FROM pg_policy
+             WHERE polrelid = 'document'::regclass AND 'docmill_search'::regrole = ANY(polroles)
+            """
+        )
+        assert await cur.fetchall() == [("search", "true")]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "'zebra'",
+        "'zeb':*",
+        "!'absent'",
+        "'zebra' | !'zebra'",
+        "{word}",
+        "{word} | 'zebra'",
+        "'zebra' & !{word}",
+    ],
+)
+async def test_the_index_on_words_tells_nothing_of_another_tenant(
+    service: Service, upload: Upload, stranger: UUID, wanted: str
+) -> None:
+    """Whatever is asked: a word, what has none, or the word that stands for the other tenant."""
+    accepted = await upload()
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("UPDATE document SET text = 'zebra' WHERE id = %s", [accepted.document_id])
+        cur = await conn.execute("SELECT tenant_word(current_tenant())")
+        (word,) = await cur.fetchone() or ("",)
+        cur = await conn.execute("SELECT * FROM found_ids('zebra', NULL)")
+        assert await cur.fetchall() == [(accepted.document_id,)]
+
+    async with service.database.tenant(stranger) as conn:
+        for most in (None, 0, 1, 1_000_000):
+            cur = await conn.execute(
+                "SELECT * FROM found_ids(%s::tsquery, %s::integer)", [wanted.format(word=word), most]
+            )
+            assert await cur.fetchall() == []
+    async with service.database.transaction() as conn:
+        cur = await conn.execute("SELECT * FROM found_ids(%s::tsquery, NULL)", [wanted.format(word=word)])
+        assert await cur.fetchall() == []
+
+
+async def test_who_searches_cannot_put_functions_of_their_own_before_those_of_the_search(
+    service: Service, upload: Upload, stranger: UUID
+) -> None:
+    accepted = await upload()
+
+    async with service.database.tenant(stranger) as conn:
+        await conn.execute(
+            """
+            CREATE FUNCTION pg_temp.current_tenant() RETURNS uuid LANGUAGE sql
+                RETURN '00000000-0000-7000-8000-000000000001'::uuid
+            """
+        )
+        await conn.execute("CREATE TEMPORARY TABLE document (id uuid, tenant_id uuid, words tsvector)")
+        await conn.execute(
+            "INSERT INTO pg_temp.document VALUES (%s, %s, 'a')", [accepted.document_id, stranger]
+        )
+        await conn.execute("SET LOCAL search_path = pg_temp, public, pg_catalog")
+        cur = await conn.execute("SELECT * FROM public.found_ids('!absent', NULL)")
+        assert await cur.fetchall() == []
+        await conn.execute("DROP TABLE pg_temp.document")
+        await conn.execute("DROP FUNCTION pg_temp.current_tenant()")
 
 
 async def test_a_stranger_sees_nothing(service: Service, upload: Upload, stranger: UUID) -> None:

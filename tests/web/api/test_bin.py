@@ -12,6 +12,7 @@ import pytest
 from docmill.service.app import Service
 from docmill.service.intake.orphaned_files import remove_orphaned_files
 from docmill.service.store import near_duplicates, reviewed_documents
+from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.understanding.duplicates import Signature
 
 _DAY = timedelta(days=1)
@@ -328,7 +329,7 @@ async def test_the_bin_of_another_tenant_is_out_of_reach(
     document_id = await read()
     elsewhere = uuid4()
 
-    assert await service.bin.delete(document_id, tenant_id=elsewhere) == []
+    assert await service.bin.delete(document_id, tenant_id=elsewhere, deleted_by=DEFAULT_USER_ID) == []
     await client.delete(f"/api/v1/documents/{document_id}")
     assert await service.bin.page(tenant_id=elsewhere) == []
     assert await service.bin.restore(document_id, tenant_id=elsewhere) == []
@@ -411,3 +412,15 @@ async def test_the_page_of_the_bin_restores_and_removes(client: httpx.AsyncClien
     page = (await client.get("/bin?removed=1")).text
     assert "1 document removed for good" in page
     assert "The bin is empty" in page
+
+
+async def test_the_address_of_a_deleted_document_says_where_it_is(
+    client: httpx.AsyncClient, read: Callable[..., Awaitable[UUID]]
+) -> None:
+    document_id = await read()
+    await client.delete(f"/api/v1/documents/{document_id}")
+
+    answers = [await client.get(f"{base}/{document_id}") for base in ("/docs", "/api/v1/documents")]
+
+    assert [answer.status_code for answer in answers] == [404, 404]
+    assert all("This document is in the bin" in answer.text for answer in answers)

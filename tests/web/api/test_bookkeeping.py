@@ -172,7 +172,7 @@ async def test_what_cannot_be_booked_is_named_with_the_reason(client: httpx.Asyn
         "it is no bill but: delivery note",
         "it is not ready: needs review",
         "its currency is USD, and no exchange rate is known",
-        "its currency is not known",
+        "its currency is not known: correct it, or set bookkeeping.currency",
         "its date is not known",
         "its tax rates are not known, or its amounts do not add up by them",
         "its total is not known",
@@ -249,7 +249,7 @@ class TestWithoutNumbers:
     async def test_datev_asks_for_consultant_and_client(self, client: httpx.AsyncClient) -> None:
         response = await client.get("/api/v1/exports/datev.csv", params=YEAR)
 
-        assert response.status_code == 500
+        assert response.status_code == 422
         assert "bookkeeping.consultant_number" in response.json()["detail"]
 
 
@@ -267,3 +267,18 @@ async def test_the_ledger_is_balanced(client: httpx.AsyncClient, bill: Bill) -> 
     moves = [(row["account"], row["debit"], row["credit"]) for row in invoice]
     assert moves == [("4980", "1000.00", ""), ("1576", "190.00", ""), ("70000", "", "1190.00")]
     assert {row["number"] for row in rows if row["currency"] == "USD"} == {"'=1+1"}
+
+
+class TestWithACurrencyOfItsOwn:
+    @pytest.fixture
+    def bookkeeping(self) -> Bookkeeping:
+        return Bookkeeping(currency="EUR")
+
+    async def test_bills_without_one_are_booked_in_it(self, client: httpx.AsyncClient, bill: Bill) -> None:
+        await bill("receipt", currency=None)
+        await bill("receipt", currency="CHF")
+
+        response = await client.get("/api/v1/exports/ledger.csv")
+
+        rows = list(csv.DictReader(io.StringIO(response.content.decode("utf-8-sig"), newline="")))
+        assert {row["currency"] for row in rows} == {"EUR", "CHF"}

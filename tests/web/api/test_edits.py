@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from docmill.service.app import Service
+from docmill.service.store.database import DEFAULT_USER_ID
 
 Add = Callable[..., Awaitable[UUID]]
 Finish = Callable[..., Awaitable[None]]
@@ -127,7 +128,7 @@ async def test_edits_stand_in_the_history(client: httpx.AsyncClient, read: Read)
         (":title", "correct", "Lunch"),
     ]
     page = (await client.get(f"/docs/{document_id}?tab=history")).text
-    assert "Title: corrected to <q>Lunch</q>" in page
+    assert "Title: Corrected to <q>Lunch</q>" in page
 
 
 async def test_a_failed_document_takes_a_title(client: httpx.AsyncClient, add: Add, finish: Finish) -> None:
@@ -238,7 +239,9 @@ async def test_no_tenant_edits_a_document_of_another(
     document_id = await read()
     elsewhere = UUID("00000000-0000-7000-8000-0000000000ff")
 
-    is_there = await service.edits.change(document_id, {":title": "Stolen"}, tenant_id=elsewhere)
+    is_there = await service.edits.change(
+        document_id, {":title": "Stolen"}, tenant_id=elsewhere, edited_by=DEFAULT_USER_ID
+    )
 
     assert not is_there
     assert (await _get(client, document_id))["title"] == "Corner Bakery"
@@ -262,7 +265,7 @@ async def test_the_form_edits_title_and_date(client: httpx.AsyncClient, read: Re
     assert (saved.status_code, stale.status_code, empty.status_code) == (303, 409, 422)
     assert "Somebody has changed the title" in stale.text
     assert "A document needs a title." in empty.text
-    assert "<h1>Lunch</h1>" in page
+    assert '<h1 translate="no">Lunch</h1>' in page
     assert "Undo the title" in page
     assert "Undo the date" not in page
 
@@ -270,4 +273,4 @@ async def test_the_form_edits_title_and_date(client: httpx.AsyncClient, read: Re
         f"/docs/{document_id}/edit", data={**form, "seen_title": "Lunch", "title": "Lunch", "undo": "title"}
     )
     assert undone.status_code == 303
-    assert "<h1>Corner Bakery</h1>" in (await client.get(f"/docs/{document_id}")).text
+    assert '<h1 translate="no">Corner Bakery</h1>' in (await client.get(f"/docs/{document_id}")).text

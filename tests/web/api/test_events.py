@@ -14,8 +14,9 @@ from fastapi import FastAPI
 from docmill.service.config.settings import Settings
 from docmill.service.config.web import Web
 from docmill.service.store.events import EventRow
-from docmill.web.api.events import frame, frames
+from docmill.web.api.events import HEARTBEAT_S, frame, frames
 from docmill.web.server import serve
+from docmill.web.templating import STATIC
 
 Add = Callable[..., Awaitable[UUID]]
 ID = UUID("00000000-0000-7000-8000-00000000000a")
@@ -49,8 +50,14 @@ async def test_a_stream_without_news_says_that_it_lives() -> None:
     stream = frames(batches_of(), asyncio.Event(), heartbeat_s=0)
 
     assert await anext(stream) == b"retry: 2000\n\n"
-    assert await anext(stream) == b": still here\n\n"
+    assert await anext(stream) == b"event: heartbeat\ndata:\n\n"
     await stream.aclose()
+
+
+def test_pages_take_a_server_for_silent_after_two_and_a_half_heartbeats() -> None:
+    module = (STATIC / "live.js").read_text()
+
+    assert f"SILENCE_MS = {HEARTBEAT_S * 2500:.0f};" in module
 
 
 async def test_a_stream_ends_when_the_vault_closes() -> None:

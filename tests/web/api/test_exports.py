@@ -218,5 +218,5 @@ async def test_the_page_links_to_what_it_lists(client: httpx.AsyncClient, read: 
     page = (await client.get("/", params={"type": "receipt", "q": "corner"})).text
 
     assert "exports" not in empty
-    assert 'href="/api/v1/exports/documents.zip?q=corner&amp;document_type=receipt"' in page
-    assert 'href="/api/v1/exports/fields.xlsx?q=corner&amp;document_type=receipt"' in page
+    assert 'href="/api/v1/exports/documents.zip?q=corner&amp;document_type=receipt&amp;by=both"' in page
+    assert 'href="/api/v1/exports/fields.xlsx?q=corner&amp;document_type=receipt&amp;by=both"' in page

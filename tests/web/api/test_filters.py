@@ -4,12 +4,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 import httpx
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 from starlette.datastructures import QueryParams
@@ -157,6 +158,8 @@ async def test_no_filter_and_no_place_breaks_the_list(
         assert (await document_list.page(conn, filters, sort=sort, after=place)).rows == []
 
 
+LONGEST_ADDRESS = 60_000
+"""The client refuses longer ones."""
 PARAMETERS = (
     "q", "state", "type", "tag", "counterparty", "from", "to", "min", "max", "source", "sort", "after",
 )  # fmt: skip
@@ -166,6 +169,7 @@ PARAMETERS = (
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=100)
 async def test_every_address_of_the_page_is_safe(client: httpx.AsyncClient, params: dict[str, str]) -> None:
     plain = {key: value.encode("utf-8", "replace") for key, value in params.items()}
+    assume(len(urlencode(plain)) < LONGEST_ADDRESS)
 
     assert (await client.get("/", params=plain)).status_code == 200
 

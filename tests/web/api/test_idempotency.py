@@ -9,7 +9,9 @@ import pytest
 from fastapi import FastAPI
 
 from docmill.service.app import Service
+from docmill.service.people.access import machine_access
 from docmill.service.sweeper import Sweeper
+from docmill.web.idempotency import own_key
 
 Add = Callable[..., Awaitable[UUID]]
 Read = Callable[..., Awaitable[UUID]]
@@ -156,8 +158,8 @@ async def test_a_request_that_never_ended_holds_its_key_for_ten_minutes(
     address = f"/api/v1/documents/{document_id}"
     async with service.database.tenant(service.default_tenant_id) as conn:
         await conn.execute(
-            "INSERT INTO idempotency_key (tenant_id, key, token) VALUES (%s, 'k', gen_random_uuid())",
-            [service.default_tenant_id],
+            "INSERT INTO idempotency_key (tenant_id, key, token) VALUES (%s, %s, gen_random_uuid())",
+            [service.default_tenant_id, own_key("k", machine_access(service.default_tenant_id))],
         )
 
     early = await client.patch(address, json={"title": "One"}, headers=_key("k"))

@@ -13,7 +13,7 @@ from docmill.ports import PageRenderer
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.store import events
-from docmill.service.store.database import new_id
+from docmill.service.store.database import DEFAULT_USER_ID, new_id
 from docmill.web.app import create_app
 
 Read = Callable[..., Awaitable[UUID]]
@@ -339,7 +339,9 @@ async def test_a_document_of_another_tenant_is_not_there(
         ]
 
     assert [answer.status_code for answer in answers] == [404, 404, 404, 404]
-    kept = await service.reviews.confirm_all(document_id, tenant_id=stranger, ingestion_id=UUID(ingestion_id))
+    kept = await service.reviews.confirm_all(
+        document_id, tenant_id=stranger, ingestion_id=UUID(ingestion_id), reviewed_by=DEFAULT_USER_ID
+    )
     assert kept is False
     assert await service.reviews.of(document_id, tenant_id=stranger) is None
 

@@ -1,6 +1,10 @@
 """Documents are found by words, amounts, days and codes, however they are written."""
 
+import io
+import re
+import zipfile
 from collections.abc import Awaitable, Callable
+from html import unescape
 from uuid import UUID
 
 import httpx
@@ -179,3 +183,61 @@ async def test_what_is_mistyped_is_found_and_said(
     assert answers["Versicehrung"]["documents"][0]["found"]["text"] == "Kranwagen der Versicherung"
     page = (await client.get("/?q=Versicehrung")).text
     assert "<strong>versicherung</strong>" in page
+
+
+async def test_a_search_by_meaning_says_what_is_similar(
+    client: httpx.AsyncClient, service: Service, add: Callable[..., Awaitable[UUID]]
+) -> None:
+    document_id = await add("a.png")
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("UPDATE document SET text = 'policy 4711' WHERE id = %s", [document_id])
+    await service.meaning.work()
+
+    async def names(**params: str) -> list[tuple[str, bool]]:
+        answer = (await client.get("/api/v1/documents", params=params)).raise_for_status()
+        return [(row["file_name"], row["is_similar"]) for row in answer.json()["documents"]]
+
+    assert await names(q="insurance") == []
+    assert await names(q="insurance", by="both") == [("a.png", True)]
+    assert await names(q="policy", by="both") == [("a.png", False)]
+    assert await names(q="insurance", by="meaning", document_type="receipt") == []
+    assert (await client.get("/api/v1/documents", params={"by": "magic"})).status_code == 422
+    page = (await client.get("/", params={"q": "insurance"})).text
+    assert "Similar in meaning" in page
+    assert "Similar in meaning" not in (await client.get("/", params={"q": "insurance", "by": "text"})).text
+
+
+async def test_what_is_found_by_meaning_is_taken_out_and_tagged(
+    client: httpx.AsyncClient, service: Service, add: Callable[..., Awaitable[UUID]]
+) -> None:
+    document_id = await add("a.png")
+    await add("b.png")
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("UPDATE document SET text = 'policy 4711' WHERE id = %s", [document_id])
+    await service.meaning.work()
+
+    page = (await client.get("/", params={"q": "insurance"})).text
+    await client.post("/tags/found", data={"name": "found", "query": "q=insurance"})
+    await client.post("/tags/found", data={"name": "nothing", "query": "q=insurance&by=text"})
+
+    (link,) = re.findall(r'href="(/api/v1/exports/documents.zip[^"]+)"', page)
+    archive = zipfile.ZipFile(io.BytesIO((await client.get(unescape(link))).content))
+    assert [name for name in archive.namelist() if name.endswith(".png")] != []
+    assert not [name for name in archive.namelist() if "b.png" in name]
+    words = (await client.get("/api/v1/exports/fields.csv", params={"q": "insurance"})).text
+    both = (await client.get("/api/v1/exports/fields.csv", params={"q": "insurance", "by": "both"})).text
+    assert ("a.png" in words, "a.png" in both, "b.png" in both) == (False, True, False)
+    tags = (await client.get("/api/v1/tags")).json()["tags"]
+    assert [(tag["name"], tag["documents"]) for tag in tags] == [("found", 1)]
+
+
+async def test_a_word_that_only_deleted_documents_have_is_looked_for_in_names_too(
+    client: httpx.AsyncClient, add: Add, finish: Finish
+) -> None:
+    deleted, named = await add("deleted.pdf"), await add("xzebraticket.pdf")
+    await finish(deleted, text="A zebra")
+    assert [document["id"] for document in await found(client, "zebra")] == [str(deleted)]
+
+    await client.delete(f"/api/v1/documents/{deleted}")
+
+    assert [document["id"] for document in await found(client, "zebra")] == [str(named)]

@@ -46,7 +46,7 @@ async def test_a_page_lists_the_parts_with_their_states(
         "a.txt Not added The file is empty.",
     ]
     assert f'<li data-part="{bill}">' in page
-    assert f'<a href="/docs/{bill}">bill.pdf</a>' in page
+    assert f'<a href="/docs/{bill}" translate="no">bill.pdf</a>' in page
 
 
 async def test_a_page_says_what_the_document_is_a_part_of(
@@ -58,8 +58,8 @@ async def test_a_page_says_what_the_document_is_a_part_of(
 
     page = (await client.get(f"/docs/{bill}")).text
 
-    assert f'<a href="/docs/{scan}">scan.pdf</a>' in page
-    assert "Part of scan.pdf, pages 1 to 2, all.zip" in text_of(page)
+    assert f'<a href="/docs/{scan}" translate="no">scan.pdf</a>' in page
+    assert "Part of: scan.pdf, pages 1 to 2, all.zip" in text_of(page)
     assert 'class="parts"' not in page
 
 
@@ -89,7 +89,7 @@ async def test_a_card_tells_what_its_document_came_in(
     page = (await client.get("/")).text
 
     assert re.findall(r'<p class="card-whole">(.*?)</p>', page) == [
-        f'From: <a href="/docs/{scan}">scan.pdf</a>, pages 1 to 2'
+        f'From: <a href="/docs/{scan}" translate="no">scan.pdf</a>, pages 1 to 2'
     ]
     cards = re.findall(r'<li class="card([^"]*)" id="doc-([^"]*)"', page)
     assert {UUID(id_) for classes, id_ in cards if "part" in classes.split()} == {bill}
@@ -140,3 +140,20 @@ async def test_a_document_alone_says_nothing_of_parts(client: httpx.AsyncClient,
 
     assert 'class="parts"' not in page
     assert 'class="part-of"' not in page
+
+
+async def test_the_matches_of_a_document_are_what_it_holds_and_what_holds_it(
+    client: httpx.AsyncClient, add: Add, hold: Hold
+) -> None:
+    mail, bill, alone = await add("order.eml"), await add("bill.pdf"), await add("alone.pdf")
+    await hold(mail, {"bill.pdf": bill})
+
+    of_mail, of_bill, of_alone = [
+        (await client.get(f"/docs/{key}?tab=matches")).text for key in (mail, bill, alone)
+    ]
+
+    assert f'<a href="/docs/{bill}" translate="no">bill.pdf</a>' in of_mail
+    assert "A part of this one" in of_mail
+    assert f'<a href="/docs/{mail}" translate="no">order.eml</a>' in of_bill
+    assert "This one is a part of it" in of_bill
+    assert "No other document is known to belong to this one." in of_alone

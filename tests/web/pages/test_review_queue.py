@@ -205,7 +205,7 @@ async def test_what_is_approved_unseen_says_so_in_the_history_with_the_reason(
     reviews = (await client.get(f"/api/v1/documents/{document_id}/reviews")).json()["history"]
 
     assert approved.headers["location"] == f"/review?approved={document_id}"
-    assert "confirmed unseen: Paid in cash" in history
+    assert "Confirmed unseen: Paid in cash" in history
     assert {review["reason"] for review in reviews} == {"Paid in cash"}
 
 
@@ -225,7 +225,7 @@ async def test_an_approval_is_undone_from_the_next_page_and_redone(
     assert undone.headers["location"] == f"/review/{document_id}"
     assert "<span>1 of 1</span>" in page
     assert state["state"] == "ready"
-    assert "redone: Confirmed unseen: Paid in cash" in history
+    assert "Redone: Confirmed unseen: Paid in cash" in history
 
 
 async def test_a_new_review_leaves_nothing_to_redo(client: httpx.AsyncClient, to_review: Read) -> None:
@@ -362,4 +362,28 @@ async def test_a_lock_without_a_sign_of_life_is_free(
     assert "Another person reviews this document now" not in page
     assert (await client.post(f"/review/{document_id}/lock")).json() == {"is_mine": False}
     await second_person.post(f"/review/{document_id}/release")
-    assert (await client.post(f"/review/{document_id}/lock")).json() == {"is_mine": True}
+    assert (await client.post(f"/review/{document_id}/lock")).json()["is_mine"]
+
+
+async def test_a_page_that_is_left_lets_go_of_no_lock_that_a_later_page_holds(
+    client: httpx.AsyncClient, second_person: httpx.AsyncClient, to_review: Read
+) -> None:
+    document_id = await to_review()
+    lock, release = f"/review/{document_id}/lock", f"/review/{document_id}/release"
+    left = (await client.post(lock)).json()
+    stayed = (await client.post(lock)).json()
+
+    await client.post(release, data={"seen_at": left["seen_at"]})
+    held = (await second_person.post(lock)).json()
+    await client.post(release, data={"seen_at": stayed["seen_at"]})
+    free = (await second_person.post(lock)).json()
+
+    assert held == {"is_mine": False}
+    assert free["is_mine"]
+
+
+async def test_every_page_tells_how_many_documents_wait(client: httpx.AsyncClient, to_review: Read) -> None:
+    await to_review()
+
+    for address in ("/", "/tags", "/bin", "/ops", "/settings", "/people", "/keys", "/audit-log"):
+        assert '<span class="nav-count" id="review-count">1</span>' in await _page(client, address), address

@@ -6,8 +6,9 @@ from decimal import Decimal
 import pytest
 
 from docmill.service.store import documents
+from docmill.web.languages import moment_text
 from docmill.web.view.cards import Money, extension, money, size
-from docmill.web.view.words import STATES, duration, engine_name, moment, sentence, step_name, type_name
+from docmill.web.view.words import STATES, duration, engine_name, sentence, step_name, type_name
 
 START = datetime(2026, 11, 3, 14, 32, tzinfo=UTC)
 
@@ -24,8 +25,8 @@ def test_durations_are_short(end_s: float, words: str) -> None:
 
 
 def test_times_that_are_not_known_are_a_dash() -> None:
-    assert (moment(None), duration(None, START), duration(START, None)) == ("-", "-", "-")
-    assert moment(START) == "2026-11-03 14:32 UTC"
+    assert (moment_text(None), duration(None, START), duration(START, None)) == ("-", "-", "-")
+    assert moment_text(START) == "2026-11-03 14:32 UTC"
 
 
 @pytest.mark.parametrize(("byte_size", "words"), [(1, "1 KB"), (67_400, "67 KB"), (2_345_678, "2.3 MB")])
@@ -71,6 +72,6 @@ def test_a_message_becomes_a_sentence() -> None:
     assert sentence("") == "."
 
 
-@pytest.mark.parametrize(("engine", "words"), [("rapidocr", " by RapidOCR"), ("own", " by own"), (None, "")])
+@pytest.mark.parametrize(("engine", "words"), [("rapidocr", "RapidOCR"), ("own", "own"), (None, "")])
 def test_the_engine_that_read_a_page_is_named(engine: str | None, words: str) -> None:
     assert engine_name(engine) == words

@@ -27,7 +27,7 @@ from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import already_readable, unlocking
 from docmill.service.review.review import failures_in
 from docmill.service.store import documents, ingestions, near_duplicates, parts, pauses, reviews
-from docmill.service.store.database import Conn
+from docmill.service.store.database import DEFAULT_USER_ID, Conn
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.reviews import TYPE, CurrentReview
@@ -181,7 +181,9 @@ async def set_type(settings: Settings, name: str, document_type: str | None, *, 
         async with service.database.tenant(service.default_tenant_id) as conn:
             row = await _document_called(conn, name)
             before = (await reviews.current(conn, row.id)).get(TYPE)
-        await service.type_choices.choose(row.id, document_type, tenant_id=service.default_tenant_id)
+        await service.type_choices.choose(
+            row.id, document_type, tenant_id=service.default_tenant_id, reviewed_by=DEFAULT_USER_ID
+        )
         await log_command(service, "choose_type", str(row.id), {"type": document_type})
         async with service.database.tenant(service.default_tenant_id) as conn:
             chosen = (await reviews.current(conn, row.id)).get(TYPE)

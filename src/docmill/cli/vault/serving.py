@@ -99,8 +99,9 @@ async def running_vault(
 @asynccontextmanager
 async def _web(process: _Process) -> AsyncGenerator[str]:
     """The web server during the block, which must not end before `stop`; its address."""
-    # Pages are drawn in a process of their own: a person who looks must not wait behind recognition.
-    async with Pool(1) as drawing:
+    # Pages are drawn in a process of their own: a person who looks must not wait behind recognition. The web
+    # server comes before it: a page is there sooner than its pictures.
+    async with Pool(1, niceness=5) as drawing:
         process.probes.metrics.watch_pool("drawing", drawing)
         app = create_app(
             process.service,
@@ -147,9 +148,10 @@ async def up(settings: Settings, *, open_browser: bool = False) -> int:
     if stderr.is_terminal:  # making the database takes a while, and silence looks like a failure
         stderr.print("starting; the first start creates the database, which can take half a minute")
     async with running_vault(settings) as vault:
+        token = await vault.service.accounts.first_link()
         stdout.print(f"docmill is at {vault.address}", markup=False)
         stdout.print("Ctrl-C stops it.")
-        await _print_first_link(vault)
+        _print_first_link(vault.address, token)
         if open_browser and not await asyncio.to_thread(webbrowser.open, vault.address):
             stderr.print("no browser could be opened; open the address above yourself", style="yellow")
         await vault.stop.wait()
@@ -159,23 +161,23 @@ async def up(settings: Settings, *, open_browser: bool = False) -> int:
     return 0
 
 
-async def _print_first_link(vault: RunningVault) -> None:
+def _print_first_link(address: str, token: str | None) -> None:
     """Print the link for the first account, if there is none."""
-    token = await vault.service.accounts.first_link()
     if token is not None:
         stdout.print(
             "It has no account, so it is open to everybody on this machine, and to this machine only."
         )
         stdout.print("The first account closes it. This link makes it, also from elsewhere:")
-        stdout.print(f"{vault.address}welcome?token={token}", markup=False, soft_wrap=True)
+        stdout.print(f"{address}welcome?token={token}", markup=False, soft_wrap=True)
 
 
 async def web(settings: Settings) -> int:
     """Run pages and API until told to stop; the exit code."""
     configure_logs(level=settings.logs.level, form=settings.logs.format)
     async with running_vault(settings, worker=False) as vault:
+        token = await vault.service.accounts.first_link()
         stdout.print(f"docmill is at {vault.address}", markup=False)
-        await _print_first_link(vault)
+        _print_first_link(vault.address, token)
         await vault.stop.wait()
     return 0
 

@@ -80,7 +80,11 @@ UNPACKED = "unpack it and upload what it holds"
 OPEN_XML = "application/vnd.openxmlformats-officedocument"
 OPEN_DOCUMENT = "application/vnd.oasis.opendocument"
 
-UNKNOWN = Kind("application/octet-stream", "a file of an unknown kind", AS_PDF)
+UNKNOWN = Kind(
+    "application/octet-stream",
+    "a file that is damaged or of an unknown kind",
+    "see whether it opens in its own program, and save it from there as a PDF",
+)
 JPEG_2000 = Kind("image/jp2", "a JPEG 2000 picture", AS_PDF)
 POSTSCRIPT = Kind("application/postscript", "a PostScript file", AS_PDF)
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 Value = TypeVar("Value", str, int)
 Account = Annotated[int, Field(ge=1, le=999_999_999)]
 TaxKey = Annotated[str, Field(pattern=r"^\d{0,4}$")]
+Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
 Rate = Annotated[str, Field(pattern=r"^\d{1,2}(\.\d{1,2})?$")]
 """A tax rate in percent, such as `19` or `5.5`."""
 
@@ -32,8 +33,9 @@ class Bookkeeping(BaseModel):
     """The way documents are booked. What is not set follows from `chart`.
 
     creditors, expenses: accounts by the name or VAT number of the seller, debtors: of the buyer. own_vat_ids:
-    of the company itself, by which its own invoices are told from those it gets. input_tax_keys,
-    output_tax_keys, input_tax_accounts, output_tax_accounts: by tax rate in percent.
+    of the company itself, by which its own invoices are told from those it gets. currency: of bills on which
+    none was read; without it they are not booked. input_tax_keys, output_tax_keys, input_tax_accounts,
+    output_tax_accounts: by tax rate in percent.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,6 +47,7 @@ class Bookkeeping(BaseModel):
     fiscal_year_start: str = Field(default="01-01", pattern=r"^\d{2}-\d{2}$")
     finalised: bool = False
     own_vat_ids: tuple[str, ...] = ()
+    currency: Currency | None = None
     expense: Account | None = None
     revenue: Account | None = None
     cash: Account | None = None

@@ -4,9 +4,12 @@ import asyncio
 import hashlib
 import json
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel
 
 from docmill.files import digest
 from docmill.schemas.registry import REGISTRY
@@ -53,9 +56,7 @@ def pipeline_fingerprint(settings: Settings) -> str:
         read_by["llm"] = {"provider", "model", "base_url"}
     parts: dict[str, Any] = {
         "docmill": version("docmill"),
-        "schemas": {
-            name: [schema.fields.model_json_schema(), schema.critical] for name, schema in REGISTRY.items()
-        },
+        "schemas": {name: [_described(schema.fields), schema.critical] for name, schema in REGISTRY.items()},
         "settings": settings.model_dump(mode="json", include=read_by),
     }
     if settings.schemas:
@@ -65,6 +66,12 @@ def pipeline_fingerprint(settings: Settings) -> str:
                 learned[name] = digest(path)
         parts["own"] = [settings.model_dump(mode="json", include={"schemas": True}), learned]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@cache
+def _described(fields: type[BaseModel]) -> dict[str, Any]:
+    """The fields as a JSON schema, which is slow to make, and never another one for the same class."""
+    return fields.model_json_schema()
 
 
 def stamp(path: Path) -> Stamp | None:

@@ -26,6 +26,7 @@ from pydantic_settings import (
 from docmill.errors import MisconfiguredError
 from docmill.pipeline import AI_STEP_S, RULES_S, PartLimits, TimeLimits
 from docmill.service.config.bookkeeping import Bookkeeping
+from docmill.service.config.secrets import Secrets
 from docmill.service.config.section import Section
 from docmill.service.config.sources import DEFAULT_FILE, PREFIX, variables
 from docmill.service.config.user_schemas import OwnSchema, OwnSchemas, check_schemas
@@ -93,6 +94,27 @@ class DocumentAi(Section):
     adc: bool = False
     endpoint: str | None = Field(default=None, pattern=r"^https?://[^/]+/?$")
     concurrency: int = Field(default=8, ge=1)
+
+
+class Embedding(Section):
+    """The model that turns texts into vectors for search by meaning.
+
+    provider: `words`, on this machine; `openai`, or a server that speaks its language; `none`. least,
+    least_of_tag: the least likeness of a document and of a tag's name, a cosine; of a provider's model alone.
+    """
+
+    provider: Literal["words", "openai", "none"] = "words"
+    model: str | None = None
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^/]+")
+    api_key: SecretStr | None = None
+    least: float = Field(default=0.25, ge=0, le=1)
+    least_of_tag: float = Field(default=0.4, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _has_a_model(self) -> Self:
+        if self.provider == "openai" and not self.model:
+            raise ValueError("the provider 'openai' needs a model, such as 'text-embedding-3-small'")
+        return self
 
 
 class Llm(Section):
@@ -221,6 +243,19 @@ class Limits(Section):
         )
 
 
+class ReviewSettings(Section):
+    """The way values are shown for review. sure, unsure: the least confidence of a value shown as that."""
+
+    sure: float = Field(default=0.9, ge=0, le=1)
+    unsure: float = Field(default=0.7, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _sure_is_more(self) -> Self:
+        if self.unsure > self.sure:
+            raise ValueError("unsure must not be more than sure: what is sure is not unsure")
+        return self
+
+
 class BinSettings(Section):
     """The bin of deleted documents. days: for which they are kept."""
 
@@ -314,14 +349,17 @@ class Settings(BaseSettings):
     ocr: Ocr = Ocr()
     documentai: DocumentAi = DocumentAi()
     llm: Llm = Llm()
+    embedding: Embedding = Embedding()
     understanding: UnderstandingSettings = UnderstandingSettings()
     image: Image = Image()
     reading: ReadingSettings = ReadingSettings()
     limits: Limits = Limits()
+    review: ReviewSettings = ReviewSettings()
     bin: BinSettings = BinSettings()
     web: Web = Web()
     smtp: Smtp = Smtp()
     oidc: Oidc = Oidc()
+    secrets: Secrets = Secrets()
     logs: Logs = Logs()
     otel: Otel = Otel()
     aws: Aws = Aws()

@@ -135,11 +135,12 @@ def bill_of(row: DocumentRow, rules: BookingRules) -> Bill:
     if not rules.is_every_state and row.outcome != "ready":
         raise NotBookableError(f"it is not ready: {row.outcome.replace('_', ' ')}")
     data: Mapping[str, Any] = row.structured_data or {}
-    issued_on, currency = _date_of(data.get("issue_date")), data.get("currency")
+    issued_on = _date_of(data.get("issue_date"))
+    currency = data.get("currency") or rules.bookkeeping.currency
     if issued_on is None:
         raise NotBookableError("its date is not known")
     if not currency:
-        raise NotBookableError("its currency is not known")
+        raise NotBookableError("its currency is not known: correct it, or set bookkeeping.currency")
     gross = number_of(data.get("gross_total"))
     if not gross:
         raise NotBookableError("its total is not known" if gross is None else "its total is 0")

@@ -9,7 +9,7 @@ from psycopg import errors, sql
 
 from docmill.errors import CorruptError, MisconfiguredError
 from docmill.files import chunks
-from docmill.service.exports.catalogue import USERS, Connection, Table, revision, tenant_tables
+from docmill.service.exports.catalogue import USERS, Connection, Table, file_keys, revision, tenant_tables
 from docmill.service.exports.tenant_export import check_export
 from docmill.service.exports.tenant_folder import (
     Progress,
@@ -32,7 +32,7 @@ async def import_tenant(
 
     Rows keep their ids. Numbers of sequences are moved behind those that this installation has given.
     Raises MisconfiguredError if the tenant has documents here, or the export is of another release;
-    CorruptError if it is damaged.
+    CorruptError if it is damaged, or holds what is not the tenant's: whoever made it must not get at others.
     """
     description = await asyncio.to_thread(check_export, folder)
     tenant_id = parse_tenant_id(description)
@@ -69,7 +69,11 @@ async def _import_file(blobs: Blobs, folder: TenantFolder, key: str, content_has
         if content_hash is None or await asyncio.to_thread(hash_of, path) != content_hash:
             raise CorruptError(f"{str(path)!r} is damaged; export the tenant again")
         stored = await _stored_hash(blobs, key)
-        if stored != content_hash:
+        if stored is not None and stored != content_hash:
+            raise CorruptError(
+                f"this installation has another file {key!r}, which an import must not replace"
+            )
+        if stored is None:
             await blobs.put_stream(key, chunks(path), max_bytes=size)
     except OSError as error:
         raise CorruptError(f"{str(path)!r} cannot be read: {error.strerror}") from error
@@ -105,11 +109,30 @@ def _import_rows(url: str, folder: TenantFolder, description: TenantDescription,
         try:
             _import_users(conn, folder, description.tables[USERS].columns)
             for name in description.tables.keys() - {USERS}:
-                _import_table(conn, folder, tables[name], description.tables[name].columns, offsets)
+                columns = description.tables[name].columns
+                _import_table(conn, folder, tables[name], columns, tenant_id=tenant_id, offsets=offsets)
+            _check_files(conn, description, tenant_id)
+        except (errors.DataError, errors.ProgrammingError) as error:
+            raise CorruptError(
+                f"the rows in {str(folder.root)!r} are damaged; export the tenant again"
+            ) from error
         except errors.IntegrityError as error:
             raise MisconfiguredError(
                 "the tenant cannot be imported: this installation has rows with the same ids"
             ) from error
+
+
+def _check_files(conn: Connection, description: TenantDescription, tenant_id: UUID) -> None:
+    """Raises CorruptError if the rows name files of others.
+
+    A key names the tenant, or an ingestion, whose id is given once in an installation.
+    """
+    cur = conn.execute("SELECT id::text FROM ingestion WHERE tenant_id = %s", [tenant_id])
+    ids = {str(tenant_id), *(ingestion_id for (ingestion_id,) in cur)}
+    keys = set(description.keys)
+    for key in file_keys(conn, tenant_id):
+        if key not in keys or ids.isdisjoint(key.split("/")):
+            raise CorruptError(f"the rows name the file {key!r}, which is not the tenant's")
 
 
 def _offset(conn: Connection, table: Table) -> int:
@@ -164,9 +187,21 @@ def _import_users(conn: Connection, folder: TenantFolder, columns: tuple[str, ..
 
 
 def _import_table(
-    conn: Connection, folder: TenantFolder, table: Table, columns: tuple[str, ...], offsets: dict[str, int]
+    conn: Connection,
+    folder: TenantFolder,
+    table: Table,
+    columns: tuple[str, ...],
+    *,
+    tenant_id: UUID,
+    offsets: dict[str, int],
 ) -> None:
     name, staged = sql.Identifier(table.name), _stage(conn, folder, table.name, columns)
+    # Row-level security does not bind a superuser, as whom the embedded database is used.
+    others = sql.SQL("SELECT FROM {} WHERE {} IS DISTINCT FROM %s LIMIT 1").format(
+        staged, sql.Identifier(table.tenant_column)
+    )
+    if conn.execute(others, [tenant_id]).rowcount:
+        raise CorruptError(f"{str(folder.table(table.name))!r} has rows of another tenant")
     names = sql.SQL(", ").join(map(sql.Identifier, columns))
     values = sql.SQL(", ").join(_value(table, column, offsets) for column in columns)
     conn.execute(

@@ -7,7 +7,7 @@ from docmill.errors import ChangedError, ValidationError
 from docmill.schemas.user_schemas import nearest
 from docmill.service.intake.accept import Intake
 from docmill.service.store import documents, ingestions, reviews
-from docmill.service.store.database import DEFAULT_USER_ID, Database
+from docmill.service.store.database import Database
 from docmill.service.store.reviews import TYPE, CurrentReview, ReviewableResult, ReviewToStore
 
 
@@ -28,7 +28,7 @@ class TypeChoices:
         document_type: str | None,
         *,
         tenant_id: UUID,
-        reviewed_by: UUID = DEFAULT_USER_ID,
+        reviewed_by: UUID,
         seen: str | None = None,
         versions: Collection[int] | None = None,
     ) -> UUID | None:

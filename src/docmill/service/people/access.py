@@ -25,6 +25,7 @@ class Access:
 
     tenant_id: None for a person who belongs to no organisation (any more). user_id: of a key, who made it.
     role: of a person. tenants: those that the person can switch to, with the present one.
+    language: of the pages, as the person chose it.
     """
 
     via: Literal["session", "key", "machine", "signature"]
@@ -38,6 +39,7 @@ class Access:
     session_id: UUID | None = None
     api_key_id: UUID | None = None
     tenants: tuple[MembershipRow, ...] = ()
+    language: str | None = None
 
     @property
     def is_person(self) -> bool:

@@ -135,21 +135,26 @@ class Accounts:
     async def of_identity(self, identity: Identity) -> UUID | None:
         """Return the user of an identity at an OpenID provider; None if there is no account.
 
-        The first time, it is the account with the e-mail address that the provider has verified.
+        The first time, it is the account with the e-mail address that the provider has verified. That ends
+        its sessions and its password: whoever made the account, with any address, has not proven to have it.
+        An account that the provider knows under another name is not given away with its address.
         """
         async with self._database.accounts() as conn:
             user_id = await identities.user_of(conn, identity.issuer, identity.subject)
             if user_id is None and identity.email is not None:
                 user = await users.by_email(conn, identity.email.strip().lower())
-                if user is not None:
+                if user is not None and not await identities.is_known(conn, identity.issuer, user.id):
                     user_id = user.id
                     await identities.add(conn, identity.issuer, identity.subject, user_id)
+                    await users.set_password(conn, user_id, None)
+                    await one_time_links.delete_of_kind(conn, "password", user_id=user_id)
+                    await sessions.end_of_user(conn, user_id)
         return user_id
 
     async def by_email(self, email: str) -> UserRow | None:
         """Return the account of an e-mail address."""
         async with self._database.accounts() as conn:
-            return await users.by_email(conn, email.strip().lower())
+            return await users.by_email(conn, storable(email).strip().lower())
 
     async def invite(self, role: Role, *, tenant_id: UUID, email: str | None = None, invited_by: UUID) -> str:
         """Make an invitation into a tenant; the token of its link."""
@@ -308,6 +313,11 @@ class Accounts:
         async with self._database.accounts() as conn:
             await users.set_password(conn, user_id, password_hash)
             await one_time_links.delete_of_kind(conn, "password", user_id=user_id)
+
+    async def choose_language(self, user_id: UUID, language: str | None) -> None:
+        """Keep the language in which a person reads the pages; None for that of the browser."""
+        async with self._database.accounts() as conn:
+            await users.choose_language(conn, user_id, language)
 
     async def rename(self, user_id: UUID, name: str) -> None:
         """Give a user another name. Raises ValidationError."""

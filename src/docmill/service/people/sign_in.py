@@ -5,6 +5,7 @@ import logging
 import math
 from dataclasses import dataclass, field
 from datetime import timedelta
+from ipaddress import ip_address, ip_network
 from uuid import UUID
 
 from docmill.errors import RateLimitedError, ValidationError
@@ -13,7 +14,7 @@ from docmill.service.people.access import SCOPES, SCOPES_OF_ROLE, Access, Scope
 from docmill.service.people.passwords import Passwords
 from docmill.service.people.tokens import hash_token, new_token
 from docmill.service.store import api_keys, audit_log, memberships, sessions, sign_in_attempts, users
-from docmill.service.store.database import Database
+from docmill.service.store.database import Database, storable
 from docmill.service.store.sessions import SessionSummary
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,14 @@ _LONGEST_USER_AGENT = 300
 
 
 class SignInRefusedError(ValidationError):
-    """E-mail address and password do not fit together; which of them is wrong is not told."""
+    """E-mail address and password do not fit together; which of them is wrong is not told.
+
+    user_id: who has the address, for `SignIn.log_refusal`.
+    """
+
+    def __init__(self, message: str, *, user_id: UUID | None = None) -> None:
+        super().__init__(message)
+        self.user_id = user_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +82,11 @@ class SignIn:
         return await self.begin_session(user_id, visitor)
 
     async def verify(self, email: str, password: str, visitor: Visitor) -> UUID:
-        """Return the user of an e-mail address and a password. Raises as `sign_in`."""
-        address, email = visitor.address or "", email.strip().lower()[:1000]
+        """Return the user of an e-mail address and a password. Raises as `sign_in`.
+
+        Whether there is such an account shows neither in the answer nor in its time.
+        """
+        address, email = _origin(visitor.address), storable(email).strip().lower()[:1000]
         subjects = {
             _subject("both", address, email): MOST_FOR_ADDRESS_AND_EMAIL,
             _subject("email", email): MOST_FOR_EMAIL,
@@ -87,9 +98,9 @@ class SignIn:
         password_hash = user.password_hash if user else None
         if not await self._passwords.verify(password_hash, password) or user is None:
             log.warning("sign-in refused", extra={"address": visitor.address})
-            if user is not None:
-                await self._log_refusal(user.id, visitor)
-            raise SignInRefusedError("E-mail address or password is wrong.")
+            raise SignInRefusedError(
+                "E-mail address or password is wrong.", user_id=user.id if user else None
+            )
         async with self._database.accounts() as conn:
             await sign_in_attempts.forget(conn, [*subjects][:2], window=WINDOW)
             if password_hash and self._passwords.needs_rehash(password_hash):
@@ -98,7 +109,7 @@ class SignIn:
 
     async def count_reset(self, email: str, visitor: Visitor) -> None:
         """Count a request for a new password. Raises RateLimitedError after too many."""
-        address = visitor.address or ""
+        address = _origin(visitor.address)
         await self._count_attempt(
             {
                 _subject("reset", email.strip().lower()[:1000]): MOST_RESETS_FOR_EMAIL,
@@ -121,7 +132,8 @@ class SignIn:
                 retry_after_s=max(waits),
             )
 
-    async def _log_refusal(self, user_id: UUID, visitor: Visitor) -> None:
+    async def log_refusal(self, user_id: UUID, visitor: Visitor) -> None:
+        """Tell the organisations of a person that a sign-in was refused; after the answer, see `verify`."""
         async with self._database.accounts() as conn:
             tenants = [row.tenant_id for row in await memberships.of_user(conn, user_id)]
         for tenant_id in tenants:
@@ -187,6 +199,7 @@ class SignIn:
             session.email,
             session_id=session.id,
             tenants=tuple(own),
+            language=session.language,
         )
 
     async def of_key(self, secret: str) -> Access | None:
@@ -231,6 +244,15 @@ class SignIn:
         """End a session of a user. False if there is none of that id."""
         async with self._database.accounts() as conn:
             return await sessions.end(conn, session_id, user_id=user_id)
+
+
+def _origin(address: str | None) -> str:
+    """The address by which attempts are counted. Of IPv6 one client has a whole network of 64 bits."""
+    try:
+        parsed = ip_address(address or "")
+    except ValueError:
+        return address or ""
+    return str(ip_network((parsed, 64), strict=False)) if parsed.version == 6 else str(parsed)  # noqa: PLR2004
 
 
 def _subject(*parts: str) -> bytes:

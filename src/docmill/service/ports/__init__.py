@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from docmill.model.corrections import Correction, LayoutWeights, ReviewedValues
     from docmill.model.result import Schema
     from docmill.service.store.database import Conn
+    from docmill.understanding.meaning.word_vectors import Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,25 @@ class Depth:
     delayed: int
     in_flight: int
     oldest_age_s: float
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors that are near to each other where the texts mean the like.
+
+    name: of the model and its version; vectors of another name are not compared. least, least_of_tag: the
+    least cosine of a document's text, and of a tag's name, that tells a likeness.
+    """
+
+    name: str
+    least: float
+    least_of_tag: float
+
+    async def embed(self, texts: Sequence[str]) -> "Vectors":
+        """A row of length one for each text, of zeros for one without meaning.
+
+        Raises MisconfiguredError, and errors of networks and servers where another machine does it.
+        """
+        ...
 
 
 class Queue(Protocol):

@@ -10,7 +10,7 @@ from docmill.service.review.review import InvalidValuesError
 from docmill.service.review.reviews import Reviews
 from docmill.service.review.typed_values import parse_typed
 from docmill.service.store import documents, ingestions, reviews
-from docmill.service.store.database import DEFAULT_USER_ID, Database
+from docmill.service.store.database import Database
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.reviews import DATE, TITLE, CurrentReview, ReviewToStore
 
@@ -35,7 +35,7 @@ class Edits:
         edits: Mapping[str, str | None],
         *,
         tenant_id: UUID,
-        edited_by: UUID = DEFAULT_USER_ID,
+        edited_by: UUID,
         versions: Collection[int] | None = None,
     ) -> bool:
         """Store edits, by path; False if there is no such document.

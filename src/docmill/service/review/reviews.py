@@ -172,7 +172,7 @@ class Reviews:
         *,
         tenant_id: UUID,
         ingestion_id: UUID,
-        reviewed_by: UUID = DEFAULT_USER_ID,
+        reviewed_by: UUID,
     ) -> bool:
         """Store a person's reviews of the result of `ingestion_id`, all or none.
 
@@ -190,7 +190,7 @@ class Reviews:
         tenant_id: UUID,
         ingestion_id: UUID,
         reason: str | None = None,
-        reviewed_by: UUID = DEFAULT_USER_ID,
+        reviewed_by: UUID,
     ) -> bool:
         """Confirm every value that nobody has spoken of, those that are missing, and the checks that failed.
 
@@ -207,7 +207,7 @@ class Reviews:
         *,
         tenant_id: UUID,
         ingestion_id: UUID,
-        reviewed_by: UUID = DEFAULT_USER_ID,
+        reviewed_by: UUID,
     ) -> bool:
         """Keep that the document cannot be used, or is not wanted, until that is undone.
 
@@ -219,13 +219,13 @@ class Reviews:
         )
 
     async def undo_last(
-        self, document_id: UUID, *, tenant_id: UUID, ingestion_id: UUID, reviewed_by: UUID = DEFAULT_USER_ID
+        self, document_id: UUID, *, tenant_id: UUID, ingestion_id: UUID, reviewed_by: UUID
     ) -> bool:
         """Take back the latest review, or all that were given at once. Returns and raises as `add`."""
         return await self._change(document_id, ReviewSession.undo_last, tenant_id, ingestion_id, reviewed_by)
 
     async def redo_last(
-        self, document_id: UUID, *, tenant_id: UUID, ingestion_id: UUID, reviewed_by: UUID = DEFAULT_USER_ID
+        self, document_id: UUID, *, tenant_id: UUID, ingestion_id: UUID, reviewed_by: UUID
     ) -> bool:
         """Repeat what was undone last, as new reviews. Returns and raises as `add`."""
         return await self._change(document_id, redo_last, tenant_id, ingestion_id, reviewed_by)
@@ -254,7 +254,7 @@ class Reviews:
         *,
         is_duplicate: bool | None,
         tenant_id: UUID,
-        decided_by: UUID = DEFAULT_USER_ID,
+        decided_by: UUID,
     ) -> bool:
         """Keep whether two documents are the same, as a person says; None takes that back.
 

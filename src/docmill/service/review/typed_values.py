@@ -4,14 +4,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
-from functools import partial
 
 from babel.numbers import list_currencies
 from pydantic import JsonValue
 
 from docmill.schemas.outline import FieldOutline, Kind
 from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
-from docmill.understanding.text.dates import find_dates
+from docmill.understanding.text.dates import MISREAD_TIME, clock_time, find_dates
 from docmill.understanding.text.money import currency_code, find_amounts, number
 
 LONGEST = 5000
@@ -24,6 +23,7 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cs"})
 _KEPT = frozenset("\n\u200c\u200d")
 """Line breaks, and the joiners that some scripts are spelt with."""
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_LIKE_A_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1(\d{2}|\d{4})", re.ASCII)
 _PLAIN = re.compile(r"-?\d{1,18}(\.\d{1,12})?")
 _NO_CENTS = re.compile(r"\.0+$")
 _GROUPED = re.compile(r"\d{1,3}[.,]\d{3}")
@@ -41,7 +41,7 @@ def parse_typed(outline: FieldOutline, text: str) -> JsonValue:
                 return choice
         raise ValueError(f"This must be one of: {', '.join(outline.choices)}.")
     if outline.kind == "text":
-        return _parse_text(outline.name, text)
+        return _parse_clock(text) if outline.is_clock else _parse_text(outline.name, text)
     return _PARSERS[outline.kind](text)
 
 
@@ -93,6 +93,8 @@ def _parse_date(text: str) -> str:
         raise ValueError("There is no such day in the calendar.") from None
     written = next(iter(find_dates(text)), None)
     either = None if written is None else {written.value(day_first=first) for first in (True, False)}
+    if not either and _LIKE_A_DATE.fullmatch(text):
+        raise ValueError("There is no such day in the calendar.")
     if not either or None in either:
         raise ValueError("This is not a date. Write it as year-month-day, such as 2026-11-03.")
     if len(either) > 1:
@@ -102,11 +104,26 @@ def _parse_date(text: str) -> str:
     return only.isoformat()
 
 
-def _parse_iso(value_type: type[time | datetime], fault: str, text: str) -> str:
+def _parse_time(text: str) -> str:
     try:
-        return value_type.fromisoformat(text).isoformat()
+        return time.fromisoformat(text).isoformat()  # it may have a time zone or fractions of a second
     except ValueError:
-        raise ValueError(fault) from None
+        return time.fromisoformat(_parse_clock(text)).isoformat()
+
+
+def _parse_clock(text: str) -> str:
+    """A time of day as a receipt has it: HH:MM, or HH:MM:SS if it has seconds."""
+    written = MISREAD_TIME.fullmatch(text)
+    if not written:
+        raise ValueError("This is not a time. Write it as hours and minutes, such as 14:32.")
+    return clock_time(written)
+
+
+def _parse_datetime(text: str) -> str:
+    try:
+        return datetime.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ValueError("This is not a date with a time. Write it as 2026-11-03 14:32.") from None
 
 
 def _parse_amount(text: str) -> str:
@@ -162,10 +179,8 @@ _CODES: Mapping[str, tuple[Callable[[str], bool], str]] = {
 
 _PARSERS: Mapping[Kind, Callable[[str], JsonValue]] = {
     "date": _parse_date,
-    "time": partial(_parse_iso, time, "This is not a time. Write it as hours and minutes, such as 14:32."),
-    "datetime": partial(
-        _parse_iso, datetime, "This is not a date with a time. Write it as 2026-11-03 14:32."
-    ),
+    "time": _parse_time,
+    "datetime": _parse_datetime,
     "decimal": _parse_amount,
     "integer": _parse_integer,
     "boolean": _parse_boolean,

@@ -1,10 +1,13 @@
 """Typing errors: the words of documents that a person may have meant."""
 
 from collections.abc import Iterable
+from functools import cache
 
 from rapidfuzz.distance import OSA
 
-from docmill.service.search.terms import SearchTerm, search_terms
+from docmill.service.search.terms import SearchTerm, fold, search_terms
+from docmill.understanding.meaning.word_vectors import thesaurus
+from docmill.understanding.text.dates import month_names
 
 _SHORTEST = 4
 """Letters of a word that may be mistyped: of shorter ones, too many others differ by a letter."""
@@ -13,7 +16,10 @@ _SHORTEST_OF_TWO = 8
 
 
 def doubtful_words(query: str) -> list[str]:
-    """The words of a query that may be mistyped: no phrase, no number, no code, nothing to leave out."""
+    """The words of a query that may be mistyped: no phrase, no number, no code, nothing to leave out.
+
+    A word that is known to be one is not: it is right, though no document has it.
+    """
     return [term.words[0] for term in search_terms(query) if _may_be_mistyped(term)]
 
 
@@ -51,4 +57,14 @@ def _nearest(word: str, known: dict[str, int]) -> str | None:
 
 def _may_be_mistyped(term: SearchTerm) -> bool:
     is_word = len(term.words) == 1 and term.words[0].isalpha() and len(term.words[0]) >= _SHORTEST
-    return is_word and not (term.is_phrase or term.is_excluded or term.exact)
+    if not is_word or term.is_phrase or term.is_excluded or term.exact:
+        return False
+    return term.words[0] not in _known_words()
+
+
+@cache
+def _known_words() -> frozenset[str]:
+    """Words of the thesaurus and names of months, folded."""
+    words = thesaurus()
+    months = (name for number in range(1, 13) for name in month_names(number))
+    return frozenset(fold(word) for each in (*words, *words.values(), *months) for word in each.split())

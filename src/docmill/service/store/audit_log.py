@@ -1,6 +1,7 @@
 """The audit log of a tenant: who did what, to what, from where. Entries are never changed."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -10,6 +11,8 @@ from psycopg.types.json import Jsonb
 from pydantic import JsonValue
 
 from docmill.service.store.database import Conn, new_id, storable, storable_values
+
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,21 @@ async def add(
     )
 
 
+async def names(conn: Conn, rows: Sequence[AuditRow]) -> Mapping[str, str]:
+    """Names by the ids in the targets of entries: of documents, people, keys and tags that are still here."""
+    ids = {part for row in rows for part in (row.target or "").split() if _ID.fullmatch(part)}
+    cur = await conn.execute(
+        """
+        SELECT id::text, coalesce(title, file_name) FROM document WHERE id = ANY(%(ids)s::uuid[])
+        UNION ALL SELECT id::text, name FROM users WHERE id = ANY(%(ids)s::uuid[])
+        UNION ALL SELECT id::text, name FROM api_keys WHERE id = ANY(%(ids)s::uuid[])
+        UNION ALL SELECT id::text, name FROM tag WHERE id = ANY(%(ids)s::uuid[])
+        """,
+        {"ids": list(ids)},
+    )
+    return dict(await cur.fetchall())
+
+
 async def page(
     conn: Conn,
     *,
@@ -82,6 +100,6 @@ async def page(
              ORDER BY audit_log.id DESC
              LIMIT %(limit)s
             """,
-            {"user_id": user_id, "action": action, "after": after, "limit": limit},
+            {"user_id": user_id, "action": storable(action), "after": after, "limit": limit},
         )
         return await cur.fetchall()

@@ -4,25 +4,38 @@ import base64
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from typing import Any, LiteralString
+from typing import Any, Literal, LiteralString
 from uuid import UUID
 
 from psycopg.rows import class_row
 
 from docmill.service.search.spelling import corrected_query, doubtful_words
 from docmill.service.search.terms import fold, tsquery_of
-from docmill.service.store import tags
+from docmill.service.store import embeddings, tags
 from docmill.service.store.database import Conn, storable
 from docmill.service.store.documents import ROWS, DocumentRow
+from docmill.service.store.embeddings import Near
 
 SOURCES = ("upload", "part")
-_RANKED = 2000
-"""Of documents that a query finds, so many of the newest are ranked; ranking reads the words of each."""
+_RANKED, _RANKED_COMMON = 2000, 300
+"""Of documents that a query finds, so many of the newest are ranked: that reads the words of each. Fewer of
+those that a common query finds, see `_COMMON`."""
+_SAMPLE, _COMMON = 500, 10
+"""A query that finds so many of a sample of the newest documents is looked for in each document of the order:
+a page of them comes soon. Others are looked for in the index on words, which reads all that it finds."""
+_NAMES = 10_000
+"""Documents in whose titles and file names a text is looked for that no document has as words, the newest."""
 _SPELLED = 1000
 """Documents whose words a mistyped one is compared with; only a search that finds nothing pays for it."""
+_NEAR, _BY_WORDS = 50, 100
+"""Documents that go into a search by meaning: of those near to a vector, and of those that have the words."""
+_FUSION = 60
+"""The constant of the fusion, as its authors give it: it keeps the first ranks from deciding alone."""
+_WEIGHT_OF_WORDS = 2
+"""The weight of a rank by words: up to about rank 60, it counts more than the first rank by meaning."""
 _RANK = re.compile(r"[0-9]{1,6}(\.[0-9]{1,20})?(e-[0-9]{1,2})?")
 _HIGHEST = 9 * 10**17
 """Hundredths; no amount of a document is higher."""
@@ -37,17 +50,16 @@ class _Order:
     by: LiteralString
 
 
+# No coalesce: conditions with it use no index under row-level security.
+_DATE: LiteralString = "(CASE WHEN document_date IS NULL THEN '-infinity' ELSE document_date END)"
+_AMOUNT: LiteralString = (
+    "(CASE WHEN amount_hundredths IS NULL THEN -9223372036854775807 ELSE amount_hundredths END)"
+)
 _DESCENDING: LiteralString = " ORDER BY key DESC, id DESC LIMIT %(limit)s"
 _ORDERS: Mapping[str, _Order] = {
     "newest": _Order("document.id", "id < %(id)s", " ORDER BY id DESC LIMIT %(limit)s"),
-    "date": _Order(
-        "coalesce(document_date, '-infinity')", "(key, id) < (%(key)s::date, %(id)s)", _DESCENDING
-    ),
-    "amount": _Order(
-        "coalesce(amount_hundredths, -9223372036854775807)",
-        "(key, id) < (%(key)s::bigint, %(id)s)",
-        _DESCENDING,
-    ),
+    "date": _Order(_DATE, "(key, id) < (%(key)s::date, %(id)s)", _DESCENDING),
+    "amount": _Order(_AMOUNT, "(key, id) < (%(key)s::bigint, %(id)s)", _DESCENDING),
     "counterparty": _Order(
         "counterparty_key",
         """
@@ -71,19 +83,17 @@ _CONDITIONS: Mapping[str, LiteralString] = {
     """,
     "document_type": "AND document_type = %(document_type)s",
     "counterparty": "AND strpos(counterparty_key, %(counterparty)s) > 0",
-    "date_from": "AND document_date >= %(date_from)s",
-    "date_to": "AND document_date <= %(date_to)s",
-    "amount_from": "AND amount_hundredths >= %(amount_from)s",
-    "amount_to": "AND amount_hundredths <= %(amount_to)s",
+    "date_from": "AND " + _DATE + " >= %(date_from)s::date",
+    "date_to": "AND document_date IS NOT NULL AND " + _DATE + " <= %(date_to)s::date",
+    "amount_from": "AND " + _AMOUNT + " >= %(amount_from)s::bigint",
+    "amount_to": "AND amount_hundredths IS NOT NULL AND " + _AMOUNT + " <= %(amount_to)s::bigint",
     "tag_ids": """
         AND document.id IN (SELECT document_id FROM tag_assignment
                              WHERE tag_id = ANY(%(tag_ids)s) AND NOT is_removed
                              GROUP BY document_id HAVING count(*) = %(tags)s)
     """,
     "ids": "AND document.id = ANY(%(ids)s)",
-    "inside": """
-        AND (strpos(lower(title), lower(%(inside)s)) > 0 OR strpos(lower(file_name), lower(%(inside)s)) > 0)
-    """,
+    "inside": "AND document.id = ANY(%(inside)s)",
 }
 _SOURCE_CONDITIONS: Mapping[str, LiteralString] = {
     "upload": "AND NOT EXISTS (SELECT FROM part WHERE child_id = document.id)",
@@ -175,12 +185,14 @@ class DocumentPage:
     """Documents of a list, in its order.
 
     follow: the place behind the last one, None at the end. corrected: the query that was searched for
-    instead, where the words of the given one find nothing and some of them are probably mistyped.
+    instead, where the words of the given one find nothing and some of them are probably mistyped. by_meaning:
+    the documents that were found by their meaning, and not by words.
     """
 
     rows: list[DocumentRow]
     follow: Cursor | None = None
     corrected: str | None = None
+    by_meaning: frozenset[UUID] = frozenset()
 
 
 async def page(
@@ -190,27 +202,137 @@ async def page(
     sort: str | None = None,
     after: Cursor | None = None,
     limit: int = 24,
+    near: Near | None = None,
+    mode: Literal["meaning", "both"] = "both",
 ) -> DocumentPage:
     """Up to `limit` documents.
+
+    near: what they are to be near to instead of having the words of the query, or besides, as `mode` says;
+    the best few hundred are found then.
 
     sort: one of `SORTS`; by relevance unless given where there is a query, else the newest first. after: the
     place behind which they stand; one of another order is not heeded. Where the words of a query find
     nothing, it is looked for inside titles and file names.
     """
+    if near is not None:
+        return await _page_near(conn, filters, near, mode, sort=sort, after=after, limit=limit)
     search, corrected = await _search_of(conn, filters.query)
-    is_ranked = search.get("wanted") is not None
+    return await _page_of(conn, filters, search, corrected, sort=sort, after=after, limit=limit)
+
+
+async def _page_of(
+    conn: Conn,
+    filters: DocumentFilters,
+    search: Mapping[str, Any],
+    corrected: str | None,
+    *,
+    sort: str | None,
+    after: Cursor | None,
+    limit: int,
+) -> DocumentPage:
+    """See `page`. search: see `_search_of`."""
+    is_ranked = "wanted" in search
     sort = sort if sort and (sort != "relevance" or is_ranked) else "relevance" if is_ranked else "newest"
     after = after if after is not None and after.sort == sort else None
-    values = await _values(conn, filters) | search
-    values |= {"limit": limit + 1, "ranked": _RANKED}
+    keys = await _keys(conn, filters, search, sort, limit + 1, after=after)
+    rows = await _rows(conn, [document_id for document_id, _ in keys[:limit]])
+    last = keys[limit - 1] if len(keys) > limit else None
+    return DocumentPage(rows, last and Cursor(sort, last[1], last[0]), corrected)
+
+
+async def _keys(
+    conn: Conn,
+    filters: DocumentFilters,
+    search: Mapping[str, Any],
+    sort: str,
+    limit: int,
+    *,
+    after: Cursor | None = None,
+) -> list[tuple[UUID, str]]:
+    """Ids in their order, each with what it is ordered by."""
+    if sort == "relevance" and "wanted" not in search:
+        sort = "newest"
+    ranked = _RANKED_COMMON if search.get("is_common") else _RANKED
+    values = await _values(conn, filters) | dict(search) | {"limit": limit, "ranked": ranked}
     statement = _statement(filters, values, sort, is_after=after is not None)
     if after is not None:
         values |= {"key": after.key, "id": after.id}
     cur = await conn.execute(statement, values)
-    keys: list[tuple[UUID, str]] = await cur.fetchall()
-    rows = await _rows(conn, [document_id for document_id, _ in keys[:limit]])
-    last = keys[limit - 1] if len(keys) > limit else None
-    return DocumentPage(rows, last and Cursor(sort, last[1], last[0]), corrected)
+    return await cur.fetchall()
+
+
+async def _page_near(
+    conn: Conn,
+    filters: DocumentFilters,
+    near: Near,
+    mode: Literal["meaning", "both"],
+    *,
+    sort: str | None,
+    after: Cursor | None,
+    limit: int,
+) -> DocumentPage:
+    """See `page`. Ranks are fused, not scores: those of words and of vectors have nothing in common."""
+    search, corrected, by_text = await _by_words(conn, filters, mode)
+    if by_text is None:
+        return await _page_of(conn, filters, search, corrected, sort=sort, after=after, limit=limit)
+    others = replace(filters, query=None)
+    ids = await _near_ids(conn, others, near, by_text)
+    if sort not in (None, "relevance"):
+        listed = await page(conn, replace(others, ids=tuple(ids)), sort=sort, after=after, limit=limit)
+        return replace(listed, corrected=corrected, by_meaning=frozenset(ids) - frozenset(by_text))
+    is_here = after is not None and after.sort == "relevance" and after.key.isdecimal()
+    start = int(after.key) if after is not None and is_here else 0
+    shown = ids[start : start + limit]
+    follow = None
+    if shown and start + limit < len(ids):
+        follow = Cursor("relevance", str(start + limit), shown[-1])
+    return DocumentPage(await _rows(conn, shown), follow, corrected, frozenset(shown) - frozenset(by_text))
+
+
+async def with_meaning(
+    conn: Conn, filters: DocumentFilters, near: Near, mode: Literal["meaning", "both"]
+) -> DocumentFilters:
+    """Filters of all documents that such a search finds, by their ids. See `page` for near and mode."""
+    _, _, by_text = await _by_words(conn, filters, mode)
+    if by_text is None:
+        return filters
+    others = replace(filters, query=None)
+    return replace(others, ids=tuple(await _near_ids(conn, others, near, by_text)))
+
+
+async def _by_words(
+    conn: Conn, filters: DocumentFilters, mode: Literal["meaning", "both"]
+) -> tuple[dict[str, Any], str | None, list[UUID] | None]:
+    """The values to search by, the corrected query, and the documents that have its words, best first.
+
+    The latter is None where words find enough: whoever looks for all gets all.
+    """
+    if mode == "meaning":
+        return {}, None, []
+    search, corrected = await _search_of(conn, filters.query)
+    if search.get("is_common"):
+        return search, corrected, None
+    keys = await _keys(conn, filters, search, "relevance", _BY_WORDS + 1)
+    by_text = None if len(keys) > _BY_WORDS else [document_id for document_id, _ in keys]
+    return search, corrected, by_text
+
+
+async def _near_ids(conn: Conn, filters: DocumentFilters, near: Near, by_text: Sequence[UUID]) -> list[UUID]:
+    """The documents that have the words, or are near by their text or a tag, best first."""
+    values = await _values(conn, filters)
+    found = _found(filters, values)
+    by_vector = await embeddings.nearest_documents(conn, near, found, values, limit=_NEAR)
+    by_tag = await embeddings.documents_of_near_tags(conn, near, found, values)
+    return _fused([(by_text, _WEIGHT_OF_WORDS), (by_tag, 1), (by_vector, 1)])
+
+
+def _fused(rankings: Sequence[tuple[Sequence[UUID], float]]) -> list[UUID]:
+    """All that is in weighted rankings, by reciprocal rank fusion: Cormack, Clarke, Büttcher, SIGIR 2009."""
+    scores: dict[UUID, float] = {}
+    for ranking, weight in rankings:
+        for rank, document_id in enumerate(ranking, 1):
+            scores[document_id] = scores.get(document_id, 0) + weight / (_FUSION + rank)
+    return sorted(scores, key=lambda document_id: (-scores[document_id], -document_id.int))
 
 
 async def newest_ids(conn: Conn, filters: DocumentFilters, *, limit: int) -> list[UUID]:
@@ -244,40 +366,63 @@ async def types(conn: Conn, filters: DocumentFilters) -> list[str]:
 
 
 async def _search_of(conn: Conn, query: str | None) -> tuple[dict[str, Any], str | None]:
-    """How a query is looked for: as `wanted` where its words are found, else `inside` names.
+    """The values to search by: `wanted` where the words of a query are found, else ids of names, `inside`.
 
-    With it the corrected query, where that is looked for.
+    With it the corrected query, where that is looked for. is_common: see `_COMMON`.
     """
     if not query:
         return {}, None
     query, tag_names = storable(query), await tags.words(conn)
     wanted = tsquery_of(query, tag_names)
-    if wanted and await _finds(conn, wanted):
-        return {"wanted": wanted}, None
-    inside = {"inside": query}
+    if found := await _found_words(conn, wanted):
+        return found, None
+    inside = {"inside": await _inside_names(conn, query)}
     doubtful = doubtful_words(query) if wanted else []
-    if not doubtful or await _is_inside(conn, inside):
+    if not doubtful or inside["inside"]:
         return inside, None
     corrected = corrected_query(query, await _words_like(conn, doubtful))
     wanted = tsquery_of(corrected, tag_names) if corrected else ""
-    if wanted and await _finds(conn, wanted):
-        return {"wanted": wanted}, corrected
+    if found := await _found_words(conn, wanted):
+        return found, corrected
     return inside, None
 
 
-async def _finds(conn: Conn, wanted: str) -> bool:
-    """Whether a query finds any document of the tenant."""
-    cur = await conn.execute("SELECT FROM found_ids(%(wanted)s::tsquery) LIMIT 1", {"wanted": wanted})
-    return cur.rowcount == 1
-
-
-async def _is_inside(conn: Conn, inside: dict[str, Any]) -> bool:
-    """True if a text stands inside the title or file name of any document of the tenant."""
+async def _found_words(conn: Conn, wanted: str) -> dict[str, Any] | None:
+    """The values to search by the words of a query; None if no document of the tenant has them."""
+    if not wanted:
+        return None
     cur = await conn.execute(
-        "SELECT FROM document WHERE true" + _CONDITIONS["inside"] + "LIMIT 1",
-        inside,
+        """
+        SELECT FROM (SELECT words FROM document ORDER BY id DESC LIMIT %(sample)s) AS newest
+         WHERE words @@ %(wanted)s::tsquery
+        """,
+        {"sample": _SAMPLE, "wanted": wanted},
     )
-    return cur.rowcount == 1
+    is_common = cur.rowcount >= _COMMON
+    for most in (1, None):  # the one may be in the bin
+        if not cur.rowcount:
+            cur = await conn.execute(
+                """
+                SELECT FROM found_ids(%(wanted)s::tsquery, %(most)s) AS found (id)
+                  JOIN document ON document.id = found.id
+                 LIMIT 1
+                """,
+                {"wanted": wanted, "most": most},
+            )
+    return {"wanted": wanted, "is_common": is_common} if cur.rowcount else None
+
+
+async def _inside_names(conn: Conn, query: str) -> list[UUID]:
+    """The newest documents with a text inside their titles or file names."""
+    cur = await conn.execute(
+        """
+        SELECT id
+          FROM (SELECT id, title, file_name FROM document ORDER BY id DESC LIMIT %(names)s) AS newest
+         WHERE strpos(lower(title), lower(%(query)s)) > 0 OR strpos(lower(file_name), lower(%(query)s)) > 0
+        """,
+        {"names": _NAMES, "query": query},
+    )
+    return [document_id for (document_id,) in await cur.fetchall()]
 
 
 async def _words_like(conn: Conn, doubtful: Sequence[str]) -> list[tuple[str, int]]:
@@ -334,9 +479,9 @@ def _statement(
     found = _found(filters, values)
     if sort == "relevance":
         found = (
-            " FROM document WHERE id IN (SELECT document.id"
+            " FROM (SELECT document.id, words"
             + found
-            + " ORDER BY document.id DESC LIMIT %(ranked)s)"
+            + " ORDER BY document.id DESC LIMIT %(ranked)s) AS document"
         )
     return (
         "SELECT id, key::text AS place FROM (SELECT document.id, "  # noqa: S608  all pieces are literals of this module
@@ -361,8 +506,10 @@ def _found(filters: DocumentFilters, values: Mapping[str, Any]) -> LiteralString
     joins: LiteralString = " FROM document"
     if "state" in values:
         joins += " JOIN document_state ON document_state.id = document.id"
-    if "wanted" in values:
-        joins += " JOIN found_ids(%(wanted)s::tsquery) AS found (id) ON found.id = document.id"
+    if "wanted" in values and not values["is_common"]:
+        joins += " JOIN found_ids(%(wanted)s::tsquery, NULL) AS found (id) ON found.id = document.id"
+    elif "wanted" in values:
+        conditions.append("AND words @@ %(wanted)s::tsquery")
     return joins + " WHERE true " + " ".join(conditions)
 
 

@@ -15,6 +15,15 @@ async def user_of(conn: Conn, issuer: str, subject: str) -> UUID | None:
     return row[0] if row else None
 
 
+async def is_known(conn: Conn, issuer: str, user_id: UUID) -> bool:
+    """True if a user has signed in through this provider before."""
+    cur = await conn.execute(
+        "SELECT FROM identities WHERE issuer = %(issuer)s AND user_id = %(user_id)s",
+        {"issuer": issuer, "user_id": user_id},
+    )
+    return cur.rowcount > 0
+
+
 async def add(conn: Conn, issuer: str, subject: str, user_id: UUID) -> None:
     """Note whom a provider calls `subject`."""
     await conn.execute(

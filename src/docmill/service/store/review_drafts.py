@@ -48,7 +48,7 @@ async def keep(
             "tenant_id": tenant_id,
             "document_id": document_id,
             "user_id": user_id,
-            "path": path,
+            "path": storable(path),
             "typed": storable(typed),
             "seen": storable(seen),
         },
@@ -63,5 +63,5 @@ async def drop(conn: Conn, document_id: UUID, *, user_id: UUID, path: str | None
          WHERE document_id = %(document_id)s AND user_id = %(user_id)s
            AND (%(path)s::text IS NULL OR path = %(path)s)
         """,
-        {"document_id": document_id, "user_id": user_id, "path": path},
+        {"document_id": document_id, "user_id": user_id, "path": storable(path)},
     )

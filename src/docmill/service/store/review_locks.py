@@ -11,11 +11,12 @@ from docmill.service.store.database import Conn
 
 @dataclass(frozen=True, slots=True)
 class ReviewLock:
-    """A person reviews a document. taken_at: since when."""
+    """A person reviews a document. taken_at: since when. seen_at: the last sign of life of their page."""
 
     document_id: UUID
     user_id: UUID
     taken_at: datetime
+    seen_at: datetime
 
 
 async def take(
@@ -39,7 +40,7 @@ async def take(
              WHERE held.user_id = EXCLUDED.user_id
                 OR held.seen_at <= clock_timestamp() - interval '2 minutes'
                 OR %(by_force)s
-            RETURNING document_id, user_id, taken_at
+            RETURNING document_id, user_id, taken_at, seen_at
             """,
             {
                 "tenant_id": tenant_id,
@@ -51,7 +52,11 @@ async def take(
         lock = await cur.fetchone()
         if lock is None:
             await cur.execute(
-                "SELECT document_id, user_id, taken_at FROM review_lock WHERE document_id = %(id)s",
+                """
+                SELECT document_id, user_id, taken_at, seen_at
+                  FROM review_lock
+                 WHERE document_id = %(id)s
+                """,
                 {"id": document_id},
             )
             lock = await cur.fetchone()
@@ -59,11 +64,20 @@ async def take(
     return lock
 
 
-async def release(conn: Conn, document_id: UUID, *, user_id: UUID) -> None:
-    """Let go of a document that this person reviewed."""
+async def release(conn: Conn, document_id: UUID, *, user_id: UUID, seen_at: datetime | None = None) -> None:
+    """Let go of a document that this person reviewed.
+
+    seen_at: the last sign of life of the page that was left. If there was one after it, the person has the
+    document open in another page, or has loaded this one again, and keeps it.
+    """
     await conn.execute(
-        "DELETE FROM review_lock WHERE document_id = %(document_id)s AND user_id = %(user_id)s",
-        {"document_id": document_id, "user_id": user_id},
+        """
+        DELETE FROM review_lock
+         WHERE document_id = %(document_id)s
+           AND user_id = %(user_id)s
+           AND seen_at <= COALESCE(%(seen_at)s::timestamptz, seen_at)
+        """,
+        {"document_id": document_id, "user_id": user_id, "seen_at": seen_at},
     )
 
 
@@ -72,7 +86,7 @@ async def of_others(conn: Conn, *, user_id: UUID) -> dict[UUID, ReviewLock]:
     async with conn.cursor(row_factory=class_row(ReviewLock)) as cur:
         await cur.execute(
             """
-            SELECT document_id, user_id, taken_at
+            SELECT document_id, user_id, taken_at, seen_at
               FROM review_lock
              WHERE user_id <> %(user_id)s AND seen_at > clock_timestamp() - interval '2 minutes'
             """,

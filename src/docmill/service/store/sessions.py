@@ -17,6 +17,7 @@ class SessionRow:
     user_id: UUID
     email: str
     name: str
+    language: str | None
     tenant_id: UUID | None
     is_due: bool
 
@@ -37,7 +38,7 @@ async def find(conn: Conn, token_hash: bytes, *, idle: timedelta, longest: timed
     async with conn.cursor(row_factory=class_row(SessionRow)) as cur:
         await cur.execute(
             """
-            SELECT sessions.id, user_id, email, name, tenant_id,
+            SELECT sessions.id, user_id, email, name, language, tenant_id,
                    last_seen_at < now() - interval '1 minute' AS is_due
               FROM sessions JOIN users ON users.id = user_id
              WHERE token_hash = %(token_hash)s

@@ -263,15 +263,20 @@ async def colors(conn: Conn) -> Mapping[str, str]:
 
 
 async def in_use(conn: Conn, *, documents: int, limit: int) -> list[str]:
-    """Up to `limit` tags of the tenant's newest `documents`, the most used first."""
+    """Up to `limit` tags of the tenant's newest `documents`, the most used first.
+
+    By an array of ids: joined with the documents, it took 270 ms instead of 1 until the tables were analysed.
+    """
     cur = await conn.execute(
         """
         SELECT name
-          FROM (SELECT id FROM document ORDER BY id DESC LIMIT %(documents)s) AS newest
-          JOIN tag_assignment ON document_id = newest.id AND NOT is_removed
+          FROM (SELECT tag_id, count(*) AS uses
+                  FROM tag_assignment
+                 WHERE document_id = ANY(ARRAY(SELECT id FROM document ORDER BY id DESC LIMIT %(documents)s))
+                   AND NOT is_removed
+                 GROUP BY tag_id) AS used
           JOIN tag ON tag.id = tag_id AND removed_at IS NULL
-         GROUP BY tag.id, name
-         ORDER BY count(*) DESC, name
+         ORDER BY uses DESC, name
          LIMIT %(limit)s
         """,
         {"documents": documents, "limit": limit},

@@ -12,13 +12,14 @@ from docmill.service.store.database import Conn, new_id
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
-    """An account. password_hash: None while no password was chosen."""
+    """An account. password_hash: None while no password was chosen. language: see `choose_language`."""
 
     id: UUID
     email: str
     name: str
     password_hash: str | None = field(repr=False)
     created_at: datetime
+    language: str | None = None
 
 
 async def any_exist(conn: Conn) -> bool:
@@ -32,7 +33,7 @@ async def by_email(conn: Conn, email: str) -> UserRow | None:
     """The account with this e-mail address, which is in lower case."""
     async with conn.cursor(row_factory=class_row(UserRow)) as cur:
         await cur.execute(
-            "SELECT id, email, name, password_hash, created_at FROM users WHERE email = %(email)s",
+            "SELECT id, email, name, password_hash, created_at, language FROM users WHERE email = %(email)s",
             {"email": email},
         )
         return await cur.fetchone()
@@ -43,7 +44,7 @@ async def by_id(conn: Conn, user_id: UUID) -> UserRow | None:
     async with conn.cursor(row_factory=class_row(UserRow)) as cur:
         await cur.execute(
             """
-            SELECT id, email, name, password_hash, created_at
+            SELECT id, email, name, password_hash, created_at, language
               FROM users
              WHERE id = %(id)s AND email IS NOT NULL
             """,
@@ -57,7 +58,7 @@ async def all_users(conn: Conn) -> list[UserRow]:
     async with conn.cursor(row_factory=class_row(UserRow)) as cur:
         await cur.execute(
             """
-            SELECT id, email, name, password_hash, created_at
+            SELECT id, email, name, password_hash, created_at, language
               FROM users
              WHERE email IS NOT NULL
              ORDER BY email
@@ -81,8 +82,8 @@ async def add(conn: Conn, *, email: str, name: str, password_hash: str | None) -
     return row[0] if row else None
 
 
-async def set_password(conn: Conn, user_id: UUID, password_hash: str) -> None:
-    """Replace the password of an account."""
+async def set_password(conn: Conn, user_id: UUID, password_hash: str | None) -> None:
+    """Replace the password of an account, or take it away."""
     await conn.execute(
         "UPDATE users SET password_hash = %(password_hash)s WHERE id = %(id)s",
         {"id": user_id, "password_hash": password_hash},
@@ -92,6 +93,13 @@ async def set_password(conn: Conn, user_id: UUID, password_hash: str) -> None:
 async def rename(conn: Conn, user_id: UUID, name: str) -> None:
     """Give a person another name."""
     await conn.execute("UPDATE users SET name = %(name)s WHERE id = %(id)s", {"id": user_id, "name": name})
+
+
+async def choose_language(conn: Conn, user_id: UUID, language: str | None) -> None:
+    """Set the language in which a person reads the pages; None for that of the browser."""
+    await conn.execute(
+        "UPDATE users SET language = %(language)s WHERE id = %(id)s", {"id": user_id, "language": language}
+    )
 
 
 async def names(conn: Conn, ids: Collection[UUID]) -> dict[UUID, str]:

@@ -1,7 +1,6 @@
 """The parameters of the list of documents and of exports."""
 
 from dataclasses import replace
-from datetime import date
 from decimal import Decimal
 from typing import Annotated, Literal
 from uuid import UUID
@@ -9,8 +8,9 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from docmill.schemas.document_types import DocumentType
+from docmill.service.meaning import SearchMode
 from docmill.service.store.document_list import Cursor, DocumentFilters
-from docmill.web.api.shapes import State
+from docmill.web.api.shapes import IsoDate, State
 
 _MOST_IDS = 1000
 _Amount = Annotated[Decimal, Field(max_digits=17, decimal_places=4, allow_inf_nan=False)]
@@ -42,14 +42,21 @@ class FilterQuery(BaseModel):
         Field(max_length=10, description="the name of a tag; of several, a document has all"),
     ] = []
     counterparty: Annotated[str | None, Field(max_length=200, description="a part of the name")] = None
-    date_from: Annotated[date | None, Field(description="the first `document_date`")] = None
-    date_to: Annotated[date | None, Field(description="the last `document_date`")] = None
+    date_from: Annotated[IsoDate | None, Field(description="the first `document_date`")] = None
+    date_to: Annotated[IsoDate | None, Field(description="the last `document_date`")] = None
     amount_from: Annotated[_Amount | None, Field(description="the lowest amount")] = None
     amount_to: Annotated[_Amount | None, Field(description="the highest amount")] = None
     source: Annotated[
         Literal["upload", "part"] | None, Field(description="came by itself, or as a part of another file")
     ] = None
     parts: Annotated[bool, Field(description="also parts of other documents")] = True
+    by: Annotated[
+        SearchMode,
+        Field(
+            description="whether `q` is looked for by its words, by its meaning, or both: then what has the"
+            " words stands before what means the like. By meaning the best 200 or so are found"
+        ),
+    ] = "text"
 
     @property
     def filters(self) -> DocumentFilters:

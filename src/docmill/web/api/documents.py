@@ -99,9 +99,16 @@ async def list_documents(
 ) -> DocumentList:
     """Documents, newest first; with `q` those that fit it best first."""
     after = Cursor.parse(wanted.after) if wanted.after else None
+    near = await vault.service.meaning.near(wanted.q or "", wanted.by)
     async with vault.connection() as conn:
         listed = await document_list.page(
-            conn, wanted.filters, sort=wanted.sort, after=after, limit=wanted.limit
+            conn,
+            wanted.filters,
+            sort=wanted.sort,
+            after=after,
+            limit=wanted.limit,
+            near=near,
+            mode="meaning" if wanted.by == "meaning" else "both",
         )
         ids = [row.id for row in listed.rows]
         query = listed.corrected or wanted.q
@@ -111,7 +118,10 @@ async def list_documents(
         pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "after"]
         follow = f"{request.url.path}?{urlencode([*pairs, ('after', listed.follow.text)])}"
     return DocumentList(
-        documents=[DocumentSummary.of(row, found.get(row.id)) for row in listed.rows],
+        documents=[
+            DocumentSummary.of(row, found.get(row.id), is_similar=row.id in listed.by_meaning)
+            for row in listed.rows
+        ],
         next=follow,
         corrected=listed.corrected,
     )

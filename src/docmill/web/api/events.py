@@ -18,10 +18,11 @@ from docmill.web.context import TheVault
 router = Router(tags=["events"])
 
 HEARTBEAT_S = 15.0
-"""Shorter than the idle limits of common proxies; a client that is gone is noticed as fast."""
+"""Shorter than the idle limits of common proxies; a client that is gone is noticed as fast. See live.js."""
 
 _GREETING = b"retry: 2000\n\n"
-_HEARTBEAT = b": still here\n\n"
+_HEARTBEAT = b"event: heartbeat\ndata:\n\n"
+"""A named event, since scripts of a page see no comments; one without a field of data is not dispatched."""
 
 
 @router.get("/events", response_class=Response)

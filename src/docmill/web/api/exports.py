@@ -1,7 +1,7 @@
 """Routes that take data out: tables of fields, originals, bookkeeping."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -9,6 +9,7 @@ from fastapi import Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
+from docmill.errors import MisconfiguredError, ValidationError
 from docmill.service.exports.archive import Archive
 from docmill.service.exports.bookings import BookingRules, Period
 from docmill.service.exports.bookkeeping import Bookings
@@ -18,6 +19,7 @@ from docmill.service.exports.table_files import MEDIA_TYPES, TableFormat
 from docmill.service.exports.tables import TableName, export_tables
 from docmill.web.access import Router, needs
 from docmill.web.api.document_query import ExportQuery
+from docmill.web.api.shapes import IsoDate
 from docmill.web.context import TheVault, Vault
 
 router = Router(prefix="/exports", tags=["exports"])
@@ -34,8 +36,8 @@ class FieldsQuery(ExportQuery):
 class BookingsQuery(ExportQuery):
     """The documents to book. Their days are those of the period, too."""
 
-    first: Annotated[date | None, Field(alias="from", description="the first day of the period")] = None
-    last: Annotated[date | None, Field(alias="to", description="the last day of the period")] = None
+    first: Annotated[IsoDate | None, Field(alias="from", description="the first day of the period")] = None
+    last: Annotated[IsoDate | None, Field(alias="to", description="the last day of the period")] = None
     every_state: Annotated[bool, Field(description="also documents that are not ready")] = False
 
     @property
@@ -61,13 +63,13 @@ async def get_fields(
     chunks = export_tables(
         vault.service.database,
         vault.settings.own.by_choice,
-        wanted.selection,
+        await vault.found(wanted.selection, wanted.by),
         tenant_id=vault.tenant_id,
         form=form,
         table=wanted.table,
     )
     stem = "documents" if form == "xlsx" else wanted.table
-    return await _download(chunks, file_name(stem, form), MEDIA_TYPES[form])
+    return await _download(_explained(chunks), file_name(stem, form), MEDIA_TYPES[form])
 
 
 @router.get("/documents.zip", response_class=Response)
@@ -77,7 +79,11 @@ async def get_archive(vault: TheVault, wanted: Annotated[ExportQuery, Query()]) 
     archive = Archive(
         vault.service.database, vault.service.blobs, vault.service.reviews, tenant_id=vault.tenant_id
     )
-    return await _download(archive.stream(wanted.selection), file_name("documents", "zip"), "application/zip")
+    return await _download(
+        archive.stream(await vault.found(wanted.selection, wanted.by)),
+        file_name("documents", "zip"),
+        "application/zip",
+    )
 
 
 class LeftOutDocument(BaseModel):
@@ -103,15 +109,17 @@ class BookingPreview(BaseModel):
 async def get_datev(vault: TheVault, wanted: Annotated[BookingsQuery, Query()]) -> Response:
     """Bookings of a period in the DATEV format. What is left out, `/exports/bookings` tells."""
     first, last = check_period(wanted.period, vault.settings.bookkeeping)
-    bookings = _bookings(vault, wanted)
-    return await _download(bookings.datev(), datev_name(first, last), f"text/csv; charset={ENCODING}")
+    bookings = await _bookings(vault, wanted)
+    return await _download(
+        _explained(bookings.datev()), datev_name(first, last), f"text/csv; charset={ENCODING}"
+    )
 
 
 @router.get("/ledger.csv", response_class=Response)
 @needs("read")
 async def get_ledger(vault: TheVault, wanted: Annotated[BookingsQuery, Query()]) -> Response:
     """Bookings as a general ledger: a line for each account that a bill moves."""
-    bookings = _bookings(vault, wanted)
+    bookings = await _bookings(vault, wanted)
     return await _download(bookings.ledger(), file_name("ledger", "csv"), MEDIA_TYPES["csv"])
 
 
@@ -119,8 +127,8 @@ async def get_ledger(vault: TheVault, wanted: Annotated[BookingsQuery, Query()])
 @needs("read")
 async def preview_bookings(vault: TheVault, wanted: Annotated[PreviewQuery, Query()]) -> BookingPreview:
     """What a file of bookings would hold, and which documents it leaves out, with the reasons."""
-    bookings = _bookings(vault, wanted)
-    async for _ in bookings.datev() if wanted.form == "datev" else bookings.ledger():
+    bookings = await _bookings(vault, wanted)
+    async for _ in _explained(bookings.datev()) if wanted.form == "datev" else bookings.ledger():
         pass
     report = bookings.report
     return BookingPreview(
@@ -130,14 +138,24 @@ async def preview_bookings(vault: TheVault, wanted: Annotated[PreviewQuery, Quer
     )
 
 
-def _bookings(vault: Vault, wanted: BookingsQuery) -> Bookings:
+async def _bookings(vault: Vault, wanted: BookingsQuery) -> Bookings:
     rules = BookingRules(vault.settings.bookkeeping, wanted.period, is_every_state=wanted.every_state)
-    return Bookings(vault.service.database, wanted.selection, rules, tenant_id=vault.tenant_id)
+    selection = await vault.found(wanted.selection, wanted.by)
+    return Bookings(vault.service.database, selection, rules, tenant_id=vault.tenant_id)
 
 
 def file_name(stem: str, extension: str) -> str:
     """The name of a file that is exported today."""
     return f"docmill-{stem}-{datetime.now(UTC):%Y-%m-%d}.{extension}"
+
+
+async def _explained(chunks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    """A file whose settings are missing is no fault of the server: raise ValidationError for it."""
+    try:
+        async for chunk in chunks:
+            yield chunk
+    except MisconfiguredError as error:
+        raise ValidationError(error.message) from error
 
 
 async def _download(chunks: AsyncGenerator[bytes], name: str, media_type: str) -> StreamingResponse:

@@ -1,6 +1,5 @@
 """Route for the ingestions of all documents."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 from urllib.parse import urlencode
 from uuid import UUID
@@ -9,7 +8,7 @@ from fastapi import Query, Request
 
 from docmill.service.store import ingestions
 from docmill.web.access import Router, needs
-from docmill.web.api.shapes import Ingestion, IngestionPage
+from docmill.web.api.shapes import Ingestion, IngestionPage, IsoDatetime
 from docmill.web.context import TheVault
 
 router = Router(tags=["ingestions"])
@@ -23,7 +22,7 @@ async def list_ingestions(
     *,
     status: Literal["in-progress", "completed", "failed"] | None = None,
     document: Annotated[UUID | None, Query(description="only those of this document")] = None,
-    since: Annotated[datetime | None, Query(description="only those requested then or later")] = None,
+    since: Annotated[IsoDatetime | None, Query(description="only those requested then or later")] = None,
     after: Annotated[UUID | None, Query(description="the last id of the page before this one")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> IngestionPage:

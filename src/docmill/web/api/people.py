@@ -13,6 +13,7 @@ from docmill.service.people.access import Scope
 from docmill.service.store import audit_log, memberships, one_time_links
 from docmill.service.store.memberships import Role
 from docmill.web.access import Router, needs
+from docmill.web.api.shapes import IsoDatetime
 from docmill.web.context import TheVault, not_found
 from docmill.web.pages.sign_in import address_with
 
@@ -128,7 +129,7 @@ class NewApiKey(_Request):
 
     name: Annotated[str, Field(max_length=200)]
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=10)]
-    expires_at: datetime | None = None
+    expires_at: IsoDatetime | None = None
 
 
 class CreatedApiKey(_Shape):
@@ -193,12 +194,13 @@ async def list_people(vault: TheVault) -> People:
 
 @router.post("/people/invitations", status_code=201, tags=_PEOPLE)
 @needs("administer")
-async def invite(request: Request, new: NewInvitation, vault: TheVault) -> InvitationLink:
+async def invite(request: Request, new: NewInvitation, response: Response, vault: TheVault) -> InvitationLink:
     """Make an invitation. Whoever opens its link can join with the role."""
     token = await vault.service.accounts.invite(
         new.role, tenant_id=vault.tenant_id, email=new.email, invited_by=vault.user_id
     )
     vault.audit_details.update({"role": new.role, "email": new.email})
+    response.headers["cache-control"] = "no-store"
     return InvitationLink(link=address_with(request, "/join", token=token))
 
 

@@ -1,12 +1,13 @@
 """Requests and responses of the API. Names and meanings are those of the specification."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from datetime import date, datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, create_model, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, create_model, model_validator
 
 from docmill.model.result import Evidence, Failure, Suggestion, Verdict
 from docmill.service.review.reviews import DocumentReviews
@@ -25,6 +26,26 @@ State = Literal["processing", "stale", "needs_classification", "needs_review", "
 
 WORD = r"^[a-z0-9_-]{1,60}$"
 """Pattern of error codes and of step names."""
+
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def _check_day(value: object) -> object:
+    if isinstance(value, str) and _DAY.fullmatch(value) is None:
+        raise ValueError("write the day as year-month-day")
+    return value
+
+
+def _check_moment(value: object) -> object:
+    if not isinstance(value, datetime) and not (isinstance(value, str) and _DAY.match(value)):
+        raise ValueError("write the time as 2027-01-31T00:00:00Z")
+    return value
+
+
+IsoDate = Annotated[date, BeforeValidator(_check_day)]
+IsoDatetime = Annotated[datetime, BeforeValidator(_check_moment)]
+"""Days and times as the API describes them. Pydantic alone takes a number for seconds since 1970."""
 
 
 class _Shape(BaseModel):
@@ -56,6 +77,7 @@ class DocumentSummary(_Shape):
     rejection: the reason for which a person has rejected it; null if nobody has. amount: that a card shows,
     the total of most types.
     found: where a search found it in its text; null without a search, and where its title or a value has it.
+    is_similar: whether it was found by its meaning, without the words.
     """
 
     id: UUID
@@ -82,9 +104,12 @@ class DocumentSummary(_Shape):
     updated_at: datetime
     version: int
     found: FoundText | None = None
+    is_similar: bool = False
 
     @classmethod
-    def of(cls, row: DocumentRow, found: Snippet | None = None) -> "DocumentSummary":
+    def of(
+        cls, row: DocumentRow, found: Snippet | None = None, *, is_similar: bool = False
+    ) -> "DocumentSummary":
         """The row as the API shows it."""
         return cls.model_validate(
             {
@@ -92,6 +117,7 @@ class DocumentSummary(_Shape):
                 "tags": row.tags or [],
                 "error": _fault(row),
                 "found": found and asdict(found),
+                "is_similar": is_similar,
                 **_amount(row),
             }
         )
@@ -341,8 +367,10 @@ class PauseList(_Shape):
     pauses: list[Pause]
 
 
-class Password(_Shape):
+class Password(BaseModel):
     """The password of a document."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     password: Annotated[SecretStr, Field(min_length=1, max_length=1000)]
 

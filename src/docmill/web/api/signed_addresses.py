@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 from uuid import UUID
 
+from fastapi import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from docmill.service.signed_addresses import LONGEST_S
@@ -43,7 +44,9 @@ class Rotation(BaseModel):
 
 @router.post("/documents/{document_id}/signed-addresses")
 @needs("write")
-async def sign_addresses(document_id: UUID, signing: Signing, vault: TheVault) -> SignedFiles:
+async def sign_addresses(
+    document_id: UUID, signing: Signing, response: Response, vault: TheVault
+) -> SignedFiles:
     """Sign the addresses of a document's original and of the pictures of its pages, for a while."""
     row = await vault.document(document_id)
     expires_at = int(time.time()) + signing.expires_s
@@ -53,6 +56,7 @@ async def sign_addresses(document_id: UUID, signing: Signing, vault: TheVault) -
     tokens = await vault.service.signed_addresses.sign(
         paths, tenant_id=vault.tenant_id, expires_at=expires_at
     )
+    response.headers["cache-control"] = "no-store"
     signed = [f"{path}?token={token}" for path, token in zip(paths, tokens, strict=True)]
     return SignedFiles(file=signed[0], pages=signed[1:], expires_at=datetime.fromtimestamp(expires_at, UTC))
 

@@ -31,6 +31,7 @@ async def show_bin(request: Request, vault: TheVault, *, after: str = "", remove
     return vault.templates.page(
         request,
         "bin.html",
+        review_count=await vault.review_count(),
         rows=rows[:PAGE_SIZE],
         follow=follow,
         days=vault.service.bin.days,

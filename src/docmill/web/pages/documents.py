@@ -1,6 +1,6 @@
 """The documents page with its cards, the page of one document, and the forms on both."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
@@ -29,7 +29,9 @@ from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.reviews import DATE, TITLE
 from docmill.web.access import Router, local_address, needs
-from docmill.web.context import TheVault, Vault, parse_document_id, parse_id
+from docmill.web.choices import remember
+from docmill.web.context import MOST_COUNTED, TheVault, Vault, parse_document_id, parse_id
+from docmill.web.languages import gettext, gettext_noop, ngettext
 from docmill.web.page_images import is_viewable, picture_version
 from docmill.web.reviewing import base_of, drafts_of, is_in_queue, queue_view
 from docmill.web.templating import THEME_COOKIE, THEMES
@@ -45,14 +47,20 @@ from docmill.web.view.document import (
     result_of,
     select_page,
 )
-from docmill.web.view.filters import SOURCE_NAMES, Filters, sort_choices
+from docmill.web.view.filters import SEARCH_NAMES, SOURCE_NAMES, Filters, sort_choices
 from docmill.web.view.words import type_choices
 
 router = Router(include_in_schema=False)
 
-PAGE_SIZE = 24
+LIST_NAMES = {
+    "cards": gettext_noop("Cards"),
+    "compact": gettext_noop("Compact"),
+    "table": gettext_noop("Table"),
+}
+"""The densities of the list."""
+LIST_COOKIE = "docmill-list"
+PAGE_SIZES = {"cards": 24, "compact": 48, "table": 50}
 EDITED = frozenset({TITLE, DATE})
-_YEAR_S = 365 * 24 * 3600
 _MOST_CARDS = 100
 _NEWEST, _TAGS_OF_LIST = 1000, 100
 """The list offers so many tags, the most used ones of so many documents: the page is to load fast."""
@@ -60,8 +68,6 @@ _TAGS = 500
 """Names of tags that a document's page offers while a person types one."""
 _MOST_DELETED = 200
 _MOST_DIGITS = 6
-MOST_COUNTED = 100
-"""Documents to review that the header counts to, which every page has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +97,23 @@ async def show_documents(
     """One page of documents. Its address has the filters, see `Filters`. done: what a form has just done."""
     types = vault.service.type_choices.types
     filters = Filters.of(request.query_params, types=types)
+    list_name = request.cookies.get(LIST_COOKIE, "")
+    if list_name not in LIST_NAMES:
+        list_name = "cards"
+    near = await vault.service.meaning.near(filters.query, filters.by)
     async with vault.connection() as conn:
         last_event = await events.last_id(conn)  # before the cards, so that no change falls between
         listed = await document_list.page(
-            conn, filters.criteria, sort=filters.sort or None, after=filters.after, limit=PAGE_SIZE
+            conn,
+            filters.criteria,
+            sort=filters.sort or None,
+            after=filters.after,
+            limit=PAGE_SIZES[list_name],
+            near=near,
+            mode="meaning" if filters.by == "meaning" else "both",
         )
-        total = await documents.number(conn)
-        cards = await _cards(conn, listed.rows, listed.corrected or filters.query)
+        total = 0 if filters.are_set else await documents.number(conn)
+        cards = await _cards(conn, listed.rows, listed.corrected or filters.query, listed.by_meaning)
         tag_colors = await tags.colors(conn)
         tag_names = await tags.in_use(conn, documents=_NEWEST, limit=_TAGS_OF_LIST)
         views = await saved_views.of_user(conn, user_id=vault.user_id)
@@ -110,7 +126,10 @@ async def show_documents(
         types=type_choices(types),
         filters=filters,
         sorts=sort_choices(filters),
+        searches=SEARCH_NAMES if vault.service.meaning.embedder else {},
         sources=SOURCE_NAMES,
+        list_name=list_name,
+        list_names=LIST_NAMES,
         cards=cards,
         corrected=listed.corrected,
         tag_colors=tag_colors,
@@ -183,10 +202,16 @@ async def set_theme(
     *, theme: Annotated[str, Form()], to: Annotated[str, Form(alias="next")] = "/"
 ) -> RedirectResponse:
     """Remember the theme, and go back."""
-    response = RedirectResponse(local_address(to), 303)
-    if theme in THEMES:
-        response.set_cookie(THEME_COOKIE, theme, max_age=_YEAR_S, httponly=True, samesite="lax")
-    return response
+    return remember(THEME_COOKIE, theme, THEMES, to)
+
+
+@router.post("/list")
+@needs("public", form="unchecked")
+async def set_list(
+    *, list_name: Annotated[str, Form(alias="list")], to: Annotated[str, Form(alias="next")] = "/"
+) -> RedirectResponse:
+    """Remember how dense the list of documents is shown, and go back."""
+    return remember(LIST_COOKIE, list_name, LIST_NAMES, to)
 
 
 @router.get("/docs/{document_id}")
@@ -261,20 +286,25 @@ async def open_question(vault: Vault, document_id: UUID, *, reason: str, page: s
     row, history = await vault.document_with_history(document_id)
     view = await load_view(vault, row, history, select_page(page, "", "", page_count=1))
     if view.undecided_duplicates:
-        message = "Please say first whether this document is a duplicate of another one."
+        message = gettext("Please say first whether this document is a duplicate of another one.")
         return OpenQuestion(message, page=page, can_force=False)
     paths = {field.path: field for field in view.values.all_fields}
     for path, draft in (await drafts_of(vault, document_id)).items():
         if path in paths and draft.typed.strip() != paths[path].value.strip():
             field = paths[path]
-            message = f"What you typed into “{field.name}” is not saved yet. Save it or drop it first."
+            message = gettext(
+                "What you typed into “%(name)s” is not saved yet. Save it or drop it first.", name=field.name
+            )
             return OpenQuestion(message, path, str(field.page or page), can_force=False)
     if reason.strip() or not view.open_count:
         return None
-    words = "1 value or check is" if view.open_count == 1 else f"{view.open_count} values or checks are"
+    words = ngettext(
+        "%(num)s value or check is still open.", "%(num)s values or checks are still open.", view.open_count
+    )
+    what_to_do = gettext("Look at each and press Enter, or say why you approve without a look.")
     first = view.open_fields[0] if view.open_fields else None
     return OpenQuestion(
-        f"{words} still open. Look at each and press Enter, or say why you approve without a look.",
+        f"{words} {what_to_do}",
         first.path if first else "",
         str((first.page if first else None) or page),
     )
@@ -288,7 +318,17 @@ async def load_view(
     transcription: Document | None = None,
 ) -> DocumentView:
     """Build the view of a document with its reviews. transcription: needed for what is drawn of its pages."""
-    return document_view(row, history, transcription, choice, await vault.reviewed(row.id))
+    reviewed = await vault.reviewed(row.id)
+    return document_view(
+        row,
+        history,
+        transcription,
+        choice,
+        reviewed,
+        reviewers=await vault.names({entry.reviewed_by for entry in reviewed.history} if reviewed else ()),
+        may_review="review" in vault.access.allows,
+        levels=vault.settings.review,
+    )
 
 
 async def document_page(
@@ -344,7 +384,9 @@ async def document_page(
     )
 
 
-async def _cards(conn: Conn, rows: Sequence[DocumentRow], query: str) -> list[Card]:
+async def _cards(
+    conn: Conn, rows: Sequence[DocumentRow], query: str, by_meaning: Collection[UUID] = ()
+) -> list[Card]:
     now = datetime.now(UTC)
     found = await documents.snippets(conn, [row.id for row in rows], query) if query else {}
     wholes = await parts.first_wholes(conn, [row.id for row in rows])
@@ -357,6 +399,14 @@ async def _cards(conn: Conn, rows: Sequence[DocumentRow], query: str) -> list[Ca
             failures = [failure.message for failure in failures_of(row, result, pairs)]
         picture = picture_version(row) if is_viewable(row) else None
         cards.append(
-            card(row, failures, picture=picture, whole=wholes.get(row.id), now=now, found=found.get(row.id))
+            card(
+                row,
+                failures,
+                picture=picture,
+                whole=wholes.get(row.id),
+                now=now,
+                found=found.get(row.id),
+                is_similar=row.id in by_meaning,
+            )
         )
     return cards

@@ -76,6 +76,9 @@ async def come_back(
         return _refuse(
             request, vault, "There is no account here for you. Ask an owner to invite you.", status=403
         )
+    before = vault.bound_to
+    if before is not None and before.session_id is not None:
+        await vault.service.sign_in.end_session(before.session_id, before.user_id)
     session = await vault.service.sign_in.begin_session(user_id, visitor_of(request), by="openid")
     response = enter(request, vault, session, pending.to)
     response.delete_cookie(_COOKIE, path=_CALLBACK)

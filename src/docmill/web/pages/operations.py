@@ -82,6 +82,7 @@ async def show_operations(
     return vault.templates.page(
         request,
         "ops.html",
+        review_count=await vault.review_count(),
         figures=figures,
         depth=await _depth(vault),
         chart=bar_chart(figures.hours),

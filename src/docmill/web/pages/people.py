@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from fastapi import Form, Request
@@ -15,6 +16,7 @@ from docmill.service.store.memberships import Role
 from docmill.web.access import Router, needs
 from docmill.web.context import TheVault, Vault, not_found, parse_id
 from docmill.web.pages.sign_in import address_with
+from docmill.web.security import is_this_machine
 
 router = Router(include_in_schema=False)
 
@@ -39,10 +41,12 @@ async def _people_page(
     response = vault.templates.page(
         request,
         "people.html",
+        review_count=await vault.review_count(),
         status_code=status,
         people=people,
         invitations=invitations,
         link=link,
+        is_local_link=is_this_machine(urlsplit(link).hostname or "") if link else False,
         message=message,
     )
     if link:
@@ -122,6 +126,7 @@ async def _keys_page(
     response = vault.templates.page(
         request,
         "keys.html",
+        review_count=await vault.review_count(),
         status_code=422 if message else 200,
         keys=await vault.service.api_keys.page(tenant_id=vault.tenant_id),
         all_scopes=SCOPES,
@@ -178,5 +183,13 @@ async def show_audit_log(request: Request, vault: TheVault, *, after: str = "") 
     """The audit log: each change with its author, object and address; the newest first."""
     async with vault.connection() as conn:
         entries = await audit_log.page(conn, after=parse_id(after), limit=_AUDIT_PAGE + 1)
+        names = await audit_log.names(conn, entries)
     follow = f"/audit-log?after={entries[_AUDIT_PAGE - 1].id}" if len(entries) > _AUDIT_PAGE else None
-    return vault.templates.page(request, "audit_log.html", entries=entries[:_AUDIT_PAGE], follow=follow)
+    return vault.templates.page(
+        request,
+        "audit_log.html",
+        review_count=await vault.review_count(),
+        entries=entries[:_AUDIT_PAGE],
+        names=names,
+        follow=follow,
+    )

@@ -11,6 +11,7 @@ from docmill.service.people.passwords import SHORTEST
 from docmill.service.people.sign_in import SignInRefusedError
 from docmill.web.access import Router, local_address, needs
 from docmill.web.context import TheVault, Vault, not_found
+from docmill.web.languages import LANGUAGES
 from docmill.web.pages.sign_in import set_session_cookie, visitor_of
 from docmill.web.problems import status_of
 
@@ -51,6 +52,14 @@ async def change_name(request: Request, vault: TheVault, *, name: _Typed = "") -
     return RedirectResponse("/profile?saved=1", 303)
 
 
+@router.post("/profile/language")
+@needs("person")
+async def change_language(vault: TheVault, *, language: _Typed = "") -> Response:
+    """Choose the language of the pages; without one, as the browser says."""
+    await vault.service.accounts.choose_language(vault.user_id, language if language in LANGUAGES else None)
+    return RedirectResponse("/profile?saved=1", 303)
+
+
 @router.post("/profile/password")
 @needs("person")
 async def change_password(
@@ -61,6 +70,7 @@ async def change_password(
         await vault.service.sign_in.verify(vault.access.email or "", password, visitor_of(request))
         await vault.service.accounts.change_password(vault.user_id, new_password)
     except SignInRefusedError:
+        await vault.service.sign_in.log_refusal(vault.user_id, visitor_of(request))
         return await _profile_page(request, vault, message="The present password is wrong.", status=422)
     except (ValidationError, RateLimitedError) as error:
         return await _profile_page(request, vault, message=error.message, status=status_of(error))

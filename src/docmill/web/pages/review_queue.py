@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import Form, Query, Request
+from pydantic import AwareDatetime
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from docmill.errors import ChangedError, DocmillError
@@ -30,6 +31,7 @@ from docmill.web.reviewing import (
 )
 from docmill.web.view.cards import Money, money, title
 from docmill.web.view.document import select_page
+from docmill.web.view.messages import told
 from docmill.web.view.words import sentence
 
 router = Router(include_in_schema=False)
@@ -105,7 +107,7 @@ async def _queue_row(vault: Vault, document_id: UUID, locks: dict[UUID, ReviewLo
         row=row,
         title=title(row),
         money=money(row.structured_data, row.document_type),
-        why=sentence(why[0]) if why else "",
+        why=sentence(told(why[0])) if why else "",
         open_count=view.open_count + len(view.undecided_duplicates),
         picture=(
             f"/api/v1/documents/{row.id}/pages/1.webp?width=200&v={picture_version(row)}"
@@ -241,17 +243,21 @@ async def renew_lock(document_id: str, vault: TheVault) -> JSONResponse:
     await vault.document(key)
     async with vault.connection() as conn:
         lock = await review_locks.take(conn, key, tenant_id=vault.tenant_id, user_id=vault.user_id)
-    return JSONResponse({"is_mine": lock.user_id == vault.user_id})
+    if lock.user_id != vault.user_id:
+        return JSONResponse({"is_mine": False})
+    return JSONResponse({"is_mine": True, "seen_at": lock.seen_at.isoformat()})
 
 
 @router.post("/review/{document_id}/release")
 @needs("review", logged=False)
-async def release(document_id: str, vault: TheVault) -> Response:
-    """Let go of the document: its page was left."""
+async def release(
+    document_id: str, vault: TheVault, *, seen_at: Annotated[AwareDatetime | None, Form()] = None
+) -> Response:
+    """Let go of the document: its page was left. seen_at: its last sign of life."""
     key = parse_document_id(document_id)
     await vault.document(key)
     async with vault.connection() as conn:
-        await review_locks.release(conn, key, user_id=vault.user_id)
+        await review_locks.release(conn, key, user_id=vault.user_id, seen_at=seen_at)
     return Response(status_code=204)
 
 

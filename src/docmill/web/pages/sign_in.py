@@ -5,6 +5,7 @@ from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import BackgroundTasks, Form, Query, Request
+from starlette.background import BackgroundTask
 from starlette.datastructures import URL
 from starlette.responses import RedirectResponse, Response
 
@@ -15,6 +16,7 @@ from docmill.service.people.sign_in import NewSession, SignInRefusedError, Visit
 from docmill.service.people.tokens import new_token
 from docmill.web.access import SESSION_COOKIE, VISIT_COOKIE, Router, client_address, local_address, needs
 from docmill.web.context import TheVault, Vault
+from docmill.web.languages import current_language, gettext, gettext_noop, in_language
 from docmill.web.problems import status_of
 
 log = logging.getLogger(__name__)
@@ -23,14 +25,14 @@ router = Router(include_in_schema=False)
 
 _Typed = Annotated[str, Form()]
 _DAY_S = 24 * 3600
-_MAIL_TEXT = """Hello {name},
+_MAIL_TEXT = gettext_noop("""Hello %(name)s,
 
 somebody, probably you, asked for a new password for docmill. This link sets it. It works once, for a day:
 
-{link}
+%(link)s
 
 If it was not you, ignore this mail: nothing has changed.
-"""
+""")
 
 
 def visitor_of(request: Request) -> Visitor:
@@ -135,6 +137,9 @@ async def sign_in(
         )
         if isinstance(error, RateLimitedError):
             response.headers["retry-after"] = str(round(error.retry_after_s or 0))
+        elif error.user_id is not None:
+            log_refusal = vault.service.sign_in.log_refusal
+            response.background = BackgroundTask(log_refusal, error.user_id, visitor_of(request))
         return response
     if before is not None and before.session_id is not None:
         await vault.service.sign_in.end_session(before.session_id, before.user_id)
@@ -291,18 +296,23 @@ async def send_password_link(
             message=error.message,
         )
     if by_mail:
-        tasks.add_task(_mail_password_link, vault, email, address_with(request, "/password"))
+        tasks.add_task(
+            _mail_password_link, vault, email, address_with(request, "/password"), language=current_language()
+        )
     return visit_page(request, vault, "forgotten.html", is_sent=by_mail, by_mail=by_mail)
 
 
-async def _mail_password_link(vault: Vault, email: str, address: str) -> None:
+async def _mail_password_link(vault: Vault, email: str, address: str, *, language: str) -> None:
+    """language: of the visitor, for a person who has chosen none."""
     user = await vault.service.accounts.by_email(email)
     if user is None:
         return
     token = await vault.service.accounts.password_link(user.id)
-    text = _MAIL_TEXT.format(name=user.name, link=f"{address}?token={token}")
+    with in_language(user.language or language):
+        subject = gettext("A new password for docmill")
+        text = gettext(_MAIL_TEXT, name=user.name, link=f"{address}?token={token}")
     try:
-        await vault.service.mailer.send(user.email, "A new password for docmill", text)
+        await vault.service.mailer.send(user.email, subject, text)
     except NetworkError as error:
         log.error("a link for a new password could not be sent", extra={"reason": error.message})  # noqa: TRY400  no traceback is needed
 

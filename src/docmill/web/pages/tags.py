@@ -15,11 +15,22 @@ from docmill.service.tagging import MOST_DOCUMENTS
 from docmill.web.access import Router, local_address, needs
 from docmill.web.api.tags import TheTagging
 from docmill.web.context import TheVault, Vault, not_found, parse_document_id
+from docmill.web.languages import gettext_noop
 from docmill.web.problems import status_of
 from docmill.web.view.filters import Filters
 
 router = Router(include_in_schema=False)
 
+_COLOR_NAMES = {
+    "blue": gettext_noop("Blue"),
+    "green": gettext_noop("Green"),
+    "amber": gettext_noop("Amber"),
+    "red": gettext_noop("Red"),
+    "purple": gettext_noop("Purple"),
+    "teal": gettext_noop("Teal"),
+    "pink": gettext_noop("Pink"),
+    "grey": gettext_noop("Grey"),
+}
 _Text = Annotated[str, Form(max_length=1000)]
 
 
@@ -56,9 +67,10 @@ async def tag_found_documents(
     """Give a tag to all documents that the filters of the list find, or take it off them; and go back."""
     params = QueryParams(parse_qsl(query, max_num_fields=100))
     filters = Filters.of(params, types=vault.service.type_choices.types)
+    found = await vault.found(filters.criteria, filters.by)
     async with vault.connection() as conn:
-        ids = await document_list.newest_ids(conn, filters.criteria, limit=MOST_DOCUMENTS)
-    names = _names(name)
+        ids = await document_list.newest_ids(conn, found, limit=MOST_DOCUMENTS)
+    names = _names(name) if ids else []
     add, remove = (names, []) if action == "add" else ([], names)
     await tagging.assign(ids, add=add, remove=remove, tenant_id=vault.tenant_id, assigned_by=vault.user_id)
     return RedirectResponse(filters.link(), 303)
@@ -184,9 +196,11 @@ async def _page(
     return vault.templates.page(
         request,
         "tags.html",
+        review_count=await vault.review_count(),
         tags=[row for row in rows if row.removed_at is None],
         removed=[row for row in rows if row.removed_at is not None],
         colors=COLORS,
+        color_names=_COLOR_NAMES,
         link_of=link_of,
         refused=refused,
         refused_id=tag_id,

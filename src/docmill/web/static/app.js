@@ -1,36 +1,48 @@
-// The entry: loads the parts of every page, and the module of this page.
+// The entry: loads the parts of every page, and the module of this page alone, so that a first visit fetches little.
 
-import * as documentPage from "./document.js";
-import * as documentsPage from "./documents.js";
 import * as fragments from "./fragments.js";
 import * as keys from "./keys.js";
 import { listen } from "./live.js";
 import * as pauses from "./pauses.js";
 import * as pictures from "./pictures.js";
-import * as queuePage from "./queue.js";
+import { gettext } from "./texts.js";
 import * as theme from "./theme.js";
+import * as times from "./times.js";
 
-const PAGES = { documents: documentsPage, document: documentPage, queue: queuePage };
-const WORDS = { live: "Live", lost: "Reconnecting" };
+const MODULES = { documents: "./documents.js", document: "./document.js", queue: "./queue.js" };
+const WORDS = { live: gettext("Live"), lost: gettext("Reconnecting") };
+const BANNER_MS = 5000; // where another server takes over, it is there before, and nobody has to be told
+
+let banner = null;
 
 function showConnection(state) {
   const mark = document.querySelector("#connection");
   mark.dataset.state = state;
   mark.querySelector("span").textContent = WORDS[state];
-  document.querySelector("#disconnected").hidden = state === "live";
+  const disconnected = document.querySelector("#disconnected");
+  if (state === "live") {
+    clearTimeout(banner);
+    banner = null;
+    disconnected.hidden = true;
+  } else {
+    banner ??= setTimeout(() => (disconnected.hidden = false), BANNER_MS);
+  }
 }
 
 const main = document.querySelector("main");
-const page = PAGES[main.dataset.page];
+const module = MODULES[main.dataset.page];
 
 fragments.start();
 pictures.start();
 theme.start();
+times.start();
 keys.onKey("g d", () => location.assign("/"));
 keys.onKey("g r", () => location.assign("/review"));
 keys.onKey("g o", () => location.assign("/ops"));
+keys.onKey("/", () => location.assign("/#search"));
 keys.start();
-if (page) {
+if (module) {
+  const page = await import(module);
   page.start();
   const onChange = (change) => pauses.onChange(change) || page.onChange(change);
   listen("/api/v1/events", main.dataset.after, { onChange, onState: showConnection });

@@ -8,9 +8,11 @@ import * as liveChecks from "./livechecks.js";
 import { startBar } from "./queue.js";
 import * as readPlace from "./readplace.js";
 import * as review from "./review.js";
+import { gettext } from "./texts.js";
 
 const GATHER_MS = 150;
 const LARGEST_ZOOM = 3;
+const ZOOM_STEP = 1.5; // at most, from one width of the page to the next
 
 const $ = (selector) => document.querySelector(selector);
 const ofPath = (selector, path) => $(`${selector}[data-path="${CSS.escape(path)}"]`);
@@ -18,12 +20,13 @@ const ofPath = (selector, path) => $(`${selector}[data-path="${CSS.escape(path)}
 let id = null;
 let gathering = null;
 let zoom = 0;
+let areBoxesHidden = false;
 let suggested = null;
 
 /** Show the current state after this document has changed. */
 export function onChange(change) {
   if (change.document_id === id && change.kind === "deleted") {
-    announce("This document was deleted: it is in the bin");
+    announce(gettext("This document was deleted: it is in the bin"));
     return;
   }
   if (change.document_id !== id && !$(`[data-part="${CSS.escape(change.document_id)}"]`)) return;
@@ -99,10 +102,12 @@ async function showBoxOf(place) {
   select(path, "box");
 }
 
-/** The value of a table's cell gets its field below the table. */
+/** The value of a table's cell gets its field below the table, and the focus unless the person has gone on elsewhere. */
 async function openCell(link) {
   const path = link.dataset.path;
+  const focused = document.activeElement;
   await visit(link.getAttribute("href"), ["#viewer", "#panel"], { replace: true });
+  if (focused.isConnected && ![focused, document.body].includes(document.activeElement)) return;
   select(path, "box");
   ofPath(".field", path)?.querySelector("[name=value]").focus();
 }
@@ -150,6 +155,19 @@ function setZoom(level) {
   showZoom();
 }
 
+/** Zoom as far as the selected place fits, and bring it to the middle; from there, back. */
+function zoomToBox() {
+  const box = $(".box.selected");
+  if (!box) return announce(gettext("Go to a value first"));
+  if (zoom) return setZoom(0);
+  const canvas = $("#canvas");
+  do setZoom(zoom + 1);
+  while (zoom < LARGEST_ZOOM && box.getBoundingClientRect().width * ZOOM_STEP < canvas.clientWidth);
+  const [inner, outer] = [box.getBoundingClientRect(), canvas.getBoundingClientRect()];
+  canvas.scrollTop += (inner.top + inner.bottom - outer.top - outer.bottom) / 2;
+  canvas.scrollLeft += (inner.left + inner.right - outer.left - outer.right) / 2;
+}
+
 /** Show the width of the page as a share of that on a wide screen. */
 function showZoom() {
   const sheet = $("#sheet");
@@ -157,11 +175,14 @@ function showZoom() {
 }
 
 function toggleBoxes() {
-  const boxes = $(".boxes");
-  const button = $("[data-action=boxes]");
-  if (!boxes) return;
-  const hidden = boxes.toggleAttribute("data-hidden");
-  button?.setAttribute("aria-pressed", String(!hidden));
+  if (!$(".boxes")) return;
+  areBoxesHidden = !areBoxesHidden;
+  showBoxes();
+}
+
+function showBoxes() {
+  $(".boxes")?.toggleAttribute("data-hidden", areBoxesHidden);
+  $("[data-action=boxes]")?.setAttribute("aria-pressed", String(!areBoxesHidden));
 }
 
 const actions = {
@@ -203,10 +224,14 @@ export function start() {
   window.addEventListener("resize", showZoom);
   document.addEventListener("page-updated", () => {
     setZoom(zoom);
+    showBoxes();
     const place = document.activeElement?.closest("#panel [data-path]");
     if (place) select(place.dataset.path);
     showSuggested(suggestedChip());
   });
+  // Who comes back sees the page of before, without what they typed and what others did meanwhile.
+  if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") refresh(["#document"]);
+  window.addEventListener("pageshow", (event) => event.persisted && refresh(["#document"]));
   review.start();
   drafts.start();
   liveChecks.start();
@@ -216,6 +241,7 @@ export function start() {
   onKey("=", actions["zoom-in"]);
   onKey("-", actions["zoom-out"]);
   onKey("0", actions["zoom-fit"]);
+  onKey("z", zoomToBox);
   onKey("b", toggleBoxes);
   onKey("d", readPlace.toggle);
   onKey("[", () => $("a[rel=prev]")?.click());

@@ -4,6 +4,7 @@ import { announce } from "./announce.js";
 import { refresh } from "./fragments.js";
 import { onKey } from "./keys.js";
 import { parse, update } from "./morph.js";
+import { gettext, ngettext } from "./texts.js";
 import * as uploads from "./uploads.js";
 
 const GATHER_MS = 100;
@@ -50,8 +51,8 @@ function showGone(card) {
   if (!card || card.inert) return;
   card.inert = true;
   card.classList.add("gone");
-  card.querySelector(".pill").textContent = "Deleted";
-  announce(`${card.querySelector(".card-title").textContent.trim()}: deleted`);
+  card.querySelector(".pill").textContent = gettext("Deleted");
+  announce(gettext("%(title)s: deleted", { title: card.querySelector(".card-title").textContent.trim() }));
 }
 
 /** Replace cards, but never by an older version. */
@@ -70,7 +71,7 @@ function showArrivals() {
   const link = document.querySelector("#arrivals");
   if (!link) return;
   link.hidden = arrived.size === 0;
-  link.textContent = arrived.size === 1 ? "1 new document" : `${arrived.size} new documents`;
+  link.textContent = ngettext("%(num)s new document", "%(num)s new documents", arrived.size);
   if (arrived.size) announce(link.textContent);
 }
 
@@ -108,11 +109,25 @@ function move(step) {
   all[next].scrollIntoView({ block: "nearest" });
 }
 
+/** Mark the document at hand for an action on several, or take the mark off. */
+function mark() {
+  const box = current()?.querySelector(".card-mark input");
+  box?.click();
+  if (box) announce(box.checked ? gettext("Marked") : gettext("Not marked"));
+}
+
+/** Show the list in the next density. */
+function changeList() {
+  const buttons = [...document.querySelectorAll(".list-choice button")];
+  const at = buttons.findIndex((button) => button.getAttribute("aria-pressed") === "true");
+  buttons[(at + 1) % buttons.length]?.click();
+}
+
 async function retry(form) {
   const card = form.closest(".card");
   const response = await fetch(form.action, { method: "POST", body: new FormData(form), redirect: "manual" });
   if (response.type !== "opaqueredirect") {
-    announce("The document could not be processed again");
+    announce(gettext("The document could not be processed again"));
     return;
   }
   changed.add(card.id.slice("doc-".length));
@@ -152,6 +167,8 @@ export function start() {
   onKey("u", () => form.querySelector("input[type=file]").click());
   onKey("j", () => move(1));
   onKey("k", () => move(-1));
+  onKey(" ", mark);
+  onKey("v", changeList);
   onKey("r", () => current()?.querySelector("form")?.requestSubmit());
   setInterval(showClocks, CLOCK_MS);
 }

@@ -1,6 +1,7 @@
 // What is typed into a field is kept on the server until it is saved or dropped, so that leaving the page loses nothing.
 
 import { withToken } from "./posting.js";
+import { gettext } from "./texts.js";
 
 const TYPING_PAUSE_MS = 400;
 
@@ -24,7 +25,7 @@ function keep(form) {
 
 function show({ ok }) {
   const note = document.querySelector("#draft-note");
-  if (note) note.textContent = ok ? "What you typed is kept" : "What you typed cannot be kept now";
+  if (note) note.textContent = ok ? gettext("What you typed is kept") : gettext("What you typed cannot be kept now");
 }
 
 /** Keep at once what waits, and return when all of it has arrived. */
@@ -33,11 +34,11 @@ export function flush() {
   return sending;
 }
 
-/** What was typed into this field is about to be saved or dropped: it is no draft any more. */
+/** What was typed into this field is about to be saved or dropped: it is no draft any more. The answer has the others. */
 export async function settle(form) {
   clearTimeout(waiting.get(form));
   waiting.delete(form);
-  await sending;
+  await flush();
 }
 
 /** Keep what is typed after a pause, and when the page is left. */

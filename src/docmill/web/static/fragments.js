@@ -16,7 +16,7 @@ async function updateFrom(url, selectors) {
   try {
     const response = await fetch(url, { signal: running.signal });
     if (!response.ok) throw new Error(`${response.status} for ${url}`);
-    show(await response.text(), selectors);
+    show(await response.text(), selectors, { keepsAnswers: url === location.href });
     return true;
   } catch (error) {
     if (error.name === "AbortError") return false;
@@ -40,15 +40,15 @@ export function showAnswer(html, selectors) {
   show(html, selectors);
 }
 
-/** Update the parts that `selectors` name, and the title of the tab, from the HTML of a page. */
-function show(html, selectors) {
+/** Update the parts that `selectors` name, and the title of the tab, from the HTML of a page. See `update`. */
+function show(html, selectors, { keepsAnswers = false } = {}) {
   const fresh = parse(html);
   const title = [...fresh.children].find((element) => element.localName === "title"); // pictures have titles, too
   if (title) document.title = title.textContent;
   for (const selector of selectors) {
     const old = document.querySelector(selector);
     const wanted = fresh.querySelector(selector);
-    if (old && wanted) update(old, wanted);
+    if (old && wanted) update(old, wanted, { keepsAnswers });
   }
   document.dispatchEvent(new CustomEvent("page-updated"));
 }

@@ -37,7 +37,7 @@ export function start() {
       if (event.key === "Escape") event.target.blur();
       return;
     }
-    if (!enabled()) return;
+    if (!enabled() || (event.key === " " && event.target.matches("button, summary, input"))) return; // it presses them
     const inSequence = prefix && event.timeStamp - prefixAt < SEQUENCE_MS;
     const action = (inSequence && actions.get(`${prefix} ${event.key}`)) || actions.get(event.key);
     prefix = event.key;

@@ -3,25 +3,31 @@
 
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 30000;
+const SILENCE_MS = 37500; // two and a half intervals of the heartbeats, HEARTBEAT_S in events.py
 
 /**
  * Call `onChange` with every change after event `after`.
  *
  * onState is called with `live` or `lost`. The browser resumes a broken stream by itself; it gives up when the server
- * answers with an error, and then we try again, each time later.
+ * answers with an error, and then we try again, each time later. A server that hangs keeps its connections, also new
+ * ones, and says nothing: then we end the stream after `SILENCE_MS`.
  */
 export function listen(path, after, { onChange, onState }) {
   let source = null;
   let last = after;
   let wait = FIRST_WAIT_MS;
   let retry = null;
+  let silence = null;
 
   function open() {
     clearTimeout(retry);
     if (source || document.hidden) return;
     source = new EventSource(`${path}?after=${last}`);
+    watch();
+    source.addEventListener("heartbeat", watch);
     source.addEventListener("open", () => {
       wait = FIRST_WAIT_MS;
+      watch();
       onState("live");
     });
     source.addEventListener("error", () => {
@@ -29,9 +35,19 @@ export function listen(path, after, { onChange, onState }) {
       if (source?.readyState === EventSource.CLOSED) reopenLater();
     });
     source.addEventListener("message", (event) => {
+      watch();
       last = event.lastEventId || last;
       onChange(JSON.parse(event.data));
     });
+  }
+
+  /** Something came: wait for the next sign of the server. */
+  function watch() {
+    clearTimeout(silence);
+    silence = setTimeout(() => {
+      onState("lost");
+      reopenLater();
+    }, SILENCE_MS);
   }
 
   function reopenLater() {
@@ -42,6 +58,7 @@ export function listen(path, after, { onChange, onState }) {
 
   function close() {
     clearTimeout(retry);
+    clearTimeout(silence);
     source?.close();
     source = null;
   }

@@ -36,6 +36,7 @@ async function ask(form) {
     clear();
     const place = document.createElement("div");
     place.className = "live-checks";
+    place.dataset.answer = "";
     place.setAttribute("role", "status");
     place.append(fragment);
     form.append(place);

@@ -11,11 +11,16 @@ export function parse(html) {
   return template.content;
 }
 
-/** Change `old` into `fresh`; if the focused element disappears, focus goes to the nearest one that stays. */
-export function update(old, fresh) {
+/**
+ * Change `old` into `fresh`; if the focused element disappears, focus goes to the nearest one that stays.
+ *
+ * keepsAnswers: leave elements marked with `data-answer` as they are. They answer what this person did: a refusal, a
+ * question. A page that is fetched because something changed elsewhere does not have them.
+ */
+export function update(old, fresh, { keepsAnswers = false } = {}) {
   const focused = old.contains(document.activeElement) ? document.activeElement : null;
   const around = focused ? ancestors(focused) : [];
-  morph(old, fresh);
+  morph(old, fresh, keepsAnswers ? (node) => node.dataset?.answer !== undefined : () => false);
   if (!focused || focused.isConnected) return;
   for (const element of around.filter((each) => each.isConnected)) {
     for (const next of [element, ...element.querySelectorAll(FOCUSABLE)]) {
@@ -30,20 +35,38 @@ function ancestors(element) {
   return parent ? [parent, ...ancestors(parent)] : [];
 }
 
-function morph(old, fresh) {
+/** isKept: which nodes are neither changed nor removed. */
+function morph(old, fresh, isKept) {
+  if (isKept(old)) return;
   if (old.nodeType !== Node.ELEMENT_NODE) {
     if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
     return;
   }
+  if (old.type === "hidden" && old.name === "seen" && isFilledIn(old.form)) return; // what was typed is typed against it
   const wasShown = shownBy(old);
-  const isTyped = wasShown !== undefined && old.type !== "hidden" && old.value !== wasShown;
+  const isTyped = isChanged(old);
+  const chosen = old.nodeName === "SELECT" ? old.value : undefined;
+  const isUndecided = chosen !== undefined && ![...fresh.options].some((option) => option.defaultSelected);
+  const isChosen = isUndecided && (isTyped || isFilledIn(old.form));
   morphAttributes(old, fresh);
-  morphChildren(old, fresh);
-  if (!isTyped || (shownBy(old) !== wasShown && old !== document.activeElement)) morphValue(old, fresh);
+  morphChildren(old, fresh, isKept);
+  if (!isChosen && (!isTyped || (shownBy(old) !== wasShown && old !== document.activeElement))) morphValue(old, fresh);
+  else if (chosen !== undefined) old.value = chosen; // its option may be another node now; nothing is chosen if it is gone
+}
+
+/** True if a person changed a control. */
+export function isChanged(control) {
+  const shown = shownBy(control);
+  return shown !== undefined && control.type !== "hidden" && control.value !== shown;
+}
+
+/** True if a person has begun to fill in a form. */
+function isFilledIn(form) {
+  return [...(form?.elements ?? [])].some(isChanged);
 }
 
 /** The value of a control as the server sent it; undefined for other elements. */
-function shownBy(control) {
+export function shownBy(control) {
   if (control.nodeName !== "SELECT") return control.defaultValue;
   return ([...control.options].find((option) => option.defaultSelected) ?? control.options[0])?.value;
 }
@@ -69,14 +92,15 @@ function morphValue(old, fresh) {
   }
 }
 
-function morphChildren(old, fresh) {
+function morphChildren(old, fresh, isKept) {
   const byId = new Map([...old.children].filter((child) => child.id).map((child) => [child.id, child]));
   let at = old.firstChild;
   for (const wanted of [...fresh.childNodes]) {
-    const match = wanted.id ? byId.get(wanted.id) : nextLike(at, wanted);
+    while (at && isKept(at) && (!at.id || at.id !== wanted.id)) at = at.nextSibling; // it stays where it is
+    const match = wanted.id ? byId.get(wanted.id) : nextLike(at, wanted, isKept);
     if (match && alike(match, wanted)) {
       if (match !== at) old.insertBefore(match, at);
-      morph(match, wanted);
+      morph(match, wanted, isKept);
       at = match.nextSibling;
     } else {
       old.insertBefore(wanted, at);
@@ -84,15 +108,15 @@ function morphChildren(old, fresh) {
   }
   while (at) {
     const next = at.nextSibling;
-    at.remove();
+    if (!isKept(at)) at.remove();
     at = next;
   }
 }
 
-function nextLike(start, wanted) {
+function nextLike(start, wanted, isKept) {
   let node = start;
   for (let step = 0; node && step < LOOKAHEAD; step += 1) {
-    if (alike(node, wanted)) return node;
+    if (!isKept(node) && alike(node, wanted)) return node;
     node = node.nextSibling;
   }
   return null;

@@ -33,11 +33,19 @@ async function showLife(base) {
   if (document.hidden) return;
   try {
     const response = await fetch(`${base}/lock`, { method: "POST", body: withToken() });
-    const isMine = !response.ok || (await response.json()).is_mine;
+    if (!response.ok) return;
+    const { is_mine: isMine, seen_at: seenAt } = await response.json();
+    if (seenAt) $("#review-bar").dataset.seenAt = seenAt;
     if (isMine === "locked" in $("#review-bar").dataset) await refresh(["#document"]);
   } catch {
     // The banner tells that there is no connection; the next sign comes soon.
   }
+}
+
+/** Let go of the document, unless this person has shown life in another page since, or has loaded this one again. */
+function letGo(base) {
+  const { seenAt } = $("#review-bar").dataset;
+  if (seenAt) navigator.sendBeacon(`${base}/release`, withToken({ seen_at: seenAt }));
 }
 
 function openRejection() {
@@ -61,7 +69,7 @@ export function startBar() {
   setInterval(() => showLife(base), SIGN_OF_LIFE_MS);
   document.addEventListener("visibilitychange", () => showLife(base));
   window.addEventListener("pageshow", (event) => event.persisted && showLife(base));
-  window.addEventListener("pagehide", () => navigator.sendBeacon(`${base}/release`, withToken()));
+  window.addEventListener("pagehide", () => letGo(base));
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && event.target.closest?.("#reject")) {
       $("#reject").open = false;

@@ -2,10 +2,12 @@
 
 import { announce } from "./announce.js";
 import { withToken } from "./posting.js";
+import { gettext } from "./texts.js";
 
 const SMALLEST_PX = 4;
 const SVG = "http://www.w3.org/2000/svg";
 
+let isOn = false;
 let corner = null;
 let drawn = null;
 let target = null; // the form of the field that had the focus last
@@ -17,10 +19,17 @@ const button = () => $("[data-action=read-place]");
 export function toggle() {
   const sheet = $("#sheet");
   if (!sheet || !button()) return;
-  const isOn = sheet.toggleAttribute("data-drawing");
-  button().setAttribute("aria-pressed", String(isOn));
-  if (isOn) announce(field() ? "Draw a box around the text" : "Go to a value first, then draw a box around its text");
+  isOn = !isOn;
+  show();
+  if (isOn) announce(field() ? gettext("Draw a box around the text") : gettext("Go to a value first, then draw a box around its text"));
   else stop();
+}
+
+/** Show whether drawing is on, and the box that is being drawn, which an update of the page has taken off. */
+function show() {
+  $("#sheet")?.toggleAttribute("data-drawing", isOn);
+  button()?.setAttribute("aria-pressed", String(isOn));
+  if (drawn && !drawn.isConnected) $("#sheet")?.append(drawn);
 }
 
 function field() {
@@ -82,21 +91,22 @@ async function readInto(form, box) {
   const response = await fetch(`${$("#document").dataset.base}/read`, { method: "POST", body });
   const text = response.ok ? (await response.json()).text : "";
   const value = form?.querySelector("[name=value]");
-  if (!value) return announce("Go to a value first");
-  if (!text) return announce("No text was read there. Type the value.");
+  if (!value) return announce(gettext("Go to a value first"));
+  if (!text) return announce(gettext("No text was read there. Type the value."));
   value.value = value.matches("textarea") ? text : text.replaceAll("\n", " ");
   let place = form.querySelector("[name=box]");
   if (!place) {
     place = document.createElement("input");
     place.type = "hidden";
     place.name = "box";
+    place.dataset.answer = ""; // a page that is fetched meanwhile does not have it
     form.append(place);
   }
   place.value = body.get("box");
   form.querySelector("[name=page]").value = page;
   value.focus();
   value.dispatchEvent(new Event("input", { bubbles: true }));
-  announce(`Read: ${text}`);
+  announce(gettext("Read: %(text)s", { text }));
 }
 
 /** Listen for boxes that are drawn. */
@@ -105,10 +115,11 @@ export function start() {
     const form = event.target.closest("#panel .field[data-path]");
     if (form) target = form;
   });
+  document.addEventListener("page-updated", show);
   document.addEventListener("pointerdown", begin);
   document.addEventListener("pointermove", extend);
   document.addEventListener("pointerup", end);
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && $("#sheet[data-drawing]")) toggle();
+    if (event.key === "Escape" && isOn) toggle();
   });
 }

@@ -4,12 +4,15 @@ import { announce } from "./announce.js";
 import * as drafts from "./drafts.js";
 import { showAnswer } from "./fragments.js";
 import { onKey } from "./keys.js";
+import { isChanged, shownBy } from "./morph.js";
+import { gettext } from "./texts.js";
 
 const REVIEW =
   "#panel form[action*='/reviews'], #type-form, .duplicate, #approve, #force, #reject form, form.message[action$='/reviews']";
+const TYPED = "#panel .field [name=value], #panel .field select";
 const OF_ALL = "#confirm-all, #approve, #force"; // what is typed is saved before these
 
-let running = null; // the form that was sent last, and whether its answer was no refusal, once it is there
+let running = null; // what was pressed last, and whether the answer was no refusal, once it is there
 
 /** The fields, and the cells of the tables that have none below their table now, in reading order. */
 function places() {
@@ -37,22 +40,48 @@ function isTyped(form) {
   return form.querySelector("[name=value]").value.trim() !== kept.trim();
 }
 
+/** Put back what was typed while an answer was on its way, which does not know of it. */
+function retype(control, value) {
+  if (!control.isConnected || control.value === value) return;
+  control.value = value;
+  control.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+/** Say at the form that the vault could not be reached; what is typed stays. False: nothing was taken. */
+function sayUnsent(form) {
+  const said = document.createElement("p");
+  said.className = "refusal unsent";
+  said.dataset.answer = ""; // a page that is fetched when the vault is back does not have it
+  said.textContent = gettext("Not saved: no connection to the vault. Try again when it is back.");
+  form.append(said);
+  announce(said.textContent);
+  return false;
+}
+
 /** Send the form and show the result. False if it was refused. */
 async function send(form, button) {
   const path = form.dataset.path;
   const body = new URLSearchParams(new FormData(form, button));
   const isUndone = body.get("action") === "undo";
   const address = form.getAttribute("action"); // the property is its buttons, which are called so
+  const before = new Map([...document.querySelectorAll(TYPED)].map((control) => [control, control.value]));
   if (path !== undefined) await drafts.settle(form);
-  const response = await fetch(address, { method: "POST", body });
+  const response = await fetch(address, { method: "POST", body }).catch(() => null);
+  form.querySelector(".unsent")?.remove();
+  if (!response) return sayUnsent(form);
   if (response.ok && form.matches("#approve, #force[action$='/approve'], #reject form")) {
     location.assign(response.url); // the next document
     return true;
   }
-  if (response.status === 401) location.reload(); // the session has ended, and the page leads to the sign-in
-  showAnswer(await response.text(), ["#document"]);
-  const typed = form.querySelector("[name=value]");
-  if (typed?.defaultValue !== undefined) typed.value = typed.defaultValue; // as it was kept, or with the refusal as it was typed
+  if (response.status === 401) return void location.reload(); // the session has ended, and the page leads to the sign-in
+  if (![200, 409, 422].includes(response.status)) throw new Error(`${response.status} for ${address}`); // no page of the document
+  const answer = await response.text();
+  const since = [...before.entries()]
+    .filter(([control, value]) => control.value !== value && isChanged(control)) // by the person, and not by an update
+    .map(([control]) => [control, control.value]);
+  for (const control of form.querySelectorAll(TYPED)) control.value = shownBy(control); // the answer has what was kept, or refused
+  showAnswer(answer, ["#document"]);
+  for (const [control, value] of since) retype(control, value);
   if (!response.ok) {
     document.querySelector("#panel [role=alert]")?.scrollIntoView({ block: "nearest" });
     const marked = document.querySelector("#panel .field [autofocus]");
@@ -61,7 +90,8 @@ async function send(form, button) {
     announce(document.querySelector("#panel [role=alert], #open-question p")?.textContent ?? "");
     return false;
   }
-  if (path !== undefined && !isUndone) {
+  const isTyping = since.some(([control]) => control === document.activeElement);
+  if (path !== undefined && !isUndone && !isTyping) {
     const open = nextOpen(path);
     const cell = document.querySelector(`#panel td a[data-path="${CSS.escape(path)}"]`);
     if (open) focusField(open);
@@ -71,18 +101,30 @@ async function send(form, button) {
   return true;
 }
 
+/** What a person looks at who presses a button of a form: the result of which ingestion, and the value, if it is of one. */
+function seenBy(form) {
+  return [...form.querySelectorAll("[name=ingestion_id], [name=seen]")].map((input) => input.value).join("\n");
+}
+
+function refuseToSend() {
+  announce(gettext("Changed meanwhile")); // and nobody has looked at what is there now
+  return false;
+}
+
 /** Send a form; one that is pressed while another is on its way waits for it, unless that is refused. */
 function onSubmit(event) {
   const { target: form, submitter } = event;
   if (!form.matches(REVIEW)) return;
   event.preventDefault();
-  if (running?.form === form) return; // pressed twice
+  const pressed = submitter?.value; // a button that shows something else by then was not pressed
+  if (running?.form === form && running.submitter === submitter) return; // pressed twice
+  const seen = seenBy(form);
   const before = running?.isTaken;
-  const mine = { form };
+  const mine = { form, submitter };
   mine.isTaken = (async () => {
     if (before && !(await before)) return false;
-    const isThere = form.isConnected && (submitter?.isConnected ?? true);
-    return isThere && (await sendAll(form, submitter));
+    const isThere = form.isConnected && (submitter?.isConnected ?? true) && submitter?.value === pressed;
+    return isThere && seenBy(form) === seen ? sendAll(form, submitter) : refuseToSend();
   })();
   running = mine;
   mine.isTaken.finally(() => {
@@ -93,13 +135,16 @@ function onSubmit(event) {
 /** Send a form and, before all values are confirmed, those that are typed. False if one was refused. */
 async function sendAll(form, submitter) {
   let current = form;
+  const seen = seenBy(form);
   try {
     if (form.matches(OF_ALL)) {
       // A person confirms what they see: what is typed is saved first, and nothing is confirmed if it is refused.
       for (const field of [...document.querySelectorAll("#panel .field")].filter(isTyped)) {
         current = field;
+        if (!field.reportValidity()) return false; // no field was chosen for the value
         if (!(await send(field, field.querySelector(".say")))) return false;
       }
+      if (seenBy(form) !== seen) return refuseToSend();
       for (const input of form.querySelectorAll("[name=refused], [name=typed]")) input.remove();
       current = form;
     }

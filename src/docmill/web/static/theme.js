@@ -5,11 +5,10 @@ export function start() {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const button = form.querySelector("button");
-    const { themes } = form.dataset;
-    const order = themes.split(" ");
+    const [order, names] = [form.dataset.themes.split(" "), form.dataset.names.split(" ")];
     const chosen = button.value;
     document.documentElement.dataset.theme = chosen;
-    form.querySelector(".theme-word").textContent = chosen;
+    form.querySelector(".theme-word").textContent = names[order.indexOf(chosen)];
     button.value = order[(order.indexOf(chosen) + 1) % order.length];
     await fetch(form.action, { method: "POST", body: new URLSearchParams({ theme: chosen }), redirect: "manual" });
   });

@@ -1,16 +1,23 @@
 // Uploads: a button, the whole page as a drop zone, and for every file its progress, cancel and retry.
 
 import { announce } from "./announce.js";
+import { gettext } from "./texts.js";
 
 const AT_ONCE = 2;
 const FEW = 3;
 const CLOSES_AFTER_MS = 8000;
-const OUTCOMES = { added: "added", known: "already here", restored: "restored from the bin", cancelled: "cancelled", failed: "not uploaded" };
+const OUTCOMES = {
+  added: gettext("added"),
+  known: gettext("already here"),
+  restored: gettext("restored from the bin"),
+  cancelled: gettext("cancelled"),
+  failed: gettext("not uploaded"),
+};
 
 const ENDINGS = {
-  accepted: ["Added", "added"],
-  restored: ["Restored from the bin", "restored"],
-  already_here: ["Already here", "known"],
+  accepted: [gettext("Added"), "added"],
+  restored: [gettext("Restored from the bin"), "restored"],
+  already_here: [gettext("Already here"), "known"],
 };
 
 const waiting = [];
@@ -61,7 +68,7 @@ function next(onFinished) {
 /** The sum of the rows, such as "30 added, 2 not uploaded"; before all have ended, how many have. */
 function sumOf(list) {
   const outcomes = [...list.children].map((row) => row.dataset.outcome).filter(Boolean);
-  if (outcomes.length < list.children.length) return `${outcomes.length} of ${list.children.length} done`;
+  if (outcomes.length < list.children.length) return gettext("%(count)s of %(all)s done", { count: outcomes.length, all: list.children.length });
   return Object.entries(OUTCOMES)
     .map(([key, words]) => [outcomes.filter((outcome) => outcome === key).length, words])
     .filter(([count]) => count)
@@ -91,14 +98,15 @@ function wireHead(head, list) {
     button.hidden = done().length <= FEW;
     const before = sum.textContent;
     sum.textContent = head.hidden ? "" : sumOf(list);
-    if (sum.textContent !== before && !sum.textContent.endsWith("done")) announce(sum.textContent);
+    const isOver = [...list.children].every((row) => row.dataset.outcome);
+    if (sum.textContent !== before && isOver) announce(sum.textContent);
     closeWhenAllIsWell(list);
   };
   const attributeFilter = ["data-done", "data-outcome"];
   new MutationObserver(look).observe(list, { attributeFilter, childList: true, subtree: true });
   button.addEventListener("click", () => {
     for (const row of done()) row.remove();
-    announce("Dismissed");
+    announce(gettext("Dismissed"));
     document.querySelector("#upload input[type=file]").focus();
   });
 }
@@ -128,6 +136,11 @@ function wireDropZone(zone, add) {
   });
 }
 
+/** A name without marks of writing direction and the like, which could show `fdp.exe` as `exe.pdf`; the vault drops them. */
+function visible(name) {
+  return name.replaceAll(/[\p{Cc}\p{Cf}]/gu, "");
+}
+
 /** One file on its way, and its row in the list. */
 class UploadItem {
   constructor(file, api, limit, formToken) {
@@ -137,22 +150,29 @@ class UploadItem {
     this.limit = limit;
     this.onRetry = () => {};
     this.cancelled = false;
+    this.canRetry = false;
     this.element = document.createElement("li");
-    this.name = make("span", { className: "name", textContent: file.name });
+    this.shownName = visible(file.name);
+    this.name = make("span", { className: "name", textContent: this.shownName });
     this.progress = make("progress", { max: 1, value: 0 });
-    this.progress.setAttribute("aria-label", `Uploading ${file.name}`);
-    this.status = make("span", { textContent: "Waiting" });
-    this.button = make("button", { type: "button", className: "button small", textContent: "Cancel" });
-    this.button.setAttribute("aria-label", `Cancel ${file.name}`);
+    this.progress.setAttribute("aria-label", gettext("Uploading %(name)s", { name: this.shownName }));
+    this.status = make("span", { textContent: gettext("Waiting") });
+    this.button = make("button", { type: "button", className: "button small" });
+    this.label(gettext("Cancel"));
     this.button.addEventListener("click", () => this.press());
     this.element.append(this.name, this.progress, this.status, this.button);
+  }
+
+  label(text) {
+    this.button.textContent = text;
+    this.button.setAttribute("aria-label", `${text} ${this.shownName}`);
   }
 
   /** Send the file; resolves whatever happens. */
   send() {
     if (this.cancelled) return Promise.resolve();
     if (this.file.size > this.limit) {
-      this.fail(`larger than the limit of ${Math.round(this.limit / 1e6)} MB`, { again: false });
+      this.fail(gettext("larger than the limit of %(size)s MB", { size: Math.round(this.limit / 1e6) }), { again: false });
       return Promise.resolve();
     }
     return new Promise((resolve) => {
@@ -163,8 +183,8 @@ class UploadItem {
       request.responseType = "json";
       request.upload.addEventListener("progress", (event) => this.show(event.loaded / event.total));
       request.addEventListener("load", () => this.answered(request.status, request.response));
-      request.addEventListener("error", () => this.fail("no connection to the vault", { again: true }));
-      request.addEventListener("abort", () => this.end("Cancelled", "cancelled"));
+      request.addEventListener("error", () => this.fail(gettext("no connection to the vault"), { again: true }));
+      request.addEventListener("abort", () => this.end(gettext("Cancelled"), "cancelled"));
       request.addEventListener("loadend", resolve);
       request.open("POST", this.api);
       if (this.formToken) request.setRequestHeader("X-Form-Token", this.formToken);
@@ -174,33 +194,33 @@ class UploadItem {
 
   show(share) {
     this.progress.value = share;
-    this.status.textContent = share < 1 ? `${Math.round(share * 100)} %` : "Saving";
+    this.status.textContent = share < 1 ? `${Math.round(share * 100)} %` : gettext("Saving");
   }
 
   answered(status, answer) {
     const result = answer?.results?.[0];
     if (status >= 400 || !result) {
-      this.fail(answer?.detail ?? "the vault could not take it", { again: status >= 500 });
+      this.fail(answer?.detail ?? gettext("the vault could not take it"), { again: status >= 500 });
       return;
     }
     const [word, outcome] = ENDINGS[result.status];
     this.end(word, outcome);
-    const link = make("a", { href: `/docs/${result.document_id}`, textContent: "Open" });
-    link.setAttribute("aria-label", `Open ${this.file.name}`);
+    const link = make("a", { href: `/docs/${result.document_id}`, textContent: gettext("Open") });
+    link.setAttribute("aria-label", `${link.textContent} ${this.shownName}`);
     this.status.after(link);
   }
 
   fail(reason, { again }) {
     this.progress.hidden = true;
-    this.status.textContent = `Not uploaded: ${reason}`;
+    this.status.textContent = gettext("Not uploaded: %(reason)s", { reason });
     this.status.className = "problem";
-    this.button.textContent = again ? "Retry" : "Dismiss";
+    this.canRetry = again;
+    this.label(again ? gettext("Retry") : gettext("Dismiss"));
     if (!again) this.element.dataset.done = "";
     this.element.dataset.outcome = "failed";
-    this.button.setAttribute("aria-label", `${this.button.textContent} ${this.file.name}`);
     this.request = null;
     this.moveUp();
-    announce(`${this.file.name}: ${this.status.textContent}`);
+    announce(`${this.shownName}: ${this.status.textContent}`);
   }
 
   /** Put the row before those without a problem, where the list does not hide it. */
@@ -216,22 +236,22 @@ class UploadItem {
   end(word, outcome) {
     this.progress.hidden = true;
     this.status.textContent = word;
-    this.button.textContent = "Dismiss";
+    this.label(gettext("Dismiss"));
     this.element.dataset.done = "";
     this.element.dataset.outcome = outcome;
-    this.button.setAttribute("aria-label", `Dismiss ${this.file.name}`);
     this.request = null;
-    announce(`${this.file.name}: ${word}`);
+    announce(`${this.shownName}: ${word}`);
   }
 
   press() {
-    if (this.button.textContent === "Retry") {
+    if (this.canRetry) {
+      this.canRetry = false;
       delete this.element.dataset.outcome;
       this.progress.hidden = false;
       this.progress.value = 0;
       this.status.className = "";
-      this.status.textContent = "Waiting";
-      this.button.textContent = "Cancel";
+      this.status.textContent = gettext("Waiting");
+      this.label(gettext("Cancel"));
       this.onRetry();
     } else if (this.request) {
       this.request.abort();

@@ -7,10 +7,14 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, cast
 from uuid import UUID
 
+from docmill.errors import EncryptedError
 from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.service.search.snippets import Snippet
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.parts import WholeRow
+from docmill.understanding.types.summary import MAILS
+from docmill.web.languages import amount_text, day_text, gettext, number_text
+from docmill.web.view.messages import told
 from docmill.web.view.words import RETRIES, STATES, StateWords, sentence, step_name, type_name
 
 THUMBNAIL_PX = 400
@@ -36,7 +40,8 @@ class Card:
     of a picture of page 1, None where none can be made. retry: label of the button, None without one.
     idle_minutes: since the last progress; is_waiting: no worker has it now; is_blank: nothing is known of it
     yet. whole: the document that holds this one, None for one that came by itself. found: where a search
-    found it in its text.
+    found it in its text. is_similar: whether it was found by its meaning, without the words.
+    takes_password: whether one is missing.
     """
 
     id: UUID
@@ -57,8 +62,10 @@ class Card:
     thumbnail: str | None
     extension: str
     retry: str | None
+    takes_password: bool
     whole: WholeRow | None
     found: Snippet | None
+    is_similar: bool
 
 
 def card(
@@ -69,6 +76,7 @@ def card(
     whole: WholeRow | None,
     now: datetime,
     found: Snippet | None = None,
+    is_similar: bool = False,
 ) -> Card:
     """The card of a document.
 
@@ -79,6 +87,7 @@ def card(
     vendor, rest = _vendor_and_rest(row)
     # Between two attempts a document keeps the type that the last attempt found.
     has_result = row.is_waiting and bool(row.error_message and row.document_type)
+    is_locked = row.state == "failed" and row.error_code == EncryptedError.code
     return Card(
         id=row.id,
         version=row.version,
@@ -87,7 +96,7 @@ def card(
         vendor=vendor,
         title=rest,
         type_name=type_name(row.document_type),
-        date=row.document_date.isoformat() if row.document_date else "",
+        date=day_text(row.document_date),
         money=money(row.structured_data, row.document_type),
         tags=row.tags or (),
         reason=_reason(row, failures),
@@ -99,9 +108,11 @@ def card(
             f"/api/v1/documents/{row.id}/pages/1.webp?width={THUMBNAIL_PX}&v={picture}" if picture else None
         ),
         extension=extension(row.file_name),
-        retry=RETRIES.get(row.state),
+        retry=None if is_locked else RETRIES.get(row.state),
+        takes_password=is_locked and row.media_type not in MAILS,
         whole=whole,
         found=found,
+        is_similar=is_similar,
     )
 
 
@@ -121,13 +132,13 @@ def _vendor_and_rest(row: DocumentRow) -> tuple[str, str]:
 def extension(file_name: str) -> str:
     """The file name's ending in capitals, shown where there is no picture."""
     ending = file_name.rpartition(".")[2] if "." in file_name else ""
-    return ending.upper()[:5] or "FILE"
+    return ending.upper()[:5] or gettext("FILE")
 
 
 def money(data: dict[str, Any] | None, document_type: str | None = None) -> Money | None:
     """The amount of `leading_amount` as a card shows it."""
     amount, currency = leading_amount(data, document_type)
-    return None if amount is None else Money(f"{Decimal(amount):,.2f}", currency or "")
+    return None if amount is None else Money(amount_text(Decimal(amount)), currency or "")
 
 
 def leading_amount(
@@ -155,22 +166,25 @@ def size(byte_size: int) -> str:
     """A file's size for people."""
     if byte_size < _MEGABYTE:
         return f"{max(1, round(byte_size / 1000))} KB"
-    return f"{byte_size / _MEGABYTE:.1f} MB"
+    return f"{number_text(byte_size / _MEGABYTE, 1)} MB"
 
 
 def _reason(row: DocumentRow, failures: Sequence[str]) -> str:
     match row.outcome:
         case "processing" if row.is_waiting and row.error_message:
-            return f"Waiting to be tried again. {sentence(row.error_message)}"
+            return gettext("Waiting to be tried again. %(reason)s", reason=_told(row.error_message))
         case "processing":
             return step_name(row.step)
         case "needs_classification":
-            question = failures[0] if failures else "nobody could tell what this document is"
-            return sentence(row.error_message or question)
+            question = failures[0] if failures else ""
+            return _told(row.error_message or question, gettext("Nobody could tell what this document is."))
         case "needs_review":
-            return sentence(failures[0] if failures else "some values should be checked")
+            return _told(failures[0] if failures else "", gettext("Some values should be checked."))
         case "failed":
-            return sentence(row.error_message or "processing failed")
+            return _told(row.error_message, gettext("Processing failed."))
         case _:
-            reason = row.error_message or row.rejection
-            return sentence(reason) if reason else ""
+            return _told(row.error_message or row.rejection, "")
+
+
+def _told(message: str | None, otherwise: str = "") -> str:
+    return sentence(told(message)) if message else otherwise

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from docmill.service.store.operations import HourRow
+from docmill.web.languages import gettext
 
 WIDTH, HEIGHT = 720, 160
 _LEFT, _BOTTOM, _TOP = 36, 20, 8
@@ -54,7 +55,12 @@ def bar_chart(hours: Sequence[HourRow]) -> BarChart:
     marks: list[Mark] = []
     for index, hour in enumerate(hours):
         x, y = _LEFT + index * step, float(HEIGHT - _BOTTOM)
-        title = f"{hour.start:%H:%M}: {hour.completed} completed, {hour.failed} failed"
+        title = gettext(
+            "%(time)s: %(completed)s completed, %(failed)s failed",
+            time=f"{hour.start:%H:%M}",
+            completed=hour.completed,
+            failed=hour.failed,
+        )
         for kind, count in (("completed", hour.completed), ("failed", hour.failed)):
             height = room * count / top
             y -= height

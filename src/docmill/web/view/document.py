@@ -1,32 +1,43 @@
 """A document as its page shows it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlencode
+from uuid import UUID
 
 from docmill.model.document import Box, Document, Page
 from docmill.model.result import TYPE_CHECK, Failure
-from docmill.schemas.field_names import field_name
+from docmill.service.config.settings import ReviewSettings
 from docmill.service.review.review import failures_in
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.near_duplicates import NearDuplicate, failures_of_pairs
 from docmill.understanding.duplicates import CHECK as DUPLICATE
+from docmill.web.languages import gettext_noop
 from docmill.web.view.fields import (
+    LEVELS,
     NO_SUGGESTIONS,
+    NOBODY,
     Field,
     ReviewEntry,
     ValuesView,
     build_values_view,
     field_reviews,
     review_entries,
+    shown_name,
     without_repeats,
 )
 
-Tab = Literal["fields", "text", "history", "json"]
-TABS: dict[Tab, str] = {"fields": "Fields", "text": "Text", "history": "History", "json": "JSON"}
+Tab = Literal["fields", "text", "matches", "history", "json"]
+TABS: dict[Tab, str] = {
+    "fields": gettext_noop("Fields"),
+    "text": gettext_noop("Text"),
+    "matches": gettext_noop("Matches"),
+    "history": gettext_noop("History"),
+    "json": gettext_noop("JSON"),
+}
 
 SHEET_PX = 1000
 """Boxes are drawn in thousandths of the page's width."""
@@ -84,7 +95,7 @@ class DocumentView:
     """One page of a document and the values of all of it.
 
     transcript: the page as it was read, None before that. result: the ingestion whose result is shown.
-    reviewed: the result with the reviews by people.
+    reviewed: the result with the reviews by people. may_review: whether the person before the page may.
     """
 
     row: DocumentRow
@@ -99,6 +110,8 @@ class DocumentView:
     result: IngestionRow | None
     reviewed: DocumentReviews | None
     history: Sequence[IngestionRow]
+    reviewers: Mapping[UUID, str]
+    may_review: bool
 
     @property
     def type_question(self) -> str:
@@ -134,7 +147,7 @@ class DocumentView:
     @property
     def review_entries(self) -> list[tuple[str, ReviewEntry]]:
         """The history of the document's reviews, newest first."""
-        return review_entries(self.reviewed)
+        return review_entries(self.reviewed, self.reviewers)
 
     @property
     def near_duplicates(self) -> Sequence[NearDuplicate]:
@@ -171,12 +184,13 @@ class DocumentView:
     @property
     def set_aside(self) -> list[str]:
         """The names of reviewed values that the document's type has no field for."""
-        return [field_name(path) for path in self.reviewed.set_aside] if self.reviewed else []
+        return [shown_name(path) for path in self.reviewed.set_aside] if self.reviewed else []
 
     @property
     def can_review(self) -> bool:
-        """True if there are values to review."""
-        return self.reviewed is not None and self.reviewed.result.machine is not None
+        """True if there are values to review, and the person before the page may."""
+        is_read = self.reviewed is not None and self.reviewed.result.machine is not None
+        return is_read and self.may_review
 
     @property
     def thumbnails(self) -> range:
@@ -220,8 +234,16 @@ def document_view(
     transcription: Document | None,
     choice: PageSelection,
     reviewed: DocumentReviews | None = None,
+    *,
+    reviewers: Mapping[UUID, str] = NOBODY,
+    may_review: bool = True,
+    levels: ReviewSettings = LEVELS,
 ) -> DocumentView:
-    """Build the view of one page. reviewed: the result with the reviews by people."""
+    """Build the view of one page.
+
+    reviewed: the result with the reviews by people. reviewers: their names. may_review: see `DocumentView`.
+    levels: of confidence.
+    """
     result = result_of(history)
     failures = failures_of(row, result, reviewed.near_duplicates if reviewed else ())
     pages = transcription.pages if transcription else ()
@@ -237,9 +259,10 @@ def document_view(
         row.structured_data,
         reviewed.evidence if reviewed else None,
         failures,
-        field_reviews(reviewed),
+        field_reviews(reviewed, reviewers),
         reviewed.schema if reviewed else None,
         reviewed.suggestions if reviewed else NO_SUGGESTIONS,
+        levels=levels,
     )
     return DocumentView(
         row=row,
@@ -254,6 +277,8 @@ def document_view(
         result=result,
         reviewed=reviewed,
         history=history,
+        reviewers=reviewers,
+        may_review=may_review,
     )
 
 

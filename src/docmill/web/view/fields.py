@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal
+from uuid import UUID
 
 from pydantic import BaseModel
 
@@ -16,17 +17,25 @@ from docmill.schemas import payment_methods
 from docmill.schemas.field_names import FIELD_NAMES, ITEM, TABLES, field_name
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
+from docmill.service.config.settings import ReviewSettings
 from docmill.service.review.review import shown
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.review.rows import ROW
-from docmill.service.store.reviews import DATE, NOT_VALUES, REJECTION, TITLE, TYPE, WHOLE, Action, ReviewRow
+from docmill.service.store.reviews import (
+    DATE,
+    NOT_VALUES,
+    REJECTION,
+    TITLE,
+    TYPE,
+    WHOLE,
+    Action,
+    CurrentReview,
+    ReviewRow,
+)
+from docmill.web.languages import gettext, gettext_noop
 from docmill.web.view.words import NUMERIC_COLUMNS, type_name
 
-SURE = 0.9
-"""Least confidence of a value that is shown as sure."""
-UNSURE = 0.7
-"""Least confidence of a value that is shown as unsure; below it, the confidence is low."""
-
+LEVELS = ReviewSettings()
 Certainty = Literal["confirmed", "sure", "unsure", "low", "invalid"]
 """Confirmed by a person, three grades of confidence, or invalid since a check failed."""
 _LINE_CHARACTERS = 38
@@ -37,13 +46,16 @@ _NARROW_LINE_CHARACTERS = 20
 """The same on the narrowest screen."""
 
 _WHOLE_NAMES = {
-    WHOLE: "The document as a whole",
-    TYPE: "Type",
-    REJECTION: "The document as a whole",
-    TITLE: "Title",
-    DATE: "Date",
+    WHOLE: gettext_noop("The document as a whole"),
+    TYPE: gettext_noop("Type"),
+    REJECTION: gettext_noop("The document as a whole"),
+    TITLE: gettext_noop("Title"),
+    DATE: gettext_noop("Date of the document"),
 }
-_WITHOUT_CONFIDENCE: dict[MatchKind, str] = {"computed": "Computed", "embedded": "From the XML"}
+_WITHOUT_CONFIDENCE: dict[MatchKind, str] = {
+    "computed": gettext_noop("Computed"),
+    "embedded": gettext_noop("From the XML"),
+}
 """Values of which no confidence is shown, and the text in its place."""
 
 _CONFIDENCE_CHECK = "confidence"
@@ -52,22 +64,23 @@ _MORE_EXACT_CHECK: Mapping[str, str] = {"sum": "BR-CO-15"}
 """By check, the more exact one that reports the same fault."""
 
 _ACTIONS: dict[Action, str] = {
-    "confirm": "Confirmed",
-    "correct": "Corrected to",
-    "clear": "Cleared",
-    "remove": "Removed",
-    "reject": "Rejected",
-    "undo": "Taken back to",
+    "confirm": gettext_noop("Confirmed"),
+    "correct": gettext_noop("Corrected to"),
+    "clear": gettext_noop("Cleared"),
+    "remove": gettext_noop("Removed"),
+    "reject": gettext_noop("Rejected"),
+    "undo": gettext_noop("Taken back to"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewEntry:
-    """One line of a value's history. value: shown behind the words, or empty."""
+    """One line of a value's history. value: shown behind the words. by: a name. Both may be empty."""
 
     words: str
     value: str
     at: datetime
+    by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +96,7 @@ class FieldReviewView:
     past: Sequence[ReviewEntry]
 
 
+NOBODY: Mapping[UUID, str] = {}
 NO_REVIEWS: Mapping[str, FieldReviewView] = {}
 NO_SUGGESTIONS: Mapping[str, Sequence[Suggestion]] = {}
 
@@ -137,12 +151,14 @@ class Field:
         """The values to choose from, with their words; empty for a field in which people write."""
         if self.path != payment_methods.PATH:
             return []
-        options = {"": "Not known", self.value: self.value or "Not known"} | payment_methods.PAYMENT_METHODS
-        return list(options.items())
+        not_known = gettext("Not known")
+        methods = {code: gettext(words) for code, words in payment_methods.PAYMENT_METHODS.items()}
+        return list(({"": not_known, self.value: self.value or not_known} | methods).items())
 
     def words_for(self, value: str) -> str:
         """A value of this field as people are shown it."""
-        return payment_methods.value_in_words(self.path, value)
+        words = payment_methods.PAYMENT_METHODS.get(value) if self.options else None
+        return gettext(words) if words else value
 
     @property
     def is_long(self) -> bool:
@@ -185,13 +201,12 @@ class Field:
         if self.review and self.review.status:
             return self.review.status
         if self.suggestions:
-            return "Not sure"
+            return gettext("Not sure")
         if self.confidence is None:
-            return (
-                _WITHOUT_CONFIDENCE.get(self.evidence.match, "")
-                if self.value and self.evidence
-                else "Not found"
-            )
+            if not (self.value and self.evidence):
+                return gettext("Not found")
+            words = _WITHOUT_CONFIDENCE.get(self.evidence.match)
+            return gettext(words) if words else ""
         return self.confidence
 
 
@@ -272,6 +287,18 @@ class ValuesView:
         return 100 if not count else round(100 * (count - self.to_check_count) / count)
 
 
+def shown_name(path: str, own_fields: type[BaseModel] | None = None) -> str:
+    """Return the name of a value in the language of the page. own_fields: of a user's schema."""
+    if path in _WHOLE_NAMES:
+        return gettext(_WHOLE_NAMES[path])
+    name = field_name(path, own_fields)
+    item = ITEM.fullmatch(path)
+    column = TABLES[item["table"]][1].get(item["column"]) if item and item["table"] in TABLES else None
+    if item and column and name.startswith(f"{column}, "):
+        return gettext("%(column)s, row %(number)s", column=gettext(column), number=int(item["row"]) + 1)
+    return gettext(name) if FIELD_NAMES.get(path) == name else name
+
+
 def element_id(path: str) -> str:
     """A field's path as the id of an element."""
     return "field-" + re.sub(r"\W+", "-", path).strip("-")
@@ -285,11 +312,13 @@ def build_values_view(
     reviews: Mapping[str, FieldReviewView] = NO_REVIEWS,
     schema: Schema | None = None,
     suggestions: Mapping[str, Sequence[Suggestion]] = NO_SUGGESTIONS,
+    *,
+    levels: ReviewSettings = LEVELS,
 ) -> ValuesView:
     """Build the view of the values, in the order of `FIELD_NAMES`; missing values are among them if critical.
 
     schema: used to read the document. A user's own schema gives the order of the values. suggestions: by the
-    path of a field that is null.
+    path of a field that is null. levels: of confidence.
     """
     data = data or {}
     values = {path: str(value) for path, value in leaves(data)}
@@ -312,6 +341,7 @@ def build_values_view(
         places=places,
         problems=problems,
         reviews=reviews,
+        levels=levels,
     )
     listed = {leaf.path for leaf in outline(schema)} if schema else set[str]()
     of_schema = [leaf.path for leaf in outline(schema) if not leaf.is_listed] if schema else []
@@ -329,15 +359,17 @@ def build_values_view(
             filled = {path for path in (*values, *chips) if path.startswith(f"{name}[")}
             has_value = {path.rpartition(".")[2] for path in filled}
             used = [column for column in column_names if column in has_value]
-            columns = [ColumnView(column_names[column], column in NUMERIC_COLUMNS) for column in used]
+            columns = [
+                ColumnView(gettext(column_names[column]), column in NUMERIC_COLUMNS) for column in used
+            ]
             left = [at for at, row in enumerate(rows) if row or f"{name}[{at}]" not in reviews]
             paths = [[f"{name}[{at}].{column}" for column in used] for at in left]
             cells = [[build(path) if path in filled else None for path in row] for row in paths]
             removed = [at for at in range(len(rows)) if at not in left]
-            addable = [(column, column_names[column]) for column in can_have]
-            tables.append(TableView(name, heading, columns, cells, left, removed, addable))
+            addable = [(column, gettext(column_names[column])) for column in can_have]
+            tables.append(TableView(name, gettext(heading), columns, cells, left, removed, addable))
     missing = [
-        (path, field_name(path, own_fields)) for path in order if path in of_schema and path not in wanted
+        (path, shown_name(path, own_fields)) for path in order if path in of_schema and path not in wanted
     ]
     return ValuesView([build(path) for path in order if path in wanted], tables, missing)
 
@@ -351,6 +383,7 @@ def _build_field(
     problems: Mapping[str, Sequence[str]],
     reviews: Mapping[str, FieldReviewView],
     chips: Mapping[str, tuple[SuggestionView, ...]],
+    levels: ReviewSettings,
 ) -> Field:
     value, evidence, review = values.get(path, ""), places.get(path), reviews.get(path)
     failed = tuple(problems.get(path, ()))
@@ -362,13 +395,13 @@ def _build_field(
         certainty = "invalid"
     elif path in chips:
         certainty = "unsure"
-    elif not value or confidence < UNSURE:
+    elif not value or confidence < levels.unsure:
         certainty = "low"
     else:
-        certainty = "sure" if confidence >= SURE else "unsure"
+        certainty = "sure" if confidence >= levels.sure else "unsure"
     has_no_confidence = not value or (evidence is not None and evidence.match in _WITHOUT_CONFIDENCE)
     percent = None if has_no_confidence else percent_text(confidence)
-    name = field_name(path, own_fields)
+    name = shown_name(path, own_fields)
     return Field(path, name, value, certainty, percent, evidence, failed, review, chips.get(path, ()))
 
 
@@ -384,55 +417,74 @@ def without_repeats(failures: Sequence[Failure]) -> list[Failure]:
     ]
 
 
-def field_reviews(reviewed: DocumentReviews | None) -> dict[str, FieldReviewView]:
-    """The reviews by field path, also of fields of which all were undone."""
+def field_reviews(
+    reviewed: DocumentReviews | None, reviewers: Mapping[UUID, str] = NOBODY
+) -> dict[str, FieldReviewView]:
+    """The reviews by field path, also of fields of which all were undone. reviewers: names of people."""
     if reviewed is None:
         return {}
     past: dict[str, list[ReviewEntry]] = {}
     for row in reviewed.history:
         if row.path not in NOT_VALUES:
-            past.setdefault(row.path, []).append(_build_entry(row))
+            past.setdefault(row.path, []).append(_build_entry(row, reviewers))
     views: dict[str, FieldReviewView] = {}
     for path, entries in past.items():
         review = reviewed.current.get(path)
         status = change = ""
         if review is not None:
-            status = "Confirmed"
+            status = gettext("Confirmed")
             if review.action == "correct":
-                status = "Filled in" if review.machine is None else "Corrected"
+                status = gettext("Filled in") if review.machine is None else gettext("Corrected")
             if review.value is None:
-                status = "Not on the document"
-            machine, read_now = shown(review.machine), shown(review.read_now)
-            if review.is_contradicted:
-                read = f"“{read_now}”" if read_now else "nothing"
-                change = f"Processed again, this was read as {read}. The reviewed value stays."
-            elif review.action != "confirm":
-                read = f"Read as {f'“{machine}”' if machine else 'nothing'}."
-                change = "No value was believed here." if review.machine is None else read
+                status = gettext("Not on the document")
+            change = _change(review)
         views[path] = FieldReviewView(status, change, entries)
     return views
 
 
-def review_entries(reviewed: DocumentReviews | None) -> list[tuple[str, ReviewEntry]]:
-    """All reviews of the document, newest first, each with the name of its value."""
+def _change(review: CurrentReview) -> str:
+    """What was read in the place of the reviewed value; empty where that is the value itself."""
+    machine, read_now = shown(review.machine), shown(review.read_now)
+    if review.is_contradicted:
+        text = (
+            gettext("Processed again, this was read as “%(value)s”.", value=read_now)
+            if read_now
+            else gettext("Processed again, nothing was read here.")
+        )
+        stays = gettext("The reviewed value stays.")
+        return f"{text} {stays}"
+    if review.action == "confirm":
+        return ""
+    if review.machine is None:
+        return gettext("No value was believed here.")
+    return gettext("Read as “%(value)s”.", value=machine) if machine else gettext("Read as nothing.")
+
+
+def review_entries(
+    reviewed: DocumentReviews | None, reviewers: Mapping[UUID, str] = NOBODY
+) -> list[tuple[str, ReviewEntry]]:
+    """All reviews of the document, newest first, each with the name of its value. reviewers: their names."""
     return [
-        (_WHOLE_NAMES.get(row.path) or field_name(row.path), _build_entry(row))
-        for row in (reviewed.history if reviewed else ())
+        (shown_name(row.path), _build_entry(row, reviewers)) for row in (reviewed.history if reviewed else ())
     ]
 
 
-def _build_entry(row: ReviewRow) -> ReviewEntry:
+def _build_entry(row: ReviewRow, reviewers: Mapping[UUID, str]) -> ReviewEntry:
+    by = reviewers.get(row.reviewed_by, "")
     value = type_name(shown(row.value)) if row.path == TYPE else shown(row.value)
     if row.path == WHOLE:
         value = ", ".join(map(str, row.value)) if isinstance(row.value, list) else ""
-    prefix = "" if row.redoes is None else "Redone: "
+    prefix = "" if row.redoes is None else gettext("Redone:") + " "
     if row.reason is not None:
-        return ReviewEntry(f"{prefix}Confirmed unseen: {row.reason}", value, row.at)
+        return ReviewEntry(
+            prefix + gettext("Confirmed unseen: %(reason)s", reason=row.reason), value, row.at, by
+        )
     if row.action == "confirm":
-        words = "Confirmed" if value or row.path == WHOLE else "Confirmed as missing"
-        return ReviewEntry(prefix + words, value, row.at)
+        is_there = value or row.path == WHOLE
+        words = gettext("Confirmed") if is_there else gettext("Confirmed as missing")
+        return ReviewEntry(prefix + words, value, row.at, by)
     if row.action in ("clear", "remove"):
         value = ""
     elif not value:
-        value = "nothing"
-    return ReviewEntry(prefix + _ACTIONS[row.action], value, row.at)
+        value = gettext("nothing")
+    return ReviewEntry(prefix + gettext(_ACTIONS[row.action]), value, row.at, by)

@@ -1,7 +1,7 @@
 """The filters of the documents page: read from its address, shown as chips, and written into addresses."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -9,7 +9,9 @@ from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
+from docmill.service.meaning import SearchMode
 from docmill.service.store.document_list import SORTS, SOURCES, Cursor, DocumentFilters
+from docmill.web.languages import amount_text, day_text, gettext, gettext_noop
 from docmill.web.view.words import STATES, type_name
 
 LONGEST_QUERY = 200
@@ -24,13 +26,18 @@ _OF_API = {
 }
 """The parameters of the API that have other names than those of the page."""
 SORT_NAMES = {
-    "newest": "Newest first",
-    "date": "Date, latest first",
-    "amount": "Amount, highest first",
-    "counterparty": "Counterparty, A to Z",
-    "relevance": "Best match first",
+    "newest": gettext_noop("Newest first"),
+    "date": gettext_noop("Date, latest first"),
+    "amount": gettext_noop("Amount, highest first"),
+    "counterparty": gettext_noop("Counterparty, A to Z"),
+    "relevance": gettext_noop("Best match first"),
 }
-SOURCE_NAMES = {"upload": "Came by itself", "part": "Part of another file"}
+SEARCH_NAMES: Mapping[SearchMode, str] = {
+    "both": gettext_noop("Words and meaning"),
+    "text": gettext_noop("Words"),
+    "meaning": gettext_noop("Meaning"),
+}
+SOURCE_NAMES = {"upload": gettext_noop("Came by itself"), "part": gettext_noop("Part of another file")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,7 @@ class Filters:
     amount_from: Decimal | None = None
     amount_to: Decimal | None = None
     source: str = ""
+    by: SearchMode = "both"
     sort: str = ""
     after: Cursor | None = None
 
@@ -73,6 +81,7 @@ class Filters:
             amount_from=parse_amount(params.get("min", "")),
             amount_to=parse_amount(params.get("max", "")),
             source=_known(params.get("source", ""), SOURCES),
+            by=_search_mode(params.get("by")),
             sort=_known(params.get("sort", ""), SORTS),
             after=Cursor.parse(params.get("after", "")),
         )
@@ -80,7 +89,7 @@ class Filters:
     @property
     def are_set(self) -> bool:
         """True if any filter is on; an order is none."""
-        return replace(self, sort="", after=None) != Filters()
+        return replace(self, by="both", sort="", after=None) != Filters()
 
     @property
     def criteria(self) -> DocumentFilters:
@@ -106,21 +115,27 @@ class Filters:
             quoted = self.query if '"' in self.query else f"“{self.query}”"
             named.append((quoted, replace(self, query="")))
         if self.state:
-            named.append((STATES[self.state].name, replace(self, state="")))
+            named.append((gettext(STATES[self.state].name), replace(self, state="")))
         if self.document_type:
             named.append((type_name(self.document_type), replace(self, document_type="")))
         for tag in self.tags:
             others = tuple(other for other in self.tags if other != tag)
-            named.append((f"Tag: {tag}", replace(self, tags=others)))
+            named.append((gettext("Tag: %(name)s", name=tag), replace(self, tags=others)))
         if self.counterparty:
-            named.append((f"Counterparty: {self.counterparty}", replace(self, counterparty="")))
-        days, amounts = _range(self.date_from, self.date_to), _range(self.amount_from, self.amount_to)
+            name = gettext("Counterparty: %(name)s", name=self.counterparty)
+            named.append((name, replace(self, counterparty="")))
+        days = _range(day_text(self.date_from), day_text(self.date_to))
+        amounts = _range(_amount(self.amount_from), _amount(self.amount_to))
         if days:
-            named.append((f"Date: {days}", replace(self, date_from=None, date_to=None)))
+            named.append(
+                (gettext("Date: %(range)s", range=days), replace(self, date_from=None, date_to=None))
+            )
         if amounts:
-            named.append((f"Amount: {amounts}", replace(self, amount_from=None, amount_to=None)))
+            named.append(
+                (gettext("Amount: %(range)s", range=amounts), replace(self, amount_from=None, amount_to=None))
+            )
         if self.source:
-            named.append((SOURCE_NAMES[self.source], replace(self, source="")))
+            named.append((gettext(SOURCE_NAMES[self.source]), replace(self, source="")))
         return [Chip(name, without.link()) for name, without in named]
 
     @property
@@ -137,14 +152,21 @@ class Filters:
             ("min", "" if self.amount_from is None else f"{self.amount_from:f}"),
             ("max", "" if self.amount_to is None else f"{self.amount_to:f}"),
             ("source", self.source),
+            ("by", self.by if self.query and self.by != "both" else ""),
             ("sort", self.sort),
         ]
         return [(key, value) for key, value in pairs if value]
 
     def export_link(self, name: str) -> str:
         """The address of the exported file `name` of all documents that pass these filters."""
-        pairs = [(_OF_API.get(key, key), value) for key, value in self.pairs if key != "sort"]
+        pairs = [(_OF_API.get(key, key), value) for key, value in self.pairs if key not in ("by", "sort")]
+        if self.query:
+            pairs.append(("by", self.by))
         return f"/api/v1/exports/{name}?" + urlencode(pairs)
+
+    def sorted_link(self, sort: str) -> str:
+        """The address with these filters in another order."""
+        return replace(self, sort=sort).link()
 
     def link(self, after: Cursor | None = None) -> str:
         """The address with these filters: the first page, or the one behind a place."""
@@ -171,6 +193,11 @@ def parse_amount(text: str) -> Decimal | None:
     return Decimal(amount) if re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{0,4})?", amount) else None
 
 
+def _search_mode(value: str | None) -> SearchMode:
+    modes: dict[str, SearchMode] = {mode: mode for mode in SEARCH_NAMES}
+    return modes.get(value or "", "both")
+
+
 def _known(value: str, values: Collection[str]) -> str:
     return value if value in values else ""
 
@@ -180,14 +207,20 @@ def _line(text: str) -> str:
     return "".join(filter(str.isprintable, text)).strip()[:_LONGEST_NAME]
 
 
-def _range(first: object, last: object) -> str:
-    if first is None and last is None:
-        return ""
+def _amount(amount: Decimal | None) -> str:
+    return "" if amount is None else amount_text(amount)
+
+
+def _range(first: str, last: str) -> str:
     if first == last:
-        return str(first)
-    if first is None:
-        return f"up to {last}"
-    return f"from {first}" if last is None else f"{first} to {last}"
+        return first
+    if not first:
+        return gettext("up to %(last)s", last=last)
+    return (
+        gettext("%(first)s to %(last)s", first=first, last=last)
+        if last
+        else gettext("from %(first)s", first=first)
+    )
 
 
 def sort_choices(filters: Filters) -> Sequence[tuple[str, str]]:

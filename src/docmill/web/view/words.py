@@ -5,10 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from markupsafe import Markup
+
 from docmill.errors import MisconfiguredError, UnauthorizedError
 from docmill.schemas.document_types import DEFINITIONS
 from docmill.service.store.documents import NOT_READ, REJECTED
 from docmill.service.store.parts import PartRow, WholeRow
+from docmill.web.languages import gettext, gettext_noop, number_text
+from docmill.web.view.messages import told
 
 Tone = Literal["ok", "info", "warn", "error"]
 
@@ -23,14 +27,14 @@ class StateWords:
 
 
 STATES = {
-    "processing": StateWords("Processing", "info"),
-    "stale": StateWords("Stuck", "warn", "warn"),
-    "needs_classification": StateWords("Needs classification", "warn", "warn"),
-    "needs_review": StateWords("Needs review", "info", "info"),
-    "failed": StateWords("Failed", "error", "error"),
-    "ready": StateWords("Ready", "ok"),
-    NOT_READ: StateWords("Kept, not read", "warn"),
-    REJECTED: StateWords("Rejected", "warn"),
+    "processing": StateWords(gettext_noop("Processing"), "info"),
+    "stale": StateWords(gettext_noop("Stuck"), "warn", "warn"),
+    "needs_classification": StateWords(gettext_noop("Needs classification"), "warn", "warn"),
+    "needs_review": StateWords(gettext_noop("Needs review"), "info", "info"),
+    "failed": StateWords(gettext_noop("Failed"), "error", "error"),
+    "ready": StateWords(gettext_noop("Ready"), "ok"),
+    NOT_READ: StateWords(gettext_noop("Kept, not read"), "warn"),
+    REJECTED: StateWords(gettext_noop("Rejected"), "warn"),
 }
 """In the order in which the filter offers them."""
 
@@ -41,37 +45,39 @@ def state_words(state: str, error_message: str | None) -> StateWords:
 
 
 RETRIES = {
-    "stale": "Retry",
-    "needs_classification": "Retry classification",
-    "failed": "Retry processing",
+    "stale": gettext_noop("Retry"),
+    "needs_classification": gettext_noop("Retry classification"),
+    "failed": gettext_noop("Retry processing"),
 }
 """Label of the button that processes a document again, by state."""
+
+PROCESS_AGAIN = gettext_noop("Process again")
 
 TYPES = {name: definition.label for name, definition in DEFINITIONS.items()}
 
 STEPS = {
-    "process": "Starting",
-    "read": "Fetching the file",
-    "transcribe": "Reading the page",
-    "unpack": "Taking out its parts",
-    "classify": "Finding its type",
-    "extract": "Finding the values",
-    "export": "Saving",
+    "process": gettext_noop("Starting"),
+    "read": gettext_noop("Fetching the file"),
+    "transcribe": gettext_noop("Reading the page"),
+    "unpack": gettext_noop("Taking out its parts"),
+    "classify": gettext_noop("Finding its type"),
+    "extract": gettext_noop("Finding the values"),
+    "export": gettext_noop("Saving"),
 }
 
 ENGINES = {
     "rapidocr": "RapidOCR",
     "tesseract": "Tesseract",
     "documentai": "Google Document AI",
-    "vision": "a language model",
+    "vision": gettext_noop("a language model"),
 }
 
 PAUSED = {
-    "small model": "The small language model",
-    "large model": "The large language model",
-    "file store, reading": "Reading from the file store",
-    "file store, writing": "Writing to the file store",
-    "process": "Processing",
+    "small model": gettext_noop("The small language model"),
+    "large model": gettext_noop("The large language model"),
+    "file store, reading": gettext_noop("Reading from the file store"),
+    "file store, writing": gettext_noop("Writing to the file store"),
+    "process": gettext_noop("Processing"),
 }
 
 
@@ -84,16 +90,20 @@ class RoleWords:
 
 
 ROLES = {
-    "owner": RoleWords("Owner", "everything, also people, API keys and the audit log"),
-    "reviewer": RoleWords("Reviewer", "reads, uploads, reviews, retries and edits"),
-    "viewer": RoleWords("Viewer", "reads documents and their values"),
+    "owner": RoleWords(
+        gettext_noop("Owner"), gettext_noop("everything, also people, API keys and the audit log")
+    ),
+    "reviewer": RoleWords(
+        gettext_noop("Reviewer"), gettext_noop("reads, uploads, reviews, retries and edits")
+    ),
+    "viewer": RoleWords(gettext_noop("Viewer"), gettext_noop("reads documents and their values")),
 }
 
 SCOPES = {
-    "read": "documents, values, files and events",
-    "review": "confirm and correct values, choose types",
-    "write": "upload documents and process them again",
-    "administer": "people, API keys, audit log, deletion for good",
+    "read": gettext_noop("documents, values, files and events"),
+    "review": gettext_noop("confirm and correct values, choose types"),
+    "write": gettext_noop("upload documents and process them again"),
+    "administer": gettext_noop("people, API keys, audit log, deletion for good"),
 }
 
 LISTED_PARTS = 15
@@ -107,7 +117,8 @@ NUMERIC_COLUMNS = frozenset({"quantity", "unit_price", "net_amount", "tax_rate",
 
 def type_name(document_type: str | None) -> str:
     """Return the type's name; empty before the document is classified."""
-    return TYPES.get(document_type or "", document_type or "")
+    name = TYPES.get(document_type or "")
+    return gettext(name) if name else document_type or ""
 
 
 def type_choices(types: Iterable[str]) -> list[tuple[str, str]]:
@@ -118,20 +129,22 @@ def type_choices(types: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def sentence(text: str) -> str:
-    """Return the text with a capital and a full stop."""
+    """Return the text with a capital and a full stop; markup as it is."""
+    if isinstance(text, Markup):
+        return text
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def engine_name(engine: str | None) -> str:
-    """Return the OCR engine's name, to follow "from the picture"; empty if it is not known."""
-    return f" by {ENGINES.get(engine, engine)}" if engine else ""
+    """Return the OCR engine's name; empty if it is not known."""
+    return gettext(ENGINES.get(engine, engine)) if engine else ""
 
 
 def paused_name(part: str) -> str:
     """Return the name of what is paused: an engine, a model, the file store or a step."""
     if part in ENGINES:
-        return f"Reading by {ENGINES[part]}"
-    return PAUSED.get(part) or STEPS.get(part, part)
+        return gettext("Reading by %(engine)s", engine=engine_name(part))
+    return gettext(PAUSED.get(part) or STEPS.get(part, part))
 
 
 def is_for_a_person(error_code: str | None) -> bool:
@@ -141,7 +154,7 @@ def is_for_a_person(error_code: str | None) -> bool:
 
 def step_name(step: str | None) -> str:
     """Return the name of the current step."""
-    return STEPS.get(step or "", "Waiting for its turn")
+    return gettext(STEPS.get(step or "") or gettext_noop("Waiting for its turn"))
 
 
 def part_name(part: PartRow) -> str:
@@ -157,7 +170,7 @@ def part_pages(part: PartRow) -> str:
 def about_part(part: PartRow) -> str:
     """Return the remark beside a part's name: the reason why it was not read, or its type or title."""
     if part.error_message:
-        return sentence(part.error_message)
+        return told(sentence(part.error_message))
     if part.kind == "section":
         return type_name(part.document_type)
     return part.title if part.title and part.title != part.name.rpartition("/")[2] else ""
@@ -168,22 +181,21 @@ def pages_of(part: PartRow | WholeRow) -> str:
     if part.first_page is None:
         return ""
     if part.last_page in (None, part.first_page):
-        return f", page {part.first_page}"
-    return f", pages {part.first_page} to {part.last_page}"
-
-
-def moment(when: datetime | None) -> str:
-    """A time to the minute, in UTC, or a dash."""
-    return f"{when:%Y-%m-%d %H:%M} UTC" if when else "-"
+        return ", " + gettext("page %(number)s", number=part.first_page)
+    return ", " + gettext("pages %(first)s to %(last)s", first=part.first_page, last=part.last_page)
 
 
 def duration(start: datetime | None, end: datetime | None) -> str:
     """Return the time between the two, or a dash."""
     if start is None or end is None:
         return "-"
-    seconds = (end - start).total_seconds()
+    return seconds_text((end - start).total_seconds())
+
+
+def seconds_text(seconds: float) -> str:
+    """Return a length of time in a unit that suits it."""
     if seconds < _MINUTE:
-        return f"{seconds:.1f} s"
+        return f"{number_text(seconds, 1)} s"
     if seconds < _HOUR:
-        return f"{seconds / _MINUTE:.1f} min"
-    return f"{seconds / _HOUR:.1f} h"
+        return f"{number_text(seconds / _MINUTE, 1)} min"
+    return f"{number_text(seconds / _HOUR, 1)} h"

@@ -1,0 +1,63 @@
+"""Collects the texts of the pages into their catalogues: `python -m docmill.web.extraction`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.pofile import read_po, write_po
+
+from docmill.schemas.document_types import DEFINITIONS
+from docmill.schemas.field_names import FIELD_NAMES, TABLES
+from docmill.schemas.payment_methods import PAYMENT_METHODS
+from docmill.web.languages import LANGUAGES, SOURCE, path_of
+
+_ROOT = Path(__file__).parent
+_PREFIX = "docmill/web"
+_METHODS = [("templates/**.html", "jinja2"), ("static/**.js", "javascript"), ("**.py", "python")]
+_OPTIONS = {"templates/**.html": {"trimmed": "true", "trim_blocks": "true", "lstrip_blocks": "true"}}
+_KEYWORDS = {"_": None, "gettext": None, "gettext_noop": None, "ngettext": (1, 2)}
+_WIDTH = 110
+
+
+def source_catalogue() -> Catalog:
+    """Return all texts, with the files that have them."""
+    catalogue = Catalog(project="docmill", fuzzy=False)
+    for path, _line, message, comments, _context in extract_from_dir(
+        _ROOT, _METHODS, _OPTIONS, keywords=_KEYWORDS
+    ):
+        catalogue.add(message, locations=[(f"{_PREFIX}/{Path(path).as_posix()}", 0)], auto_comments=comments)
+    for name in _names_of_the_core():
+        catalogue.add(name, locations=[("docmill/schemas", 0)])
+    return catalogue
+
+
+def _names_of_the_core() -> Iterator[str]:
+    """Names of types, fields and means of payment: the core knows no catalogues."""
+    yield from (definition.label for definition in DEFINITIONS.values())
+    yield from FIELD_NAMES.values()
+    for heading, columns in TABLES.values():
+        yield heading
+        yield from columns.values()
+    yield from PAYMENT_METHODS.values()
+
+
+def update() -> None:
+    """Bring every catalogue up to date; the texts without a translation are left empty."""
+    source = source_catalogue()
+    for language in LANGUAGES.keys() - {SOURCE}:
+        path = path_of(language)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        catalogue = Catalog(locale=language, project="docmill", fuzzy=False)
+        if path.exists():
+            with path.open("rb") as file:
+                catalogue = read_po(file, locale=language)
+            source.creation_date = catalogue.creation_date  # a new date alone would be a change
+        catalogue.update(source, no_fuzzy_matching=True)
+        catalogue.obsolete.clear()
+        with path.open("wb") as file:
+            write_po(file, catalogue, width=_WIDTH, include_lineno=False, sort_output=True, omit_header=False)
+
+
+if __name__ == "__main__":
+    update()

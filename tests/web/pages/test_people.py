@@ -1,0 +1,89 @@
+"""The pages about people, API keys and the audit log."""
+
+import re
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from docmill.service.app import Service
+from docmill.service.people.access import machine_access
+from docmill.service.people.accounts import NewPerson
+from support.people import PASSWORD, Browser
+
+QUESTIONS = {
+    "en": (
+        "Ben loses access to Acme: their sessions end, and the API keys that they made are revoked.",
+        "Programs that use the key Scanner are refused from now on.",
+        "You are signed out everywhere but in this browser.",
+    ),
+    "de": (
+        "Ben verliert den Zugang zu Acme: Die Sitzungen enden",
+        "Programme mit dem Schlüssel Scanner werden ab sofort abgewiesen.",
+        "Sie werden überall außer in diesem Browser abgemeldet.",
+    ),
+}
+
+
+@pytest.fixture
+async def anna(service: Service) -> UUID:
+    return await service.accounts.create_first(NewPerson("anna@example.org", "Anna", PASSWORD), "Acme")
+
+
+@pytest.fixture
+async def annas(anna: UUID, app: FastAPI) -> AsyncIterator[Browser]:
+    """The browser of an owner who has signed in."""
+    del anna
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        browser = Browser(client)
+        assert (await browser.sign_in("anna@example.org")).status_code == 303
+        yield browser
+
+
+def question_of(html: str, path: str) -> str:
+    """The question before the form that leads to `path`: closed until somebody opens it."""
+    form = re.compile(
+        rf'<details class="confirm">\s*<summary[^>]*>.*?</summary>\s*<form[^>]*"{path}"[^>]*>(.*?)</form>',
+        re.DOTALL,
+    )
+    asked = [found for each in html.split("<li>") for found in form.findall(each)]
+    assert len(asked) == 1
+    assert html.count(f'action="{path}"') == 1
+    return asked[0]
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_what_cannot_be_undone_is_asked_with_the_name_first(
+    annas: Browser, service: Service, language: str
+) -> None:
+    tenant_id = service.default_tenant_id
+    ben, _ = await service.accounts.add("ben@example.org", "Ben", "viewer", tenant_id=tenant_id)
+    await service.api_keys.create(machine_access(tenant_id), "Scanner", ["read"], None)
+    (key,) = await service.api_keys.page(tenant_id=tenant_id)
+    annas.client.cookies.clear()  # another browser; the session of the first is not ended
+    await annas.sign_in("anna@example.org")
+    await annas.send("/profile", "/profile/language", language=language)
+
+    asked = [
+        question_of((await annas.open(page)).text, path)
+        for page, path in (
+            ("/people", f"/people/{ben}/remove"),
+            ("/keys", f"/keys/{key.id}/revoke"),
+            ("/profile", "/profile/sessions/end-others"),
+        )
+    ]
+
+    for html, question in zip(asked, QUESTIONS[language], strict=True):
+        assert question in html
+
+
+async def test_the_answered_question_removes_the_person(annas: Browser, service: Service) -> None:
+    tenant_id = service.default_tenant_id
+    ben, _ = await service.accounts.add("ben@example.org", "Ben", "viewer", tenant_id=tenant_id)
+
+    await annas.send("/people", f"/people/{ben}/remove")
+
+    assert "ben@example.org" not in (await annas.open("/people")).text
