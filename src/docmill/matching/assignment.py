@@ -1,0 +1,128 @@
+"""Global assignment: of the links that exclude each other, those are taken that explain the records best.
+
+A bundle is a link, or several that stand or fall together since their amounts add up. Each bundle claims
+places that only one can have: a delivery note has one order, a payment pays one thing. The bundles with the
+greatest sum of log-odds are taken; this is a set packing, solved exactly for each group of rivals.
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from docmill.matching.clusters import DisjointSets
+from docmill.matching.evidence import ReferenceLevel
+from docmill.matching.pairs import ScoredPair
+from docmill.matching.sums import SumGroup
+
+if TYPE_CHECKING:
+    from docmill.matching.outcome import Relation
+
+PAID = frozenset({"invoice_to_payment", "receipt_to_payment", "credit_note_to_payment"})
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Links that are taken together. places: what only one bundle can have. value: sum of log-odds."""
+
+    pairs: tuple[ScoredPair, ...]
+    places: frozenset[Hashable]
+    value: float
+
+
+def bundles_of(pairs: Iterable[ScoredPair], sums: Iterable[SumGroup]) -> list[Bundle]:
+    """The bundles with a positive value: single links, sums, and links of records that name each other."""
+    pairs = list(pairs)
+    groups: list[tuple[ScoredPair, ...]] = [(pair,) for pair in pairs]
+    groups.extend(group.pairs for group in sums)
+    groups.extend(_named_together(pairs))
+    bundles = [
+        Bundle(
+            group,
+            frozenset(place for pair in group for place in places_of(pair)),
+            sum(pair.log_odds for pair in group),
+        )
+        for group in groups
+    ]
+    return [bundle for bundle in bundles if bundle.value > 0]
+
+
+def places_of(pair: ScoredPair) -> Iterator[Hashable]:
+    """The places of a link: its own, and one for each of its records.
+
+    A record has one link of a relation, unless a bundle says otherwise; a payment pays one thing.
+    """
+    first, second = pair.first.id, pair.second.id
+    yield pair.key
+    if pair.relation == "duplicate":
+        yield "duplicate", second
+    elif pair.relation in PAID:
+        yield "paid", first
+        yield "paying", second
+    else:
+        yield pair.relation, "first", first
+        yield pair.relation, "second", second
+
+
+def is_named(pair: ScoredPair) -> bool:
+    """Whether one record names the other by its number; a payment may do so in its text."""
+    least = ReferenceLevel.TEXT if pair.second.kind == "payment" else ReferenceLevel.CORE
+    return pair.evidence.reference >= least
+
+
+def _named_together(pairs: Sequence[ScoredPair]) -> Iterator[tuple[ScoredPair, ...]]:
+    """The links of a relation between records that name each other, where one has several."""
+    by_relation: defaultdict[Relation, list[ScoredPair]] = defaultdict(list)
+    for pair in pairs:
+        if pair.relation != "duplicate" and pair.log_odds > 0 and is_named(pair):
+            by_relation[pair.relation].append(pair)
+    for named in by_relation.values():
+        sets = DisjointSets()
+        for pair in named:
+            sets.join(pair.first.id, pair.second.id)
+        together: defaultdict[str, list[ScoredPair]] = defaultdict(list)
+        for pair in named:
+            together[sets.root(pair.first.id)].append(pair)
+        yield from (tuple(group) for group in together.values() if len(group) > 1)
+
+
+def best_bundles(bundles: Sequence[Bundle]) -> list[Bundle]:
+    """The bundles without a common place whose values add up to the most."""
+    return [bundle for rivals in _rival_groups(bundles) for bundle in _best_of(rivals)]
+
+
+def _rival_groups(bundles: Sequence[Bundle]) -> list[list[Bundle]]:
+    """Bundles that are connected by common places."""
+    sets = DisjointSets(map(str, range(len(bundles))))
+    owner: dict[Hashable, str] = {}
+    for index, bundle in enumerate(bundles):
+        for place in bundle.places:
+            sets.join(owner.setdefault(place, str(index)), str(index))
+    return [[bundles[int(index)] for index in each] for each in sets.sets()]
+
+
+def _best_of(rivals: list[Bundle]) -> list[Bundle]:
+    ranked = sorted(rivals, key=lambda bundle: (-bundle.value, [pair.key for pair in bundle.pairs]))
+    common = set(ranked[0].places).intersection(*(bundle.places for bundle in ranked))
+    if common:
+        return ranked[:1]
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415  slow to load
+
+    places = sorted({place for bundle in ranked for place in bundle.places}, key=str)
+    row_of = {place: row for row, place in enumerate(places)}
+    matrix = np.zeros((len(places), len(ranked)))
+    for column, bundle in enumerate(ranked):
+        for place in bundle.places:
+            matrix[row_of[place], column] = 1
+    # The tiny second term makes the result the same where several are equally good.
+    values = np.array([bundle.value for bundle in ranked]) - np.arange(len(ranked)) * 1e-6
+    result = milp(
+        -values,
+        constraints=LinearConstraint(matrix, ub=1),
+        integrality=np.ones(len(ranked), np.int64),
+        bounds=Bounds(0, 1),
+    )
+    assert result.x is not None, "taking no bundle is always possible"
+    return [bundle for bundle, share in zip(ranked, result.x, strict=True) if share > 0.5]  # noqa: PLR2004

@@ -1,0 +1,123 @@
+"""Keys under which records find each other: a candidate has a key that another record asks for.
+
+In record linkage these are blocking keys. They are whole numbers, so that an index in a database and one in
+memory hold the same. A key is made of a kind and of what is compared: a number, a party and an amount, an
+amount, a party and an item, a party and a month.
+"""
+
+import datetime as dt
+import hashlib
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import lru_cache
+from typing import Literal
+
+from docmill.matching.amounts import discounted, payable_amounts
+from docmill.matching.match_record import MatchRecord
+from docmill.matching.parties import name_keys
+from docmill.matching.references import reference_keys
+
+KeyKind = Literal["number", "text", "party_amount", "amount", "party_item", "party_month"]
+
+WEIGHTS: dict[KeyKind, float] = {
+    "number": 8,
+    "text": 5,
+    "party_amount": 4,
+    "amount": 2,
+    "party_item": 2,
+    "party_month": 1,
+}
+"""How much a key of each kind tells: candidates with the highest sums are compared."""
+
+_MOST_ITEMS = 4
+_MOST_TEXT_KEYS = 60
+_LEAST_TEXT_KEY = 5
+_WORDS_OF_ITEM = 3
+_LONG_WORD = 4
+_ASKED_DISCOUNTS = (Decimal(2), Decimal(3))
+_MONTHS_BEFORE, _MONTHS_AFTER = 3, 3
+
+
+def stored_keys(record: MatchRecord) -> dict[int, KeyKind]:
+    """The keys under which a record is found."""
+    return _keys(record, is_asking=False)
+
+
+def asked_keys(record: MatchRecord) -> dict[int, KeyKind]:
+    """The keys by which a record looks for others."""
+    return _keys(record, is_asking=True)
+
+
+def _keys(record: MatchRecord, *, is_asking: bool) -> dict[int, KeyKind]:
+    keys: dict[int, KeyKind] = {}
+    numbers = {key for reference in _numbers(record) for key in reference_keys(reference)}
+    texts = [
+        key for key in sorted(record.text_keys) if len(key) >= _LEAST_TEXT_KEY or record.kind == "payment"
+    ]
+    text_keys = {key for text in texts[:_MOST_TEXT_KEYS] for key in reference_keys(text)}
+    for key in text_keys:  # numbers in a text are looked for among numbers, and the other way round
+        keys[_hash("number" if is_asking else "text", key)] = "text"
+    for key in numbers:
+        keys[_hash("number", key)] = "number"
+        if is_asking:
+            keys[_hash("text", key)] = "text"
+    parties = tuple(_parties(record))
+    for amount in _amounts(record, is_asking=is_asking):
+        keys[_hash("amount", amount)] = "amount"
+        for party in parties:
+            keys[_hash("party_amount", party, amount)] = "party_amount"
+    for item in _items(record):
+        for party in parties:
+            keys[_hash("party_item", party, item)] = "party_item"
+    for month in _months(record.issue_date, is_asking=is_asking):
+        for party in parties:
+            keys[_hash("party_month", party, month)] = "party_month"
+    return keys
+
+
+def _numbers(record: MatchRecord) -> Iterator[str]:
+    if record.number is not None:
+        yield record.number.key
+    yield from (each.key for each in record.references if each.kind not in ("customer", "text"))
+
+
+def _parties(record: MatchRecord) -> Iterator[str]:
+    """A record's parties by VAT identifier, account and the beginnings of their names."""
+    for party in (record.seller, record.buyer):
+        yield from (f"={identifier}" for identifier in (party.vat_id, party.iban) if identifier)
+        yield from name_keys(party.key)
+
+
+def _amounts(record: MatchRecord, *, is_asking: bool) -> set[str]:
+    found = {amount for _, amount in payable_amounts(record)}
+    if is_asking and record.kind in ("invoice", "payment") and record.gross_total:
+        # Of a payment, the invoice that it would pay less a discount.
+        for percent in _ASKED_DISCOUNTS:
+            factor = (100 - percent) / 100
+            total = record.gross_total
+            found.add(discounted(total, percent) if record.kind == "invoice" else round(total / factor, 2))
+    return {format(amount.quantize(Decimal("0.01")), "f") for amount in found if amount}
+
+
+def _items(record: MatchRecord) -> set[str]:
+    keys: set[str] = set()
+    for item in record.items[:_MOST_ITEMS]:
+        words = sorted(
+            {word for word in item.key.split() if len(word) >= _LONG_WORD}, key=lambda w: (-len(w), w)
+        )
+        if words:
+            keys.add(" ".join(words[:_WORDS_OF_ITEM]))
+    return keys
+
+
+def _months(day: dt.date | None, *, is_asking: bool) -> Iterator[int]:
+    if day is None:
+        return
+    month = day.year * 12 + day.month
+    yield from range(month - _MONTHS_BEFORE, month + _MONTHS_AFTER + 1) if is_asking else (month,)
+
+
+@lru_cache(maxsize=262144)
+def _hash(*parts: str | int) -> int:
+    digest = hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)

@@ -1,0 +1,131 @@
+"""The decision about scored pairs: which links are taken, which are suggested, and with which probability.
+
+The probability of a link is its odds against those of its rivals, and against none of them being right:
+`odds / (1 + odds + the odds of all rivals)`. Rivals are the links that exclude it: two invoices of the same
+amount that one payment may pay.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+from docmill.matching.assignment import best_bundles, bundles_of, places_of
+from docmill.matching.evidence import AmountLevel, DateLevel, ReferenceLevel, SharedLevel
+from docmill.matching.outcome import Link, Relation, State
+from docmill.matching.pairs import ScoredPair
+from docmill.matching.parties import Likeness
+from docmill.matching.scoring import Weights, probability, reasons
+from docmill.matching.sums import SumGroup, find_sums, rescorer
+
+AUTOMATIC = 0.97
+"""Least probability of links that are taken without asking; measured: bench/results/matching.md."""
+SUGGESTED = 0.2
+"""Least probability of links that are suggested."""
+_LEAST_LOG_ODDS = -3.0
+_HIGHEST_LOG_ODDS = 30.0
+
+
+def decide(
+    pairs: Iterable[ScoredPair],
+    weights: Mapping[Relation, Weights],
+    *,
+    declined: frozenset[tuple[str, str]] = frozenset(),
+) -> list[Link]:
+    """The links of a set of records, by probability. declined: pairs of ids that a person has parted."""
+    pairs = [pair for pair in pairs if (pair.first.id, pair.second.id) not in declined]
+    duplicates = [pair for pair in pairs if pair.relation == "duplicate" and pair.log_odds > _LEAST_LOG_ODDS]
+    links = _links(duplicates, [], weights)
+    copies = {link.second_id for link in links if link.state == "automatic"}
+    others = [
+        pair
+        for pair in pairs
+        if pair.relation != "duplicate" and not copies.intersection((pair.first.id, pair.second.id))
+    ]
+    sums = find_sums(others, rescorer(weights))
+    likely = [pair for pair in others if pair.log_odds > _LEAST_LOG_ODDS]
+    links.extend(_links(likely, [group for group in sums if group.is_only], weights))
+    return sorted(links, key=lambda link: (-link.score, link.first_id, link.second_id))
+
+
+def _links(
+    pairs: Sequence[ScoredPair], sums: Sequence[SumGroup], weights: Mapping[Relation, Weights]
+) -> list[Link]:
+    chosen: dict[Hashable, ScoredPair] = {}
+    bundle_of: dict[Hashable, frozenset[Hashable]] = {}
+    for bundle in best_bundles(bundles_of(pairs, sums)):
+        keys = frozenset(pair.key for pair in bundle.pairs)
+        for pair in bundle.pairs:
+            chosen[pair.key] = pair
+            bundle_of[pair.key] = keys
+    final = {pair.key: pair for pair in pairs} | chosen
+    rivals = _Rivals(final.values(), bundle_of)
+    links: list[Link] = []
+    for key, pair in final.items():
+        score = rivals.probability(pair)
+        if key in chosen:
+            state: State = "automatic" if score >= AUTOMATIC and _may_be_automatic(pair) else "suggested"
+        else:
+            state = "outranked"
+        if score >= SUGGESTED or (state == "outranked" and probability(pair.log_odds) >= SUGGESTED):
+            told = reasons(pair.evidence, weights[pair.relation], pair.amount, pair.first, pair.second)
+            links.append(Link(pair.first.id, pair.second.id, pair.relation, score, state, told))
+    return links
+
+
+class _Rivals:
+    """The odds of all links, by the places that they claim.
+
+    A rival whose other record is probably taken by a link that was chosen counts less: by the probability
+    that it is free.
+    """
+
+    def __init__(
+        self, pairs: Iterable[ScoredPair], bundle_of: Mapping[Hashable, frozenset[Hashable]]
+    ) -> None:
+        self._at: defaultdict[Hashable, dict[Hashable, ScoredPair]] = defaultdict(dict)
+        self._bundle_of = bundle_of
+        pairs = list(pairs)
+        for pair in pairs:
+            for place in places_of(pair):
+                self._at[place][pair.key] = pair
+        self._taken: dict[Hashable, float] = {}
+        first = {pair.key: self.probability(pair) for pair in pairs if pair.key in bundle_of}
+        for pair in pairs:
+            if pair.key in first:
+                for place in places_of(pair):
+                    self._taken[place] = max(self._taken.get(place, 0.0), first[pair.key])
+
+    def probability(self, pair: ScoredPair) -> float:
+        """The probability of a link. Links of its own bundle are none of its rivals."""
+        together = self._bundle_of.get(pair.key, frozenset())
+        own_places = set(places_of(pair))
+        rivals: dict[Hashable, float] = {}
+        for place in own_places:
+            for key, rival in self._at[place].items():
+                if key != pair.key and key not in together and key not in rivals:
+                    rivals[key] = _odds(rival) * self._free(rival, own_places)
+        odds = _odds(pair)
+        return odds / (1 + odds + sum(rivals.values()))
+
+    def _free(self, rival: ScoredPair, own_places: set[Hashable]) -> float:
+        """The probability that no chosen link has another place of a rival."""
+        if rival.key in self._bundle_of:
+            return 1.0
+        return math.prod(
+            1 - self._taken.get(place, 0.0) for place in places_of(rival) if place not in own_places
+        )
+
+
+def _odds(pair: ScoredPair) -> float:
+    return math.exp(min(pair.log_odds, _HIGHEST_LOG_ODDS))
+
+
+def _may_be_automatic(pair: ScoredPair) -> bool:
+    """Whether nothing speaks against a link so strongly that a person has to look, whatever speaks for it."""
+    evidence = pair.evidence
+    return (
+        evidence.party != Likeness.DIFFERENT
+        and evidence.amount not in (AmountLevel.OTHER_CURRENCY, AmountLevel.UNEXPLAINED)
+        and evidence.date > DateLevel.IMPOSSIBLE
+        and (evidence.reference != ReferenceLevel.OTHER or evidence.shared == SharedLevel.SAME)
+    )

@@ -1,0 +1,82 @@
+"""Evidence that two records belong together: each dimension has levels, a higher one speaks more for it."""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from docmill.matching.parties import Likeness
+
+
+class ReferenceLevel(IntEnum):
+    """Whether one record names the number of the other. OTHER: it names another number of that kind."""
+
+    OTHER = 0
+    UNKNOWN = 1
+    MISREAD = 2
+    TEXT = 3
+    CORE = 4
+    EQUAL = 5
+
+
+class SharedLevel(IntEnum):
+    """Whether both records name the same third number, such as an order's. LOOSE: a customer or contract."""
+
+    DIFFERENT = 0
+    UNKNOWN = 1
+    LOOSE = 2
+    SAME = 3
+
+
+class AmountLevel(IntEnum):
+    """How the amounts agree. PART: the second is a part of the first; EXPLAINED: by tax, discount or fee."""
+
+    OTHER_CURRENCY = 0
+    UNEXPLAINED = 1
+    UNKNOWN = 2
+    PART = 3
+    CLOSE = 4
+    EXPLAINED = 5
+    EQUAL = 6
+
+
+class DateLevel(IntEnum):
+    """Whether the days are in the window of the relation."""
+
+    IMPOSSIBLE = 0
+    UNLIKELY = 1
+    UNKNOWN = 2
+    POSSIBLE = 3
+    USUAL = 4
+
+
+class ItemLevel(IntEnum):
+    """The share of the line items of the shorter list that the other has."""
+
+    NONE = 0
+    UNKNOWN = 1
+    SOME = 2
+    MOST = 3
+    ALL = 4
+
+
+class Evidence(NamedTuple):
+    """The levels of one pair. party: who is paid; other_party: who pays."""
+
+    reference: ReferenceLevel
+    shared: SharedLevel
+    party: Likeness
+    other_party: Likeness
+    amount: AmountLevel
+    date: DateLevel
+    items: ItemLevel
+
+
+LEVELS: tuple[type[IntEnum], ...] = (
+    ReferenceLevel,
+    SharedLevel,
+    Likeness,
+    Likeness,
+    AmountLevel,
+    DateLevel,
+    ItemLevel,
+)
+"""The levels of each dimension, lowest first."""

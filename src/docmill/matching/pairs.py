@@ -1,0 +1,79 @@
+"""Pairs of records with their evidence and score."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from docmill.matching.amounts import AmountComparison
+from docmill.matching.candidates import CandidateIndex
+from docmill.matching.comparison import compare, compare_duplicates
+from docmill.matching.evidence import Evidence
+from docmill.matching.match_record import MatchRecord
+from docmill.matching.outcome import Relation
+from docmill.matching.relations import DUPLICATED, RULES
+from docmill.matching.scoring import Weights, log_odds
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPair:
+    """Two records that may be related. log_odds: see `docmill.matching.scoring`."""
+
+    first: MatchRecord
+    second: MatchRecord
+    relation: Relation
+    evidence: Evidence
+    amount: AmountComparison
+    log_odds: float
+
+    @property
+    def key(self) -> tuple[str, str, Relation]:
+        """What tells a pair apart."""
+        return self.first.id, self.second.id, self.relation
+
+    def with_amount(self, amount: AmountComparison, weights: Weights) -> "ScoredPair":
+        """The pair with another comparison of its amounts, scored anew."""
+        evidence = self.evidence._replace(amount=amount.level)
+        return replace(self, evidence=evidence, amount=amount, log_odds=log_odds(evidence, weights))
+
+
+def score_pair(
+    one: MatchRecord, other: MatchRecord, weights: Mapping[Relation, Weights]
+) -> ScoredPair | None:
+    """The pair of two records, put in the order of their relation; None if they cannot be related.
+
+    The first of two duplicates is the earlier one by date, then by id.
+    """
+    if one.id == other.id or (one.document_id == other.document_id):
+        return None
+    if one.kind == other.kind:
+        if one.kind not in DUPLICATED:
+            return None
+        first, second = sorted((one, other), key=_age)
+        evidence, amount = compare_duplicates(first, second)
+        relation: Relation = "duplicate"
+    elif rule := RULES.get((one.kind, other.kind)):
+        first, second, relation = one, other, rule.relation
+        evidence, amount = compare(rule, first, second)
+    elif rule := RULES.get((other.kind, one.kind)):
+        first, second, relation = other, one, rule.relation
+        evidence, amount = compare(rule, first, second)
+    else:
+        return None
+    return ScoredPair(first, second, relation, evidence, amount, log_odds(evidence, weights[relation]))
+
+
+def pairs_of(records: Iterable[MatchRecord], weights: Mapping[Relation, Weights]) -> Iterator[ScoredPair]:
+    """All pairs of candidates among records, each once."""
+    records = list(records)
+    index = CandidateIndex(records)
+    seen: set[tuple[str, str]] = set()
+    for record in records:
+        for other in index.find(record):
+            key = (record.id, other.id) if record.id < other.id else (other.id, record.id)
+            if key not in seen:
+                seen.add(key)
+                if pair := score_pair(record, other, weights):
+                    yield pair
+
+
+def _age(record: MatchRecord) -> tuple[str, str]:
+    return record.issue_date.isoformat() if record.issue_date else "", record.id

@@ -1,0 +1,148 @@
+"""Numbers by which documents name each other, normalised so that spelling and misreading do not part them."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from anyascii import anyascii
+from rapidfuzz.distance import OSA
+from stdnum import iso11649
+from stdnum.ch import esr
+
+from docmill.matching.match_record import Reference, ReferenceKind
+
+_LOOK_ALIKE = str.maketrans("OQDILSBZG", "000115826")
+_SEVERAL = re.compile(r"\s*(?:[,;+&|]|/(?=\s)|\b(?:and|und|et|e|y|u\.)\b)\s*", re.IGNORECASE)
+"""What parts several numbers in one field; a stroke alone is part of many numbers."""
+_NUMBER_WORD = re.compile(
+    r"(?<![^\W_])[A-Za-z]{0,6}[\-_./#]?\d[0-9A-Za-z]*(?:[\-_./][0-9A-Za-z]+)*(?![^\W_])"
+)
+_CREDITOR_REFERENCE = re.compile(r"\bRF\s?\d{2}(?:\s?[0-9A-Za-z]){1,21}(?![0-9A-Za-z])")
+_SWISS_REFERENCE = re.compile(r"(?<!\d)\d{2}(?:\s?\d{5}){5}(?!\d)")
+_BELGIAN_REFERENCE = re.compile(r"\+{3}\s?(\d{3})\s?/\s?(\d{4})\s?/\s?(\d{5})\s?\+{3}")
+_DATE_OR_AMOUNT = re.compile(
+    r"(?<![\w.,/\-])(?:\d{1,2}[./]\d{1,2}[./](?:\d{4}|\d{2})|\d{4}-\d{2}-\d{2}|\d{1,3}(?:[.,']\d{3})*[.,]\d{2})(?![\w/])"
+)
+_SERIES = re.compile(r"(?<![A-Za-z])([A-Z]{1,4})\s$")
+"""A series of a number before a space, in capitals."""
+_SERIES_OF_KEY = re.compile(r"[A-Z]{2,}(?=\d)")
+_LEAST_DIGITS = 3
+_SHORTEST_TEXT_KEY = 4
+_LONGEST_KEY = 34
+_CORE_DIGITS = 4
+"""Least length of the last run of digits that stands for a number whose series is left out."""
+_FEWEST_FOR_ERRORS = 5
+"""Least length of keys that are compared with an error."""
+_ALIKE = "17 38 56 68 08 06 89 58 35 49 27 09 14 MN UV EF PR CG C0 HN WN VY KX O0 D0 Q0 I1 L1 S5 B8 Z2 G6"
+_ALIKE_PAIRS = frozenset(frozenset(pair) for pair in _ALIKE.split())
+"""Characters that recognition takes for each other."""
+
+
+@lru_cache(maxsize=65536)
+def reference_key(value: str) -> str:
+    """A number as it is compared: capitals and digits without what parts them, letters like digits as digits.
+
+    Two or more letters before the first digit stay letters: `RE-0O12/5` and `re 00125` are `RE00125`. Zeros
+    at the beginning are left out.
+    """
+    compact = "".join(filter(str.isalnum, anyascii(value))).upper()
+    series = _SERIES_OF_KEY.match(compact)
+    start = series.end() if series else 0
+    return (compact[:start] + compact[start:].translate(_LOOK_ALIKE)).lstrip("0")[:_LONGEST_KEY]
+
+
+@lru_cache(maxsize=65536)
+def reference_core(key: str) -> str:
+    """The longest run of digits in a key, without zeros before it; empty if it has fewer than four.
+
+    Payers often leave the series before a number out, and add a year or a word.
+    """
+    runs = [run.lstrip("0") for run in re.findall(r"\d+", key)]
+    longest = max(runs, key=len, default="")
+    return longest if len(longest) >= _CORE_DIGITS else ""
+
+
+def reference_keys(key: str) -> tuple[str, ...]:
+    """The keys under which a number is found: itself and its core."""
+    core = reference_core(key)
+    return (key, core) if core and core != key else (key,) if key else ()
+
+
+def references(kind: ReferenceKind, value: str | None) -> Iterator[Reference]:
+    """The numbers in a field, which may hold several: `4711, 4712`."""
+    if value is None:
+        return
+    parts = [part for part in _SEVERAL.split(value) if sum(map(str.isdigit, part)) >= _LEAST_DIGITS]
+    for part in parts if len(parts) > 1 else [value]:
+        key = reference_key(part)
+        if key:
+            yield Reference(kind, part.strip(), key)
+
+
+def payment_references(text: str) -> Iterator[Reference]:
+    """Structured references of payments in a text whose check digits hold.
+
+    ISO 11649 (`RF`), the Swiss QR and ISR reference of 27 digits, and the Belgian `+++123/4567/89012+++`.
+    """
+    for match in _CREDITOR_REFERENCE.finditer(text):
+        words = match[0].split()
+        for count in range(len(words), 0, -1):  # a word behind it may not belong to it
+            compact = "".join(words[:count]).upper()
+            if iso11649.is_valid(compact):
+                yield Reference("payment", compact, reference_key(compact))
+                inner = reference_key(compact[4:])
+                if inner:
+                    yield Reference("payment", compact[4:], inner)
+                break
+    for match in _SWISS_REFERENCE.finditer(text):
+        if esr.is_valid(match[0]):
+            yield Reference("payment", match[0], reference_key(match[0]))
+    for match in _BELGIAN_REFERENCE.finditer(text):
+        digits = "".join(match.groups())
+        if int(digits[:10]) % 97 in (int(digits[10:]), int(digits[10:]) % 97):
+            yield Reference("payment", match[0], reference_key(digits))
+
+
+def text_references(text: str, *, most: int = 200) -> frozenset[str]:
+    """Keys of the numbers in a free text, without dates and amounts; the first `most` of them.
+
+    A number with at least three digits and four characters. Words on both sides of a space may be one number:
+    `RE 4711` gives `4711` and `RE4711`.
+    """
+    keys: dict[str, None] = {}
+    text = _DATE_OR_AMOUNT.sub(lambda match: " " * len(match[0]), text)
+    for match in _NUMBER_WORD.finditer(text):
+        word = match[0]
+        if sum(map(str.isdigit, word)) < _LEAST_DIGITS:
+            continue
+        key = reference_key(word)
+        if len(key) >= _SHORTEST_TEXT_KEY:
+            keys[key] = None
+        before = _SERIES.search(text, max(0, match.start() - 6), match.start())
+        if before and word[0].isdigit():
+            keys[reference_key(before[1] + word)] = None
+        if len(keys) >= most:
+            break
+    return frozenset(keys)
+
+
+def is_misreading(one: str, other: str) -> bool:
+    """Whether two keys differ by one character that was misread, left out, doubled or swapped.
+
+    Another digit alone is no misreading, nor is a last digit that is one higher: that is the next number.
+    """
+    if min(len(one), len(other)) < _FEWEST_FOR_ERRORS or one == other:
+        return False
+    if len(one) != len(other):
+        return OSA.distance(one, other, score_cutoff=1) <= 1
+    differing = [(left, right) for left, right in zip(one, other, strict=True) if left != right]
+    if len(differing) == 1:
+        is_next = one[:-1] == other[:-1] and {one[-1], other[-1]} in ({"5", "6"}, {"8", "9"})
+        return frozenset(differing[0]) in _ALIKE_PAIRS and not is_next
+    return len(differing) == 2 and OSA.distance(one, other, score_cutoff=1) <= 1  # noqa: PLR2004  two swapped
+
+
+def is_contained(key: str, keys: Iterable[str]) -> bool:
+    """Whether one of the `keys` of a text is the number, alone or with a word or year around it."""
+    core = reference_core(key)
+    return any(other == key or (core and core == reference_core(other)) for other in keys)

@@ -1,0 +1,91 @@
+"""What can be related to what, and within which days."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from docmill.matching.match_record import Kind, ReferenceKind
+from docmill.matching.outcome import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class RelationRule:
+    """A relation of two kinds of records.
+
+    reference: the kind of number by which the second record names the first. usual_days, possible_days: from
+    the first record to the second, both included.
+    """
+
+    relation: Relation
+    first: Kind
+    second: Kind
+    reference: ReferenceKind
+    usual_days: tuple[int, int]
+    possible_days: tuple[int, int]
+
+
+_RULES = (
+    RelationRule("quote_to_order", "quote", "purchase_order", "text", (0, 60), (-1, 200)),
+    RelationRule(
+        "contract_to_order",
+        "contract",
+        "purchase_order",
+        "contract",
+        (0, 1100),
+        (-30, 3700),
+    ),
+    RelationRule(
+        "contract_to_invoice",
+        "contract",
+        "invoice",
+        "contract",
+        (0, 1100),
+        (-30, 3700),
+    ),
+    RelationRule(
+        "order_to_delivery",
+        "purchase_order",
+        "delivery_note",
+        "order",
+        (0, 60),
+        (-3, 240),
+    ),
+    RelationRule("order_to_invoice", "purchase_order", "invoice", "order", (0, 75), (-7, 400)),
+    RelationRule(
+        "delivery_to_invoice",
+        "delivery_note",
+        "invoice",
+        "delivery_note",
+        (-3, 40),
+        (-30, 120),
+    ),
+    RelationRule(
+        "invoice_to_credit_note",
+        "invoice",
+        "credit_note",
+        "invoice",
+        (0, 90),
+        (-1, 400),
+    ),
+    RelationRule("invoice_to_reminder", "invoice", "reminder", "invoice", (7, 120), (1, 500)),
+    RelationRule("invoice_to_receipt", "invoice", "receipt", "invoice", (-1, 14), (-7, 60)),
+    RelationRule("invoice_to_payment", "invoice", "payment", "invoice", (0, 45), (-10, 150)),
+    RelationRule("receipt_to_payment", "receipt", "payment", "invoice", (0, 5), (-2, 20)),
+    RelationRule("credit_note_to_payment", "credit_note", "payment", "invoice", (0, 45), (-5, 150)),
+)
+RULES: Mapping[tuple[Kind, Kind], RelationRule] = {(rule.first, rule.second): rule for rule in _RULES}
+"""The relations of different kinds, by the kinds of first and second."""
+RULE_OF: Mapping[Relation, RelationRule] = {rule.relation: rule for rule in _RULES}
+
+DUPLICATED: frozenset[Kind] = frozenset(
+    {"invoice", "credit_note", "receipt", "purchase_order", "delivery_note", "reminder", "quote"}
+)
+"""The kinds of which one document may be there twice."""
+
+
+def related_kinds(kind: Kind) -> frozenset[Kind]:
+    """The kinds that a record of a kind can be linked to."""
+    others: set[Kind] = {second for first, second in RULES if first == kind}
+    others.update(first for first, second in RULES if second == kind)
+    if kind in DUPLICATED:
+        others.add(kind)
+    return frozenset(others)

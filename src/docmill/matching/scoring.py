@@ -1,0 +1,97 @@
+"""The score of a pair: log-odds that add up over its evidence, with weights fitted to labelled pairs.
+
+`log-odds = bias + the weight of each dimension's level`. Weights never fall from one level to the next, so
+that more evidence never lowers a score. See `WEIGHTS_CARD.md` for how they were made.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from importlib import resources
+
+from docmill.matching.amounts import AmountComparison
+from docmill.matching.evidence import LEVELS, Evidence
+from docmill.matching.match_record import MatchRecord
+from docmill.matching.outcome import Reason, Relation
+
+Weights = Mapping[str, tuple[float, ...]]
+"""Of one relation: a single number under `bias`, and one number for each level under each dimension."""
+
+_LEAST_TOLD = 0.05
+"""Weights below this are not told as reasons."""
+
+
+@lru_cache(maxsize=1)
+def shipped_weights() -> Mapping[Relation, Weights]:
+    """The weights of this release, by relation."""
+    content = json.loads(resources.files("docmill.matching").joinpath("weights.json").read_text("utf-8"))
+    return {
+        relation: {name: tuple(values) for name, values in weights.items()}
+        for relation, weights in content["relations"].items()
+    }
+
+
+def log_odds(evidence: Evidence, weights: Weights) -> float:
+    """The log-odds that a pair with this evidence is related."""
+    return weights["bias"][0] + sum(
+        weights[name][level] for name, level in zip(Evidence._fields, evidence, strict=True)
+    )
+
+
+def probability(log_odds: float) -> float:
+    """The probability for log-odds."""
+    if log_odds >= 0:
+        return 1 / (1 + math.exp(-log_odds))
+    return math.exp(log_odds) / (1 + math.exp(log_odds))
+
+
+def reasons(
+    evidence: Evidence,
+    weights: Weights,
+    amount: AmountComparison,
+    first: MatchRecord,
+    second: MatchRecord,
+) -> tuple[Reason, ...]:
+    """The evidence of a pair, the strongest first; codes are `DIMENSION_LEVEL`, as `reference_equal`."""
+    told = [
+        Reason(
+            amount.code if name == "amount" else f"{name}_{LEVELS[index](level).name.lower()}",  # type: ignore[operator]
+            weights[name][level],
+            dict(_values(name, amount, first, second)),
+        )
+        for index, (name, level) in enumerate(zip(Evidence._fields, evidence, strict=True))
+        if abs(weights[name][level]) >= _LEAST_TOLD
+    ]
+    return tuple(sorted(told, key=lambda reason: -abs(reason.weight)))
+
+
+def _values(
+    name: str, amount: AmountComparison, first: MatchRecord, second: MatchRecord
+) -> Iterator[tuple[str, str]]:
+    match name:
+        case "reference":
+            pairs = (first.number and first.number.value, _named(first, second))
+        case "party":
+            pairs = (first.seller.name, second.seller.name)
+        case "other_party":
+            pairs = (first.buyer.name, second.buyer.name)
+        case "amount":
+            pairs = (amount.first, amount.second)
+        case "date":
+            pairs = (first.issue_date, second.issue_date)
+        case _:
+            pairs = (None, None)
+    for side, value in zip(("first", "second"), pairs, strict=True):
+        if value not in (None, ""):
+            yield side, str(value)
+
+
+def _named(first: MatchRecord, second: MatchRecord) -> str:
+    if first.kind == second.kind:
+        return second.number.value if second.number else ""
+    if first.number is None:
+        return ""
+    number = first.number
+    equal = next((each.value for each in second.references if each.key == number.key), None)
+    return equal or next((each.value for each in second.references if each.kind == number.kind), "")

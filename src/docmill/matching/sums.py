@@ -1,0 +1,183 @@
+"""Parts that add up: collective payments and invoices, instalments, partial bills and partial deliveries."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Literal, NamedTuple
+
+from docmill.matching.amounts import AmountComparison, discounted, discounts, total
+from docmill.matching.evidence import AmountLevel, DateLevel, ReferenceLevel, SharedLevel
+from docmill.matching.items import pair_items
+from docmill.matching.match_record import MatchRecord
+from docmill.matching.outcome import Relation
+from docmill.matching.pairs import ScoredPair
+from docmill.matching.parties import Likeness
+
+MOST_PARTS = 12
+_MOST_CANDIDATES = 16
+_MOST_STEPS = 20_000
+"""Combinations that are tried for one record."""
+
+Side = Literal["first", "second"]
+Figures = tuple[Decimal, ...]
+"""What is added up: one amount, or the quantity of each line item of the whole."""
+Rescore = Callable[[ScoredPair, AmountComparison], ScoredPair]
+
+_WHOLES: Mapping[Relation, tuple[Side, ...]] = {
+    "invoice_to_payment": ("first", "second"),
+    "order_to_invoice": ("first", "second"),
+    "order_to_delivery": ("first",),
+    "delivery_to_invoice": ("second",),
+}
+"""The side of the record that has parts, by relation."""
+_BY_QUANTITY: frozenset[Relation] = frozenset({"order_to_delivery", "delivery_to_invoice"})
+
+
+class SumGroup(NamedTuple):
+    """The links of one record to the parts that add up to it, with their amounts explained by the sum.
+
+    is_only: no other combination of the candidates adds up to it.
+    """
+
+    pairs: tuple[ScoredPair, ...]
+    is_only: bool
+
+
+class _Part(NamedTuple):
+    """A candidate for a part, with the figures that it may have in the sum."""
+
+    pair: ScoredPair
+    options: tuple[Figures, ...]
+
+
+def find_sums(pairs: Iterable[ScoredPair], rescore: Rescore) -> list[SumGroup]:
+    """The groups of two or more pairs whose figures add up.
+
+    Only candidates of the same currency, in the window of the relation, and of the same party or named by
+    number are combined. rescore: gives a pair another comparison of amounts.
+    """
+    by_whole: defaultdict[tuple[Relation, Side, str], list[ScoredPair]] = defaultdict(list)
+    for pair in pairs:
+        for side in _WHOLES.get(pair.relation, ()):
+            if _may_be_part(pair):
+                by_whole[pair.relation, side, _whole(pair, side).id].append(pair)
+    groups: list[SumGroup] = []
+    for (relation, side, _), candidates in by_whole.items():
+        if len(candidates) > 1:
+            groups.extend(_sums_of(relation, side, candidates, rescore))
+    return groups
+
+
+def _may_be_part(pair: ScoredPair) -> bool:
+    evidence = pair.evidence
+    return (
+        evidence.amount != AmountLevel.OTHER_CURRENCY
+        and evidence.date >= DateLevel.UNKNOWN
+        and (_is_named(pair) or max(evidence.party, evidence.other_party) >= Likeness.SIMILAR)
+        and evidence.party != Likeness.DIFFERENT
+    )
+
+
+def _is_named(pair: ScoredPair) -> bool:
+    return pair.evidence.reference >= ReferenceLevel.TEXT or pair.evidence.shared == SharedLevel.SAME
+
+
+def _whole(pair: ScoredPair, side: Side) -> MatchRecord:
+    return pair.first if side == "first" else pair.second
+
+
+def _part(pair: ScoredPair, side: Side) -> MatchRecord:
+    return pair.second if side == "first" else pair.first
+
+
+def _sums_of(
+    relation: Relation, side: Side, candidates: Sequence[ScoredPair], rescore: Rescore
+) -> Iterator[SumGroup]:
+    """The group of one whole, of the records that name it or are named by it if these add up, else of all."""
+    ranked = sorted(candidates, key=lambda pair: (-pair.log_odds, pair.key))
+    named = [pair for pair in ranked if _is_named(pair)]
+    for pool in (named, ranked):
+        if relation in _BY_QUANTITY:
+            target, parts = _quantities(_whole(pool[0], side), pool, side) if pool else ((), [])
+        else:
+            target, parts = _amounts(pool, side) if pool else ((), [])
+        found = _combinations(parts[:_MOST_CANDIDATES], target) if any(target) else []
+        if found:
+            yield SumGroup(
+                tuple(_explained(pair, relation, side, rescore) for pair in found[0]), is_only=len(found) == 1
+            )
+            return
+
+
+def _explained(pair: ScoredPair, relation: Relation, side: Side, rescore: Rescore) -> ScoredPair:
+    if relation in _BY_QUANTITY:
+        return rescore(pair, AmountComparison(AmountLevel.EXPLAINED, "quantity_sum"))
+    code = "amount_sum" if side == "second" else "amount_part_of_sum"
+    return rescore(pair, AmountComparison(AmountLevel.EXPLAINED, code, total(pair.first), total(pair.second)))
+
+
+def _amounts(pool: Sequence[ScoredPair], side: Side) -> tuple[Figures, list[_Part]]:
+    """The amount of the whole, and of each part: as billed, or less a discount where it is paid."""
+    whole = _whole(pool[0], side)
+    is_net = pool[0].relation == "order_to_invoice" and all(
+        record.net_total is not None for pair in pool for record in (pair.first, pair.second)
+    )
+    target = whole.net_total if is_net else total(whole)
+    if not target:
+        return (), []
+    parts: list[_Part] = []
+    for pair in pool:
+        record = _part(pair, side)
+        amount = record.net_total if is_net else total(record)
+        if amount and amount < target:
+            percents = discounts(record.terms) if whole.kind == "payment" else ()
+            options = (amount, *(discounted(amount, percent) for percent in percents))
+            parts.append(_Part(pair, tuple((option,) for option in options)))
+    return (target,), parts
+
+
+def _quantities(whole: MatchRecord, pool: Sequence[ScoredPair], side: Side) -> tuple[Figures, list[_Part]]:
+    """The quantities of the whole's line items, and what each part has of them."""
+    if not whole.items or any(item.quantity is None for item in whole.items):
+        return (), []
+    target = tuple(item.quantity or Decimal(0) for item in whole.items)
+    parts: list[_Part] = []
+    for pair in pool:
+        items = _part(pair, side).items
+        figures = [Decimal(0)] * len(target)
+        for at in pair_items(whole.items, items):
+            figures[at.first] += items[at.second].quantity or 0
+        if any(figures) and all(one <= other for one, other in zip(figures, target, strict=True)):
+            parts.append(_Part(pair, (tuple(figures),)))
+    return target, parts
+
+
+def _combinations(parts: Sequence[_Part], target: Figures) -> list[tuple[ScoredPair, ...]]:
+    """Up to two combinations of two or more parts that add up to the target, the first parts first."""
+    found: list[tuple[ScoredPair, ...]] = []
+    steps = 0
+
+    def extend(index: int, left: Figures, chosen: tuple[ScoredPair, ...]) -> None:
+        nonlocal steps
+        steps += 1
+        if not any(left):
+            if len(chosen) > 1 and chosen not in found:
+                found.append(chosen)
+            return
+        is_over = index == len(parts) or len(chosen) == MOST_PARTS or steps > _MOST_STEPS
+        if is_over or len(found) > 1:
+            return
+        pair, options = parts[index]
+        for option in options:
+            rest = tuple(one - other for one, other in zip(left, option, strict=True))
+            if min(rest) >= 0:
+                extend(index + 1, rest, (*chosen, pair))
+        extend(index + 1, left, chosen)
+
+    extend(0, target, ())
+    return found
+
+
+def rescorer(weights: Mapping[Relation, Mapping[str, tuple[float, ...]]]) -> Rescore:
+    """The function that gives a pair another comparison of amounts."""
+    return lambda pair, amount: pair.with_amount(amount, weights[pair.relation])

@@ -1,0 +1,191 @@
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.matching.records import delivery, invoice, line, order, paid, payments, record
+
+from docmill.matching import match
+from docmill.matching.match_record import MatchRecord
+from docmill.matching.outcome import Matching
+
+
+def automatic(matching: Matching) -> set[tuple[str, str]]:
+    return {(link.first_id, link.second_id) for link in matching.links if link.state == "automatic"}
+
+
+def test_a_whole_business_becomes_one_cluster() -> None:
+    records = [order(), delivery(), invoice(), *payments(paid())]
+
+    found = match(records)
+
+    assert automatic(found) == {
+        ("order", "delivery"),
+        ("order", "invoice"),
+        ("delivery", "invoice"),
+        ("invoice", "statement#1"),
+    }
+    assert found.clusters == (("delivery", "invoice", "order", "statement#1"),)
+    assert found.discrepancies == ()
+
+
+def test_the_order_of_records_makes_no_difference() -> None:
+    records = [order(), invoice(), invoice("copy"), *payments(paid(), paid("595.00"))]
+
+    results = [match(each) for each in permutations(records)]
+
+    assert all(result == results[0] for result in results)
+
+
+def test_other_payments_of_the_same_statement_stay_apart() -> None:
+    records = [
+        invoice(),
+        *payments(paid(), paid("50.00", counterparty="Stadtwerke", description="Abschlag 2026")),
+    ]
+
+    assert automatic(match(records)) == {("invoice", "statement#1")}
+
+
+def test_a_payment_in_another_currency_is_never_linked_by_itself() -> None:
+    records = [invoice(), *payments(paid(currency="SEK"))]
+
+    assert automatic(match(records)) == set()
+
+
+def test_of_two_invoices_that_a_payment_may_pay_none_is_taken() -> None:
+    records = [
+        invoice("one", number="A-1001", order_number=None),
+        invoice("two", number="A-1002", order_number=None, issue_date="2026-01-16"),
+        *payments(paid(description="Rechnung")),
+    ]
+
+    found = match(records)
+
+    assert automatic(found) == set()
+    assert {link.second_id for link in found.links if link.state == "suggested"} == {"statement#1"}
+
+
+def test_the_number_in_the_payment_decides_between_equal_amounts() -> None:
+    records = [
+        invoice("one", number="RE-2026-0814", order_number=None),
+        invoice("two", number="RE-2026-0815", order_number=None),
+        *payments(paid()),
+    ]
+
+    assert ("two", "statement#1") in automatic(match(records))
+    assert ("one", "statement#1") not in automatic(match(records))
+
+
+def test_one_payment_pays_several_invoices() -> None:
+    records = [
+        invoice("one", number="RE-2026-0814", order_number=None),
+        invoice("two", number="RE-2026-0815", order_number=None, net_total="500.00", gross_total="595.00"),
+        *payments(paid("1785.00", description="RE-2026-0814 RE-2026-0815")),
+    ]
+
+    assert automatic(match(records)) == {("one", "statement#1"), ("two", "statement#1")}
+
+
+def test_one_invoice_is_paid_in_instalments() -> None:
+    records = [invoice(), *payments(paid("595.00"), paid("595.00", date="2026-02-28"))]
+
+    found = match(records)
+
+    assert automatic(found) == {("invoice", "statement#1"), ("invoice", "statement#2")}
+    assert found.discrepancies == ()
+
+
+def test_one_order_is_delivered_in_parts_and_billed_at_once() -> None:
+    records = [
+        order(),
+        delivery("first", lines=[line("Schraube M4 verzinkt", "100")]),
+        delivery(
+            "second", number="LS-88199", lines=[line("Mutter M4 Edelstahl", "50")], issue_date="2026-01-14"
+        ),
+        invoice(),
+    ]
+
+    found = match(records)
+
+    assert automatic(found) >= {
+        ("order", "first"),
+        ("order", "second"),
+        ("order", "invoice"),
+        ("first", "invoice"),
+        ("second", "invoice"),
+    }
+    assert found.discrepancies == ()
+
+
+def test_one_invoice_bills_two_orders() -> None:
+    records = [
+        order("one", number="PO-4711", net_total="400.00", gross_total="476.00", lines=[]),
+        order("two", number="PO-4720", net_total="600.00", gross_total="714.00", lines=[]),
+        invoice(order_number="PO-4711, PO-4720", lines=[]),
+    ]
+
+    assert automatic(match(records)) == {("one", "invoice"), ("two", "invoice")}
+
+
+def test_an_invoice_that_came_twice_is_a_duplicate_and_not_billed_twice() -> None:
+    records = [order(), invoice("a"), invoice("b"), *payments(paid())]
+
+    found = match(records)
+
+    assert {(link.first_id, link.second_id) for link in found.links if link.relation == "duplicate"} == {
+        ("a", "b")
+    }
+    assert automatic(found) == {("a", "b"), ("order", "a"), ("a", "statement#1")}
+
+
+def test_the_next_months_invoice_is_no_duplicate() -> None:
+    records = [
+        invoice("a", order_number=None),
+        invoice("b", number="RE-2026-0901", order_number=None, issue_date="2026-02-15"),
+    ]
+
+    assert match(records).links == ()
+
+
+def test_a_credit_note_is_linked_to_the_invoice_that_it_names() -> None:
+    note = record(
+        "note",
+        "credit_note",
+        number="GS-77123",
+        issue_date="2026-02-01",
+        preceding_invoice_number="RE-2026-0815",
+    )
+
+    assert automatic(match([invoice(), note])) == {("invoice", "note")}
+
+
+def test_documents_of_one_kind_and_unrelated_ones_give_nothing() -> None:
+    assert match([]) == Matching((), (), ())
+    assert match([invoice()]).links == ()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.permutations([order(), delivery(), invoice(), invoice("copy"), *payments(paid(), paid("595.00"))]),
+    st.integers(1, 6),
+)
+def test_links_go_between_given_records_and_clusters_have_what_they_connect(
+    records: list[MatchRecord], size: int
+) -> None:
+    found = match(records[:size])
+
+    ids = {each.id for each in records[:size]}
+    assert {each for link in found.links for each in (link.first_id, link.second_id)} <= ids
+    assert {each for cluster in found.clusters for each in cluster} == {
+        each for pair in automatic(found) for each in pair
+    }
+
+
+@pytest.mark.parametrize("amount", ["1166.20", "1190.00"])
+def test_a_discount_of_the_terms_is_no_short_payment(amount: str) -> None:
+    records = [invoice(payment={"terms": "2 % Skonto innerhalb von 14 Tagen"}), *payments(paid(amount))]
+
+    found = match(records)
+
+    assert automatic(found) == {("invoice", "statement#1")}
+    assert found.discrepancies == ()

@@ -1,0 +1,96 @@
+import pytest
+
+from docmill.matching.references import (
+    is_contained,
+    is_misreading,
+    payment_references,
+    reference_core,
+    reference_key,
+    references,
+    text_references,
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("RE-0012/5", "re 00125"),
+        ("PO.4711", "PO 47l1"),
+        ("SO4711", "SO 4711"),
+        ("000815", "815"),
+        ("4500 O12", "4500012"),
+    ],
+)
+def test_spelling_and_confused_letters_do_not_part_a_number(one: str, other: str) -> None:
+    assert reference_key(one) == reference_key(other)
+
+
+def test_letters_of_a_series_are_no_digits() -> None:
+    assert reference_key("SO-4711") == "SO4711"
+    assert reference_core("SO4711") == "4711"
+
+
+def test_a_short_number_has_no_core() -> None:
+    assert reference_core("RE00125") == ""
+
+
+def test_one_field_may_name_several_numbers() -> None:
+    assert [each.key for each in references("order", "PO-4711, PO-4712 und 4713")] == [
+        "PO4711",
+        "PO4712",
+        "4713",
+    ]
+    assert [each.key for each in references("order", "2026/0815")] == ["20260815"]
+    assert list(references("order", None)) == []
+
+
+def test_numbers_in_a_text_are_found_without_dates_and_amounts() -> None:
+    text = "SVWZ+RE 4711 VOM 12.03.2026 KD-NR 10023 BETRAG 1.234,56 RG-2026-00815 EREF+NOTPROVIDED"
+
+    assert text_references(text) >= {"4711", "RE4711", "10023", "RG202600815"}
+    assert not {"12032026", "123456", "1234"} & text_references(text)
+
+
+def test_a_long_text_gives_no_more_numbers_than_asked_for() -> None:
+    assert len(text_references(" ".join(map(str, range(10_000, 12_000))), most=50)) <= 51
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("bitte RF18 5390 0754 7034 angeben", "RF18539007547034"),
+        ("21 00000 00003 13947 14300 09017", "210000000003139471430009017"),
+        ("+++090/9337/55493+++", "90933755493"),
+    ],
+)
+def test_structured_references_of_payments_are_found_by_their_check_digits(text: str, key: str) -> None:
+    assert key in [each.key for each in payment_references(text)]
+
+
+@pytest.mark.parametrize(
+    "text", ["RF19 5390 0754 7034", "21 00000 00003 13947 14300 09018", "+++090/9337/55494+++"]
+)
+def test_wrong_check_digits_make_no_reference(text: str) -> None:
+    assert list(payment_references(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("20260815", "20260875"), ("4711900", "471900"), ("4711900", "4717900"), ("123456", "124356")],
+)
+def test_a_misread_a_lost_and_a_swapped_character_are_misreadings(one: str, other: str) -> None:
+    assert is_misreading(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("20260815", "20260816"), ("4711", "4717"), ("20260815", "20260815"), ("123456", "654321")],
+)
+def test_the_next_number_and_a_short_one_are_none(one: str, other: str) -> None:
+    assert not is_misreading(one, other)
+
+
+def test_a_number_is_found_in_a_text_with_a_series_or_without() -> None:
+    assert is_contained("RE4711", {"4711"})
+    assert is_contained("4711", {"RE4711"})
+    assert not is_contained("4711", {"47110"})
