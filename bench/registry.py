@@ -107,6 +107,7 @@ BENCHMARKS = (
     Benchmark("born_digital_samples", "bench.accuracy.born_digital_samples", 1, arguments="FOLDER"),
     Benchmark("sellers_and_buyers", "bench.accuracy.sellers_and_buyers", 1),
     Benchmark("duplicate_files", "bench.accuracy.duplicate_files", 10, arguments="FOLDER"),
+    Benchmark("document_links", "bench.accuracy.document_links", 10),
     Benchmark("document_boundaries", "bench.accuracy.document_boundaries", 3, data=True),
     Benchmark("line_items", "bench.accuracy.line_items", 1, data=True),
     Benchmark("table_rows", "bench.accuracy.table_rows", 1, data=True),

@@ -1,0 +1,61 @@
+"""Real invoices of ../shared/data as seeds of linked documents: e-invoices, and broadcasters' orders."""
+
+import json
+from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from typing import Any
+
+from bench.data.shared import DATA
+from docmill.schemas.types import Invoice, Party
+from docmill.training.linked_documents.seeds import made_up_seeds
+from docmill.understanding.einvoice.reading import einvoice
+from docmill.understanding.einvoice.terms import UnreadableError
+
+
+@cache
+def seeds() -> tuple[Invoice, ...]:
+    """The real invoices, each once, and those of the demo; these alone where the shared data is absent."""
+    found: dict[str, Invoice] = {}
+    for invoice in (*_einvoices(), *_broadcasters(), *made_up_seeds()):
+        found.setdefault(f"{invoice.seller.name} {invoice.number} {invoice.gross_total}", invoice)
+    return tuple(found.values())
+
+
+def _einvoices() -> Iterator[Invoice]:
+    """Those whose XML is a file of its own, in UBL and CII."""
+    for path in sorted((DATA / "einvoice").rglob("*.xml")):
+        try:
+            read = einvoice(path.read_bytes())
+        except UnreadableError:
+            continue
+        if type(read.data) is Invoice:
+            yield read.data
+
+
+def _broadcasters() -> Iterator[Invoice]:
+    """Airtime that advertisers bought: contract, amount and period, without lines and seller."""
+    path = DATA / "adbuy/labels.json"
+    labels: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    for label in labels:
+        gold = label["gold"]
+        try:
+            gross = Decimal(str(gold["gross_amount"]).lstrip("$").replace(",", ""))
+        except InvalidOperation:
+            continue
+        yield Invoice(
+            buyer=Party(name=gold["advertiser"]),
+            contract_number=gold["contract_num"],
+            currency="USD",
+            gross_total=gross,
+            period_start=_day(gold["flight_from"]),
+            period_end=_day(gold["flight_to"]),
+        )
+
+
+def _day(text: str | None) -> date | None:
+    try:
+        return datetime.strptime(text or "", "%m/%d/%y").date()  # noqa: DTZ007 - a day has no time zone
+    except ValueError:
+        return None

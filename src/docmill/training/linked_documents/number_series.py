@@ -1,0 +1,109 @@
+"""Numbers of documents: each company has its own pattern for each kind, and counts up."""
+
+import datetime as dt
+import random
+from collections.abc import Sequence
+from itertools import pairwise
+
+PATTERNS: dict[str, tuple[str, ...]] = {
+    "invoice": (
+        "RE-{year}-{n:05}",
+        "RE{yy}{n:04}",
+        "{year}/{n:04}",
+        "R-{yy}{n:04}",
+        "INV-{n:05}",
+        "INV{n:06}",
+        "{n:06}",
+        "47{n:05}",
+        "{yy}-{n:04}",
+        "RG{year}{month:02}{n:04}",
+        "{n}/{year}",
+        "SI-{n:05}",
+    ),
+    "order": (
+        "PO-{n:05}",
+        "B-{yy}-{n:04}",
+        "45{n:08}",
+        "BE{year}{n:05}",
+        "{n:06}",
+        "PO{yy}{n:05}",
+        "EK/{yy}/{n:04}",
+    ),
+    "delivery_note": ("LS-{year}-{n:05}", "LS{n:06}", "DN-{n:05}", "{n:07}", "L{yy}{n:05}"),
+    "credit_note": ("GS-{year}-{n:04}", "CN-{n:05}", "CR{n:06}", "GU{yy}{n:04}"),
+    "quote": ("AN-{year}-{n:04}", "Q-{n:05}", "ANG{yy}{n:04}"),
+    "contract": ("V-{n:05}", "C{yy}-{n:04}", "VT{n:06}"),
+    "receipt": ("{n:06}", "Bon {n:05}", "{n:04}-{yy}"),
+    "reminder": ("M-{n:05}", "MA{yy}{n:04}"),
+    "customer": ("K-{n:05}", "{n:05}", "KD{n:06}", "C{n:05}"),
+}
+
+
+class NumberSeries:
+    """Counters of companies' numbers. patterns: by kind; others replace `PATTERNS`."""
+
+    def __init__(self, random_: random.Random, patterns: dict[str, tuple[str, ...]]) -> None:
+        self._random = random_
+        self._patterns = {**PATTERNS, **patterns}
+        self._chosen: dict[tuple[str, str], str] = {}
+        self._counts: dict[tuple[str, str], int] = {}
+        self._issued: set[tuple[str, str, str]] = set()
+
+    def next_number(self, issuer: str, kind: str, day: dt.date) -> str:
+        """Count up by a little, as other customers have numbers in between."""
+        key = issuer, kind
+        if key not in self._chosen:
+            self._chosen[key] = self._random.choice(self._patterns[kind])
+            self._counts[key] = int(10 ** self._random.uniform(1.6, 4.5))
+        while True:
+            self._counts[key] += self._random.choice((1, 1, 1, 2, 3, 5, 9, 17, 40))
+            number = self._chosen[key].format(
+                n=self._counts[key], year=day.year, yy=f"{day:%y}", month=day.month
+            )
+            if (issuer, kind, number) not in self._issued:
+                self._issued.add((issuer, kind, number))
+                return number
+
+    def neighbour(self, issuer: str, kind: str, number: str, day: dt.date) -> str:
+        """An unused number near another of this issuer: counted on, or with two digits exchanged."""
+        near = [next_in_digits(number, step) for step in (1, -1, 2, 3)] + _swapped(number)
+        unused = [each for each in near if each and (issuer, kind, each) not in self._issued]
+        if not unused:
+            return self.next_number(issuer, kind, day)
+        chosen = self._random.choice(unused)
+        self._issued.add((issuer, kind, chosen))
+        return chosen
+
+
+def _swapped(number: str) -> list[str]:
+    """The number with two of its last four digits exchanged, in each way that changes it."""
+    places = [index for index, character in enumerate(number) if character.isdigit()][-4:]
+    numbers: list[str] = []
+    for first, second in pairwise(places):
+        characters = list(number)
+        characters[first], characters[second] = characters[second], characters[first]
+        numbers.append("".join(characters))
+    return [each for each in numbers if each != number]
+
+
+def next_in_digits(number: str, step: int) -> str:
+    """The number with its last run of digits counted on; empty where it has none or would become negative."""
+    runs = digit_runs(number)
+    if not runs:
+        return ""
+    start, stop = runs[-1]
+    count = int(number[start:stop]) + step
+    return f"{number[:start]}{count:0{stop - start}}{number[stop:]}" if count > 0 else ""
+
+
+def digit_runs(text: str) -> Sequence[tuple[int, int]]:
+    """Start and stop of each run of digits."""
+    runs: list[tuple[int, int]] = []
+    for index, character in enumerate(text):
+        if not character.isdigit():
+            continue
+        if runs and runs[-1][1] == index:
+            runs[-1] = runs[-1][0], index + 1
+        else:
+            runs.append((index, index + 1))
+    return runs
