@@ -4,8 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from docmill.api import Extracted, aextract, aprocess_file, extract, process_file
+    from docmill.api import Extracted, aextract, aprocess_file, extract, match, process_file
     from docmill.errors import DocmillError, DocumentError, SetupError, TransientError
+    from docmill.matching.outcome import Discrepancy, Link, Matching, Reason
     from docmill.model.document import Box, Cell, Document, Page, Table, Words
     from docmill.model.result import (
         Classification,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "docmill.errors": ("DocmillError", "DocumentError", "SetupError", "TransientError"),
-    "docmill.api": ("Extracted", "aextract", "aprocess_file", "extract", "process_file"),
+    "docmill.api": ("Extracted", "aextract", "aprocess_file", "extract", "match", "process_file"),
     "docmill.model.document": ("Box", "Cell", "Document", "Page", "Table", "Words"),
     "docmill.model.result": (
         "Classification",
@@ -35,6 +36,7 @@ _HOME = {
         "Suggestion",
         "Verdict",
     ),
+    "docmill.matching.outcome": ("Discrepancy", "Link", "Matching", "Reason"),
     "docmill.wiring": ("reading_pool", "steps_for"),
     "docmill.pipeline": ("DocumentIO", "Steps", "TimeLimits", "process"),
     "docmill.ports": ("Original", "Ref"),
@@ -45,6 +47,7 @@ __all__ = [
     "Box",
     "Cell",
     "Classification",
+    "Discrepancy",
     "DocmillError",
     "Document",
     "DocumentError",
@@ -53,8 +56,11 @@ __all__ = [
     "Extracted",
     "Extraction",
     "Failure",
+    "Link",
+    "Matching",
     "Original",
     "Page",
+    "Reason",
     "Ref",
     "Result",
     "Schema",
@@ -69,6 +75,7 @@ __all__ = [
     "aextract",
     "aprocess_file",
     "extract",
+    "match",
     "process",
     "process_file",
     "reading_pool",

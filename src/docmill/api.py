@@ -5,13 +5,16 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from pydantic import BaseModel
 
+from docmill import matching
 from docmill.batch.folder import FolderReader
 from docmill.batch.in_memory import MemoryExporter, MemoryJournal
 from docmill.errors import MisconfiguredError, UnsupportedFileTypeError
+from docmill.matching import records_of
+from docmill.matching.outcome import Matching
 from docmill.model.result import Evidence, Result, Schema, Suggestion, Verdict
 from docmill.pipeline import DocumentIO, process
 from docmill.ports import Ref
@@ -19,6 +22,9 @@ from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import nearest, schema_of, words_of
 from docmill.understanding.user_schemas.schema_model import model_in
 from docmill.wiring import NO_SCHEMA_MODELS, READING, reading_pool, steps_for
+
+if TYPE_CHECKING:
+    from docmill.matching.match_record import MatchRecord
 
 Model = TypeVar("Model", bound=BaseModel)
 _Arguments = ParamSpec("_Arguments")
@@ -129,6 +135,26 @@ async def aextract(
         verdict=result.verdict or Verdict(),
         result=result,
     )
+
+
+def match(documents: Mapping[str, Result | Extracted[Any]]) -> Matching:
+    """Which documents belong together, by what was extracted from them; nothing is read or sent.
+
+    documents: results of `process_file`, or of `extract` with a built-in type, by a name that is used in the
+    result. Those of types that cannot be matched are passed over. The third transaction of a bank statement
+    `may.xml` is `may.xml#3`.
+    """
+    records: list[MatchRecord] = []
+    for name, document in documents.items():
+        result = document.result if isinstance(document, Extracted) else document
+        data = (
+            document.data if isinstance(document, Extracted) else result.extraction and result.extraction.data
+        )
+        if data is not None:
+            text = result.document.text if result.document else ""
+            kind = result.classification.document_type
+            records.extend(records_of(name, kind, data.model_dump(mode="json"), text))
+    return matching.match(records)
 
 
 process_file = _synchronous(aprocess_file)

@@ -188,6 +188,51 @@ def run(
     raise typer.Exit(run_folder(options))
 
 
+@app.command("match")
+def match_documents(
+    folder: Annotated[
+        Path, typer.Argument(help="A folder, or the records of `docmill run` (.jsonl).", exists=True)
+    ],
+    records: Annotated[
+        Path | None,
+        typer.Option(help="File for the records, from which the next call goes on.", dir_okay=False),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File for the result, as JSON.", dir_okay=False)
+    ] = None,
+    jobs: Jobs = None,
+    config: SettingsFile = None,
+    *,
+    as_json: Json = False,
+    dry_run: RunPlan = False,
+    quiet: Quiet = True,
+    password: Passwords = None,
+    ask_password: AskPassword = False,
+) -> None:
+    """Say which documents of a folder belong together: orders, deliveries, invoices, payments.
+
+    Links that are sure are marked ✓, suggestions ?, discrepancies ≠, each with its figures. Documents are
+    read as by `docmill run`; with --records that is done once.
+
+    Exit code: as of `docmill run`.
+    """
+    from docmill.cli.files.match import match_folder
+    from docmill.cli.files.run import RunOptions
+
+    options = RunOptions(
+        folder=folder,
+        out=records or Path("records.jsonl"),
+        jobs=jobs,
+        fresh=False,
+        retry_failed=False,
+        dry_run=dry_run,
+        quiet=quiet,
+        config=config,
+        passwords=_passwords(password, ask=ask_password),
+    )
+    raise typer.Exit(match_folder(options, keeps_records=records is not None, out=out, as_json=as_json))
+
+
 TruthFile = Annotated[
     Path, typer.Option(help="True values: JSON Lines, JSON or CSV by file, or a folder of NAME.json.")
 ]

@@ -1,0 +1,109 @@
+"""`docmill match`: says which documents of a folder belong together, and where they differ."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from docmill.batch.records import Record, RecordFile
+from docmill.cli.console import counted, put, shown, stdout
+from docmill.cli.files.run import RunOptions, run_folder
+from docmill.matching import match, records_of
+from docmill.matching.outcome import Link, Matching
+from docmill.matching.record_building import is_matchable
+from docmill.matching.wording import RELATION_NAMES, discrepancy_text, reason_text
+
+_STATES = {"automatic": "[green]✓[/green]", "suggested": "[yellow]?[/yellow]"}
+_REASONS_SHOWN = 3
+
+
+def match_folder(options: RunOptions, *, keeps_records: bool, out: Path | None, as_json: bool) -> int:
+    """Read a folder, or take the records of an earlier run, and print what belongs together.
+
+    options: of the run. keeps_records: whether its records are kept for the next time. Returns the exit code
+    of the run.
+    """
+    with TemporaryDirectory() as folder:
+        if options.folder.is_file() and options.folder.suffix == ".jsonl":
+            options, code = replace(options, out=options.folder), 0
+        else:
+            if not keeps_records:
+                options = replace(options, out=Path(folder) / "records.jsonl")
+            code = run_folder(options)
+        if options.dry_run:
+            return code
+        records = {str(record["source"]): record for record in RecordFile(options.out).read()}
+    matchable = {name: record for name, record in records.items() if _is_matchable(record)}
+    found = match(
+        [
+            each
+            for name, record in matchable.items()
+            for each in records_of(name, record["document_type"], record["data"])
+        ]
+    )
+    if out is not None:
+        put(out, json.dumps(as_data(found), ensure_ascii=False, indent=1) + "\n")
+    if as_json:
+        stdout.print_json(data=as_data(found))
+    else:
+        _print(found, len(matchable), len(records))
+    return code
+
+
+def as_data(found: Matching) -> dict[str, object]:
+    """What matching found as JSON, with a sentence for each reason and discrepancy."""
+    return {
+        "links": [
+            {
+                **asdict(link),
+                "reasons": [{**asdict(each), "text": reason_text(each)} for each in link.reasons],
+            }
+            for link in found.links
+        ],
+        "clusters": [list(cluster) for cluster in found.clusters],
+        "discrepancies": [{**asdict(each), "text": discrepancy_text(each)} for each in found.discrepancies],
+    }
+
+
+def _is_matchable(record: Record) -> bool:
+    return is_matchable(record["document_type"]) and isinstance(record["data"], Mapping)
+
+
+def _print(found: Matching, matchable: int, all_documents: int) -> None:
+    linked = {each for cluster in found.clusters for each in cluster}
+    for number, cluster in enumerate(found.clusters, 1):
+        stdout.print(f"[bold]{number}[/bold]  {', '.join(map(_escaped, cluster))}")
+        for link in found.links:
+            if link.first_id in cluster and link.second_id in cluster and link.state != "outranked":
+                _print_link(link)
+        for each in found.discrepancies:
+            if each.record_id in cluster:
+                stdout.print(
+                    f"   [red]≠[/red] {_escaped(each.record_id)}: {_escaped(discrepancy_text(each))}"
+                )
+    others = [
+        link
+        for link in found.links
+        if link.state == "suggested" and not {link.first_id, link.second_id} <= linked
+    ]
+    if others:
+        stdout.print("[bold]To be decided by a person[/bold]")
+        for link in others:
+            _print_link(link)
+    groups = counted(len(found.clusters), "group")
+    differences = counted(len(found.discrepancies), "discrepancy", "discrepancies")
+    documents = f"{counted(all_documents, 'document')}, {matchable} of types that can be matched"
+    stdout.print(f"{documents}, {groups}, {differences}")
+
+
+def _print_link(link: Link) -> None:
+    reasons = " ".join(reason_text(each) for each in link.reasons[:_REASONS_SHOWN] if each.weight > 0)
+    stdout.print(
+        f"   {_STATES[link.state]} {_escaped(link.first_id)} - {_escaped(link.second_id)}: "
+        f"{RELATION_NAMES[link.relation]}, {link.score:.0%}. [dim]{_escaped(reasons)}[/dim]"
+    )
+
+
+def _escaped(text: str) -> str:
+    return shown(text).replace("[", r"\[")

@@ -1,0 +1,84 @@
+"""Links, reasons and discrepancies in sentences, for the pages, the command line and messages."""
+
+from docmill.matching.outcome import Discrepancy, DiscrepancyCode, Reason, Relation
+
+RELATION_NAMES: dict[Relation, str] = {
+    "quote_to_order": "quote and order",
+    "contract_to_order": "contract and order",
+    "contract_to_invoice": "contract and invoice",
+    "order_to_delivery": "order and delivery",
+    "order_to_invoice": "order and invoice",
+    "delivery_to_invoice": "delivery and invoice",
+    "invoice_to_credit_note": "invoice and credit note",
+    "invoice_to_reminder": "invoice and reminder",
+    "invoice_to_receipt": "invoice and receipt",
+    "invoice_to_payment": "invoice and payment",
+    "receipt_to_payment": "receipt and payment",
+    "credit_note_to_payment": "credit note and payment",
+    "duplicate": "duplicate",
+}
+
+REASONS = {
+    "reference_equal": "It names the number {first}.",
+    "reference_core": "It names the number {first}, without its series or with another.",
+    "reference_text": "The number {first} stands in its text.",
+    "reference_misread": "It names {second}, which may be {first} misread.",
+    "reference_other": "It names another number: {second} instead of {first}.",
+    "shared_same": "Both name the same third number.",
+    "shared_loose": "Both name the same customer or contract.",
+    "shared_different": "They name different third numbers.",
+    "party_same_identifier": "The VAT number or account of the seller is the same.",
+    "party_same_name": "The seller is the same: {second}.",
+    "party_similar": "The seller's name is similar: {first} and {second}.",
+    "party_different": "The sellers differ: {first} and {second}.",
+    "other_party_same_identifier": "The VAT number or account of the buyer is the same.",
+    "other_party_same_name": "The buyer is the same: {second}.",
+    "other_party_similar": "The buyer's name is similar: {first} and {second}.",
+    "other_party_different": "The buyers differ: {first} and {second}.",
+    "amount": "The amounts are {first} and {second}.",
+    "amount_discount": "{second} is {first} less a cash discount.",
+    "amount_net": "{second} is the amount without tax.",
+    "amount_rounded": "{second} is {first}, rounded.",
+    "amount_fee": "{second} is {first} but for what a bank may charge.",
+    "amount_part": "{second} is a part of {first}.",
+    "amount_part_of_sum": "{second} is a part of {first}, and the parts add up.",
+    "amount_sum": "{first} is a part of {second}, and the parts add up.",
+    "amount_close": "{second} is close to {first}.",
+    "amount_line": "{second} is one line of {first}.",
+    "amount_misread": "One digit of the amounts differs: {first} and {second}.",
+    "quantity_sum": "The quantities of the parts add up.",
+    "currency": "The currencies differ.",
+    "date_usual": "The dates fit: {first} and {second}.",
+    "date_possible": "The dates are possible: {first} and {second}.",
+    "date_unlikely": "The dates are unlikely: {first} and {second}.",
+    "date_impossible": "The dates do not fit: {first} and {second}.",
+    "items_all": "The line items are the same.",
+    "items_most": "Most line items are the same.",
+    "items_some": "Some line items are the same.",
+    "items_none": "The line items differ.",
+}
+"""By code; what was compared is put in for the names in braces."""
+
+DISCREPANCIES: dict[DiscrepancyCode, str] = {
+    "price": "Price per unit {found} instead of {expected}",
+    "quantity": "Quantity {found} instead of {expected}",
+    "tax": "Tax rate {found} % instead of {expected} %",
+    "missing_line": "Not billed: {expected}",
+    "over_billed": "Billed {found}, ordered {expected}",
+    "under_billed": "Billed {found}, ordered {expected}",
+    "paid_twice": "Paid twice: {found} for {expected}",
+    "overpaid": "Paid {found} for {expected}",
+    "underpaid": "Paid {found} of {expected}",
+    "iban_changed": "Another account: {found} instead of {expected}",
+}
+
+
+def reason_text(reason: Reason) -> str:
+    """One sentence for a piece of evidence."""
+    return REASONS[reason.code].format_map({"first": "?", "second": "?", **reason.values})
+
+
+def discrepancy_text(discrepancy: Discrepancy) -> str:
+    """A discrepancy with its figures, without a full stop."""
+    text = DISCREPANCIES[discrepancy.code].format(expected=discrepancy.expected, found=discrepancy.found)
+    return text if discrepancy.line is None else f"{text} (line {discrepancy.line + 1})"
