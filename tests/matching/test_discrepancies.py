@@ -11,8 +11,9 @@ from tests.matching.records import (
 )
 
 from docmill.matching import match
+from docmill.matching.discrepancies import find_discrepancies
 from docmill.matching.match_record import MatchRecord
-from docmill.matching.outcome import Discrepancy
+from docmill.matching.outcome import Discrepancy, Link
 
 
 def found(*records: MatchRecord) -> list[tuple[str, str, int | None, str]]:
@@ -64,8 +65,12 @@ def test_the_second_payment_of_the_whole_is_paid_twice() -> None:
 
 
 def test_what_was_paid_short_and_too_much_is_named() -> None:
-    assert found(invoice(), *payments(paid("1090.00"))) == [("underpaid", "statement#1", None, "-100.00")]
-    assert found(invoice(), *payments(paid("1200.00"))) == [("overpaid", "statement#1", None, "10.00")]
+    confirmed = Link("invoice", "statement#1", "invoice_to_payment", 1.0, "automatic")
+
+    for amount, code, difference in (("1090.00", "underpaid", "-100.00"), ("1200.00", "overpaid", "10.00")):
+        records = {each.id: each for each in (invoice(), *payments(paid(amount)))}
+        (named,) = find_discrepancies(records, [confirmed])
+        assert (named.code, named.record_id, named.difference) == (code, "statement#1", difference)
 
 
 def test_an_account_that_is_not_the_sellers_is_named() -> None:

@@ -52,13 +52,14 @@ def bundles_of(pairs: Iterable[ScoredPair], sums: Iterable[SumGroup]) -> list[Bu
 def places_of(pair: ScoredPair) -> Iterator[Hashable]:
     """The places of a link: its own, and one for each of its records.
 
-    A record has one link of a relation, unless a bundle says otherwise; a payment pays one thing.
+    A record has one link of a relation, unless a bundle says otherwise; a payment pays one thing. Of a
+    document there may be any number of copies, so duplicates exclude no other.
     """
     first, second = pair.first.id, pair.second.id
     yield pair.key
     if pair.relation == "duplicate":
-        yield "duplicate", second
-    elif pair.relation in PAID:
+        return
+    if pair.relation in PAID:
         yield "paid", first
         yield "paying", second
     else:

@@ -2,7 +2,8 @@
 
 In record linkage these are blocking keys. They are whole numbers, so that an index in a database and one in
 memory hold the same. A key is made of a kind and of what is compared: a number, a party and an amount, an
-amount, a party and an item, a party and a month.
+amount, a party and an item, a party and a quarter
+of a year.
 """
 
 import datetime as dt
@@ -17,7 +18,7 @@ from docmill.matching.match_record import MatchRecord
 from docmill.matching.parties import name_keys
 from docmill.matching.references import reference_keys
 
-KeyKind = Literal["number", "text", "party_amount", "amount", "party_item", "party_month"]
+KeyKind = Literal["number", "text", "party_amount", "amount", "party_item", "party_quarter"]
 
 WEIGHTS: dict[KeyKind, float] = {
     "number": 8,
@@ -25,7 +26,7 @@ WEIGHTS: dict[KeyKind, float] = {
     "party_amount": 4,
     "amount": 2,
     "party_item": 2,
-    "party_month": 1,
+    "party_quarter": 1,
 }
 """How much a key of each kind tells: candidates with the highest sums are compared."""
 
@@ -35,7 +36,6 @@ _LEAST_TEXT_KEY = 5
 _WORDS_OF_ITEM = 3
 _LONG_WORD = 4
 _ASKED_DISCOUNTS = (Decimal(2), Decimal(3))
-_MONTHS_BEFORE, _MONTHS_AFTER = 3, 3
 
 
 def stored_keys(record: MatchRecord) -> dict[int, KeyKind]:
@@ -69,9 +69,9 @@ def _keys(record: MatchRecord, *, is_asking: bool) -> dict[int, KeyKind]:
     for item in _items(record):
         for party in parties:
             keys[_hash("party_item", party, item)] = "party_item"
-    for month in _months(record.issue_date, is_asking=is_asking):
+    for quarter in _quarters(record.issue_date, is_asking=is_asking):
         for party in parties:
-            keys[_hash("party_month", party, month)] = "party_month"
+            keys[_hash("party_quarter", party, quarter)] = "party_quarter"
     return keys
 
 
@@ -110,11 +110,12 @@ def _items(record: MatchRecord) -> set[str]:
     return keys
 
 
-def _months(day: dt.date | None, *, is_asking: bool) -> Iterator[int]:
+def _quarters(day: dt.date | None, *, is_asking: bool) -> Iterator[int]:
+    """The quarter of a day, with those before and after it if they are asked for."""
     if day is None:
         return
-    month = day.year * 12 + day.month
-    yield from range(month - _MONTHS_BEFORE, month + _MONTHS_AFTER + 1) if is_asking else (month,)
+    quarter = day.year * 4 + (day.month - 1) // 3
+    yield from (quarter - 1, quarter, quarter + 1) if is_asking else (quarter,)
 
 
 @lru_cache(maxsize=262144)

@@ -10,7 +10,7 @@ from docmill.matching.relations import related_kinds
 
 MOST_CANDIDATES = 40
 """Records that one record is compared with, those with the highest sums of key weights."""
-MOST_OF_KEY = 40
+MOST_OF_KEY = 24
 """Records of one key that are looked at: those nearest in time."""
 NO_DAY = 0
 

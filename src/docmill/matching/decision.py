@@ -12,16 +12,15 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from docmill.matching.assignment import best_bundles, bundles_of, places_of
 from docmill.matching.evidence import AmountLevel, DateLevel, ReferenceLevel, SharedLevel
 from docmill.matching.outcome import Link, Relation, State
-from docmill.matching.pairs import ScoredPair
+from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair
 from docmill.matching.parties import Likeness
 from docmill.matching.scoring import Weights, probability, reasons
 from docmill.matching.sums import SumGroup, find_sums, rescorer
 
-AUTOMATIC = 0.97
+AUTOMATIC = 0.9
 """Least probability of links that are taken without asking; measured: bench/results/matching.md."""
-SUGGESTED = 0.2
+SUGGESTED = 0.1
 """Least probability of links that are suggested."""
-_LEAST_LOG_ODDS = -3.0
 _HIGHEST_LOG_ODDS = 30.0
 
 
@@ -33,7 +32,7 @@ def decide(
 ) -> list[Link]:
     """The links of a set of records, by probability. declined: pairs of ids that a person has parted."""
     pairs = [pair for pair in pairs if (pair.first.id, pair.second.id) not in declined]
-    duplicates = [pair for pair in pairs if pair.relation == "duplicate" and pair.log_odds > _LEAST_LOG_ODDS]
+    duplicates = [pair for pair in pairs if pair.relation == "duplicate" and pair.log_odds > LEAST_LOG_ODDS]
     links = _links(duplicates, [], weights)
     copies = {link.second_id for link in links if link.state == "automatic"}
     others = [
@@ -42,9 +41,17 @@ def decide(
         if pair.relation != "duplicate" and not copies.intersection((pair.first.id, pair.second.id))
     ]
     sums = find_sums(others, rescorer(weights))
-    likely = [pair for pair in others if pair.log_odds > _LEAST_LOG_ODDS]
+    likely = [pair for pair in others if pair.log_odds > LEAST_LOG_ODDS]
     links.extend(_links(likely, [group for group in sums if group.is_only], weights))
     return sorted(links, key=lambda link: (-link.score, link.first_id, link.second_id))
+
+
+def with_sums(pairs: Iterable[ScoredPair], weights: Mapping[Relation, Weights]) -> list[ScoredPair]:
+    """Pairs of which those that are the only way to add up to a whole have amounts explained by that."""
+    pairs = list(pairs)
+    sums = find_sums([pair for pair in pairs if pair.relation != "duplicate"], rescorer(weights))
+    explained = {pair.key: pair for group in sums if group.is_only for pair in group.pairs}
+    return [explained.get(pair.key, pair) for pair in pairs]
 
 
 def _links(
@@ -65,7 +72,7 @@ def _links(
         if key in chosen:
             state: State = "automatic" if score >= AUTOMATIC and _may_be_automatic(pair) else "suggested"
         else:
-            state = "outranked"
+            state = "outranked" if rivals.is_taken(pair) else "suggested"
         if score >= SUGGESTED or (state == "outranked" and probability(pair.log_odds) >= SUGGESTED):
             told = reasons(pair.evidence, weights[pair.relation], pair.amount, pair.first, pair.second)
             links.append(Link(pair.first.id, pair.second.id, pair.relation, score, state, told))
@@ -107,6 +114,10 @@ class _Rivals:
         odds = _odds(pair)
         return odds / (1 + odds + sum(rivals.values()))
 
+    def is_taken(self, pair: ScoredPair) -> bool:
+        """Whether a link that was chosen has a place of this one."""
+        return any(place in self._taken for place in places_of(pair))
+
     def _free(self, rival: ScoredPair, own_places: set[Hashable]) -> float:
         """The probability that no chosen link has another place of a rival."""
         if rival.key in self._bundle_of:
@@ -123,8 +134,10 @@ def _odds(pair: ScoredPair) -> float:
 def _may_be_automatic(pair: ScoredPair) -> bool:
     """Whether nothing speaks against a link so strongly that a person has to look, whatever speaks for it."""
     evidence = pair.evidence
+    is_party_known = max(evidence.party, evidence.other_party) > Likeness.UNKNOWN
     return (
-        evidence.party != Likeness.DIFFERENT
+        (is_party_known or evidence.reference == ReferenceLevel.EQUAL)
+        and evidence.party != Likeness.DIFFERENT
         and evidence.amount not in (AmountLevel.OTHER_CURRENCY, AmountLevel.UNEXPLAINED)
         and evidence.date > DateLevel.IMPOSSIBLE
         and (evidence.reference != ReferenceLevel.OTHER or evidence.shared == SharedLevel.SAME)

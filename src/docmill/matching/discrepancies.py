@@ -10,6 +10,8 @@ from docmill.matching.match_record import Item, MatchRecord
 from docmill.matching.outcome import Discrepancy, DiscrepancyCode, Link
 
 _PRICE_ROUNDING = Decimal("0.005")
+_SHARE_OF_DISCOUNT = Decimal("0.5")
+"""A line's net amount may be less than price by quantity, by its discount; not by so much."""
 _NEARLY_ALL = Decimal("0.8")
 """Share of an order from which on an invoice without line items is meant to bill all of it."""
 
@@ -94,7 +96,7 @@ def _of_lines(
 
 def _of_line(order: MatchRecord, index: int, invoice: MatchRecord, line: int) -> Iterator[Discrepancy]:
     ordered, billed = order.items[index], invoice.items[line]
-    price, other = ordered.unit_price, billed.unit_price
+    price, other = _unit_price(ordered), _unit_price(billed)
     if price is not None and other is not None and abs(price - other) > _PRICE_ROUNDING:
         yield _difference("price", invoice, (order,), price, other, line)
     rate, other_rate = ordered.tax_rate, billed.tax_rate
@@ -233,6 +235,15 @@ def _of_accounts(records: Iterable[MatchRecord]) -> Iterator[Discrepancy]:
                 last = list(known.values())[-1]
                 yield _difference("iban_changed", invoice, (last,), last.seller.iban, invoice.seller.iban)
             known[invoice.seller.iban] = invoice
+
+
+def _unit_price(item: Item) -> Decimal | None:
+    """The price of one unit: the net amount over the quantity where the printed price is of several."""
+    if item.unit_price is None or item.net_amount is None or not item.quantity:
+        return item.unit_price
+    of_one = item.net_amount / item.quantity
+    is_of_one = abs(of_one - item.unit_price) <= abs(item.unit_price) * _SHARE_OF_DISCOUNT
+    return item.unit_price if is_of_one else of_one.quantize(Decimal("0.0001")).normalize()
 
 
 def _has_figures(item: Item) -> bool:

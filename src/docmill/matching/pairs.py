@@ -5,12 +5,19 @@ from dataclasses import dataclass, replace
 
 from docmill.matching.amounts import AmountComparison
 from docmill.matching.candidates import CandidateIndex
-from docmill.matching.comparison import compare, compare_duplicates
-from docmill.matching.evidence import Evidence
+from docmill.matching.comparison import compare, compare_duplicates, compare_items_of
+from docmill.matching.evidence import AmountLevel, Evidence, ItemLevel
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Relation
 from docmill.matching.relations import DUPLICATED, RULES
 from docmill.matching.scoring import Weights, log_odds
+
+LEAST_LOG_ODDS = -3.0
+"""Pairs below these are given up."""
+SUMMED: frozenset[Relation] = frozenset(
+    {"invoice_to_payment", "order_to_invoice", "order_to_delivery", "delivery_to_invoice"}
+)
+"""The relations of which several links may be explained by a sum: see `docmill.matching.sums`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +43,15 @@ class ScoredPair:
 
 
 def score_pair(
-    one: MatchRecord, other: MatchRecord, weights: Mapping[Relation, Weights]
+    one: MatchRecord,
+    other: MatchRecord,
+    weights: Mapping[Relation, Weights],
+    *,
+    least: float = LEAST_LOG_ODDS,
 ) -> ScoredPair | None:
-    """The pair of two records, put in the order of their relation; None if they cannot be related.
+    """The pair of two records, put in the order of their relation.
 
+    None if they cannot be related, or if even with the same line items the log-odds would be under `least`.
     The first of two duplicates is the earlier one by date, then by id.
     """
     if one.id == other.id or (one.document_id == other.document_id):
@@ -58,11 +70,26 @@ def score_pair(
         evidence, amount = compare(rule, first, second)
     else:
         return None
-    return ScoredPair(first, second, relation, evidence, amount, log_odds(evidence, weights[relation]))
+    own_weights = weights[relation]
+    if _best_case(evidence, own_weights, relation) < least:
+        return None
+    evidence = evidence._replace(items=compare_items_of(first, second))
+    return ScoredPair(first, second, relation, evidence, amount, log_odds(evidence, own_weights))
 
 
-def pairs_of(records: Iterable[MatchRecord], weights: Mapping[Relation, Weights]) -> Iterator[ScoredPair]:
-    """All pairs of candidates among records, each once."""
+def _best_case(evidence: Evidence, weights: Weights, relation: Relation) -> float:
+    """The log-odds of a pair if all line items were the same and its amount were explained by a sum."""
+    amount = max(evidence.amount, AmountLevel.EXPLAINED) if relation in SUMMED else evidence.amount
+    return log_odds(evidence._replace(items=ItemLevel.ALL, amount=amount), weights)
+
+
+def pairs_of(
+    records: Iterable[MatchRecord],
+    weights: Mapping[Relation, Weights],
+    *,
+    least: float = LEAST_LOG_ODDS,
+) -> Iterator[ScoredPair]:
+    """All pairs of candidates among records, each once; see `score_pair`."""
     records = list(records)
     index = CandidateIndex(records)
     seen: set[tuple[str, str]] = set()
@@ -71,7 +98,7 @@ def pairs_of(records: Iterable[MatchRecord], weights: Mapping[Relation, Weights]
             key = (record.id, other.id) if record.id < other.id else (other.id, record.id)
             if key not in seen:
                 seen.add(key)
-                if pair := score_pair(record, other, weights):
+                if pair := score_pair(record, other, weights, least=least):
                     yield pair
 
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from operator import add, lt, sub
 from typing import Literal, NamedTuple
 
 from docmill.matching.amounts import AmountComparison, discounted, discounts, total
@@ -14,8 +15,8 @@ from docmill.matching.pairs import ScoredPair
 from docmill.matching.parties import Likeness
 
 MOST_PARTS = 12
-_MOST_CANDIDATES = 16
-_MOST_STEPS = 20_000
+_MOST_CANDIDATES = 14
+_MOST_STEPS = 4000
 """Combinations that are tried for one record."""
 
 Side = Literal["first", "second"]
@@ -63,7 +64,7 @@ def find_sums(pairs: Iterable[ScoredPair], rescore: Rescore) -> list[SumGroup]:
                 by_whole[pair.relation, side, _whole(pair, side).id].append(pair)
     groups: list[SumGroup] = []
     for (relation, side, _), candidates in by_whole.items():
-        if len(candidates) > 1:
+        if len(candidates) > 1 and not any(map(_is_settled, candidates)):
             groups.extend(_sums_of(relation, side, candidates, rescore))
     return groups
 
@@ -76,6 +77,12 @@ def _may_be_part(pair: ScoredPair) -> bool:
         and (_is_named(pair) or max(evidence.party, evidence.other_party) >= Likeness.SIMILAR)
         and evidence.party != Likeness.DIFFERENT
     )
+
+
+def _is_settled(pair: ScoredPair) -> bool:
+    """Whether a single link explains the amount of a record, which then needs no sum."""
+    is_explained = pair.evidence.amount >= AmountLevel.EXPLAINED
+    return is_explained and pair.evidence.reference >= ReferenceLevel.TEXT
 
 
 def _is_named(pair: ScoredPair) -> bool:
@@ -156,6 +163,12 @@ def _combinations(parts: Sequence[_Part], target: Figures) -> list[tuple[ScoredP
     """Up to two combinations of two or more parts that add up to the target, the first parts first."""
     found: list[tuple[ScoredPair, ...]] = []
     steps = 0
+    rest = [tuple(Decimal(0) for _ in target)]
+    """What the parts from each index on can add up to at the most."""
+    for part in reversed(parts):
+        largest = [max(figures) for figures in zip(*part.options, strict=True)]
+        rest.append(tuple(map(add, rest[-1], largest)))
+    rest.reverse()
 
     def extend(index: int, left: Figures, chosen: tuple[ScoredPair, ...]) -> None:
         nonlocal steps
@@ -165,13 +178,13 @@ def _combinations(parts: Sequence[_Part], target: Figures) -> list[tuple[ScoredP
                 found.append(chosen)
             return
         is_over = index == len(parts) or len(chosen) == MOST_PARTS or steps > _MOST_STEPS
-        if is_over or len(found) > 1:
+        if is_over or len(found) > 1 or any(map(lt, rest[index], left)):
             return
         pair, options = parts[index]
         for option in options:
-            rest = tuple(one - other for one, other in zip(left, option, strict=True))
-            if min(rest) >= 0:
-                extend(index + 1, rest, (*chosen, pair))
+            remaining = tuple(map(sub, left, option))
+            if min(remaining) >= 0:
+                extend(index + 1, remaining, (*chosen, pair))
         extend(index + 1, left, chosen)
 
     extend(0, target, ())

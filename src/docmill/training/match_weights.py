@@ -1,0 +1,180 @@
+"""Fitting of the weights of matching to labelled pairs.
+
+A conditional logistic regression for each relation (McFadden, 1974): at each place for only one link,
+such as the order of an invoice, the candidates and "none of them" compete by their odds. Weights have three
+restrictions: they never fall from one level of evidence to the next; an unknown level has the weight zero;
+and they are drawn to those before, so that what was seldom seen stays as it was. Maximised by L-BFGS-B.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from docmill.matching.assignment import places_of
+from docmill.matching.decision import with_sums
+from docmill.matching.evidence import LEVELS, Evidence
+from docmill.matching.match_record import MatchRecord
+from docmill.matching.outcome import Relation
+from docmill.matching.pairs import pairs_of
+from docmill.matching.scoring import Weights
+
+Array = NDArray[np.float64]
+
+_UNKNOWN = tuple(levels["UNKNOWN"].value for levels in LEVELS)
+_STRENGTH = 0.05
+"""Weight of the squared distance to the weights before, against one labelled place."""
+_BIAS_STRENGTH = 0.003
+_LEAST_LOG_ODDS = -11.0
+_POOLED: tuple[Relation, ...] = (
+    "order_to_delivery",
+    "order_to_invoice",
+    "delivery_to_invoice",
+    "invoice_to_payment",
+    "invoice_to_credit_note",
+    "receipt_to_payment",
+)
+"""The relations whose common weights the others begin with, since they are seen too seldom."""
+
+
+class LabelledPair(NamedTuple):
+    """A candidate pair. places: see `places_of`. is_right: whether its records belong together."""
+
+    relation: Relation
+    evidence: Evidence
+    places: tuple[Hashable, ...]
+    is_right: bool
+
+
+def labelled_pairs(
+    records: Sequence[MatchRecord],
+    true: Collection[frozenset[str]],
+    weights: Mapping[Relation, Weights],
+) -> list[LabelledPair]:
+    """The candidate pairs of a set of records, with amounts explained by sums.
+
+    true: right pairs of ids. weights: by which sums are looked for. Pairs that hardly anything speaks for are
+    left out: they would only lengthen the fit.
+    """
+    return [
+        LabelledPair(
+            pair.relation,
+            pair.evidence,
+            tuple(place for place in places_of(pair) if place != pair.key) or (pair.key,),
+            frozenset((pair.first.id, pair.second.id)) in true,
+        )
+        for pair in with_sums(pairs_of(records, weights, least=_LEAST_LOG_ODDS), weights)
+    ]
+
+
+def fit(labelled: Iterable[LabelledPair], before: Mapping[Relation, Weights]) -> dict[Relation, Weights]:
+    """The weights of each relation that explain the labelled pairs best."""
+    by_relation: defaultdict[Relation, list[LabelledPair]] = defaultdict(list)
+    for each in labelled:
+        by_relation[each.relation].append(each)
+    shared = [pair for relation in _POOLED for pair in by_relation[relation]]
+    pooled = _fit_relation(shared, before["order_to_invoice"])
+    return {
+        relation: _fit_relation(
+            by_relation[relation], before[relation] if relation == "duplicate" else pooled
+        )
+        for relation in before
+    }
+
+
+def _fit_relation(labelled: Sequence[LabelledPair], before: Weights) -> Weights:
+    if not any(pair.is_right for pair in labelled):
+        return before
+    design, unique = np.unique(
+        np.array([_design_row(pair.evidence) for pair in labelled]), axis=0, return_inverse=True
+    )
+    members, choices = _choices(labelled)
+    start = _steps_of(before)
+    strength = np.full(len(start), _STRENGTH)
+    strength[0] = _BIAS_STRENGTH
+    rows = unique.ravel()[members]
+    starts, chosen = choices[:, 0], choices[:, 1]
+    lengths = np.diff(np.append(starts, len(rows)))
+
+    def loss(steps: Array) -> tuple[float, Array]:
+        logits = (design @ steps)[rows]
+        odds = np.exp(np.minimum(logits, 50))
+        sums = 1 + np.add.reduceat(odds, starts)
+        is_chosen = chosen >= 0
+        value = float(np.log(sums).sum() - logits[chosen[is_chosen]].sum())
+        shares = odds / np.repeat(sums, lengths)
+        shares[chosen[is_chosen]] -= 1
+        by_row = np.bincount(rows, weights=shares, minlength=len(design))
+        apart = steps - start
+        return value + float(strength @ apart**2), design.T @ by_row + 2 * strength * apart
+
+    bounds = [(None, None), *((0, None) for _ in start[1:])]
+    result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500})
+    return _weights_of(result.x)
+
+
+def _choices(labelled: Sequence[LabelledPair]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The choices at all places: one for each right pair, against the wrong ones; of none if all are wrong.
+
+    Result: the indices of the pairs of all choices, one choice behind the other; and for each choice its
+    start among them and the position of the right pair, or -1.
+    """
+    at: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for index, pair in enumerate(labelled):
+        for place in pair.places:
+            at[place].append(index)
+    members: list[int] = []
+    choices: list[tuple[int, int]] = []
+    for indices in at.values():
+        wrong = [index for index in indices if not labelled[index].is_right]
+        right = [index for index in indices if labelled[index].is_right]
+        if not right:
+            choices.append((len(members), -1))
+            members.extend(wrong)
+        for chosen in right:
+            choices.append((len(members), len(members)))
+            members.extend((chosen, *wrong))
+    return np.array(members, np.intp), np.array(choices, np.intp)
+
+
+def _design_row(evidence: Evidence) -> list[float]:
+    """A one for the bias, and for each step between two levels 1 above, -1 below the unknown level, or 0."""
+    row = [1.0]
+    for levels, level, unknown in zip(LEVELS, evidence, _UNKNOWN, strict=True):
+        row.extend(
+            float(unknown < step <= level) - float(level < step <= unknown) for step in range(1, len(levels))
+        )
+    return row
+
+
+def _steps_of(weights: Weights) -> Array:
+    steps = [weights["bias"][0]]
+    for name in Evidence._fields:
+        values = weights[name]
+        steps.extend(values[step] - values[step - 1] for step in range(1, len(values)))
+    return np.array(steps)
+
+
+def _weights_of(steps: Array) -> Weights:
+    weights: dict[str, tuple[float, ...]] = {"bias": (round(float(steps[0]), 4),)}
+    at = 1
+    for name, levels, unknown in zip(Evidence._fields, LEVELS, _UNKNOWN, strict=True):
+        values = np.concatenate([[0.0], np.cumsum(steps[at : at + len(levels) - 1])])
+        at += len(levels) - 1
+        weights[name] = tuple(round(float(value), 4) for value in values - values[unknown])
+    return weights
+
+
+def as_json(weights: Mapping[Relation, Weights]) -> str:
+    """The content of `weights.json`."""
+    content = {
+        "relations": {
+            relation: {name: list(values) for name, values in each.items()}
+            for relation, each in weights.items()
+        }
+    }
+    return json.dumps(content, indent=1) + "\n"

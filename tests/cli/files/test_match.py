@@ -1,0 +1,90 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.commands import run_docmill
+
+SELLER, BUYER = {"name": "Sommer GmbH"}, {"name": "Kunde AG"}
+TOTALS = {
+    "seller": SELLER,
+    "buyer": BUYER,
+    "currency": "EUR",
+    "net_total": "1000.00",
+    "gross_total": "1190.00",
+}
+
+LINE = {"description": "Schraube M4", "quantity": "100", "unit_price": "10.00", "tax_rate": "19"}
+
+
+def record(source: str, document_type: str | None, data: dict[str, Any] | None) -> str:
+    values = {"source": source, "content_hash": source, "status": "completed", "document_type": document_type}
+    return json.dumps({**values, "data": data, "error": None, "parts": []})
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    """An order, its invoice with another tax rate, a letter, and a file that could not be read."""
+    path = tmp_path / "records.jsonl"
+    invoice = {
+        **TOTALS,
+        "number": "RE-2026-0815",
+        "order_number": "PO-4711",
+        "issue_date": "2026-01-15",
+        "lines": [{**LINE, "tax_rate": "7"}],
+    }
+    lines = [
+        record(
+            "order.pdf",
+            "purchase_order",
+            {**TOTALS, "number": "PO-4711", "issue_date": "2026-01-05", "lines": [LINE]},
+        ),
+        record("invoice [1].pdf", "invoice", invoice),
+        record("letter.pdf", "letter", {}),
+        record("broken.pdf", None, None),
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_what_belongs_together_is_printed_with_reasons_and_differences(records: Path) -> None:
+    done = run_docmill("match", records)
+
+    assert done.returncode == 0, done.stderr
+    assert "order.pdf - invoice [1].pdf: order and invoice" in done.stdout
+    assert "It names the number PO-4711." in done.stdout
+    assert "invoice [1].pdf: Tax rate 7 % instead of 19 % (line 1)" in done.stdout
+    assert "4 documents, 2 of types that can be matched, 1 group, 1 discrepancy" in done.stdout
+
+
+def test_the_result_is_written_and_printed_as_json(records: Path, tmp_path: Path) -> None:
+    out = tmp_path / "matches.json"
+
+    done = run_docmill("match", records, "--json", "--out", out)
+
+    printed = json.loads(done.stdout)
+    assert printed == json.loads(out.read_text())
+    assert printed["clusters"] == [["invoice [1].pdf", "order.pdf"]]
+    assert printed["links"][0]["reasons"][0]["text"] == "It names the number PO-4711."
+    assert printed["discrepancies"][0]["code"] == "tax"
+
+
+def test_a_folder_is_read_first_and_its_records_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "inbox"
+    folder.mkdir()
+    (folder / "note.txt").write_text("Dear Sir,\nthank you.\n")
+    kept = tmp_path / "kept.jsonl"
+
+    done = run_docmill("match", folder, "--records", kept, "--jobs", "1")
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(kept.read_text())["source"] == "note.txt"
+    assert "1 document, 0 of types that can be matched, 0 groups, 0 discrepancies" in done.stdout
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    done = run_docmill("match", tmp_path / "nowhere")
+
+    assert done.returncode == 2
+    assert "exist" in done.stderr
