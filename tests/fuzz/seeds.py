@@ -16,6 +16,7 @@ from docmill.model.document import Document, Page, Words
 from fuzz.holders import holders
 from fuzz.offices import offices
 from fuzz.pdfs import pdfs
+from support.bank_statements import CAMT_ENTRY, MT940, OFX_1, OFX_2, camt
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 REAL = ("formats", "mail", "office", "einvoice", "hostile/images")
@@ -37,6 +38,13 @@ TEXTS = {
     "md": b"# Rechnung\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n* eins\n",
     "rtf": rb"{\rtf1\ansi\ansicpg1252{\fonttbl\f0 Arial;}\f0 Rechnung \'e4\u8364?\par{\*\x y}\trowd\cell}",
     "xml": b"<?xml version='1.0'?><a><b c='d'>e</b></a>",
+    "camt": camt(
+        CAMT_ENTRY.format(amount="2.00", side="CRDT", more="", status="BOOK", details=""), closing="102.00"
+    ),
+    "sta": MT940.encode(),
+    "ofx": OFX_1.encode("cp1252"),
+    "ofx2": OFX_2.encode(),
+    "bank": "Buchungstag;Valuta;Zweck;Betrag\n13.11.26;;a;1,50\n14.11.26;;ä;-2,50\n".encode(),
     "json": b'{"a": [1, 2, {"b": null}]}',
 }
 

@@ -15,9 +15,11 @@ from docmill.understanding.corrections.fit import make_example, with_reading
 from docmill.understanding.einvoice.extractor import classify_einvoice, extract_einvoice
 from docmill.understanding.einvoice.reading import EmbeddedInvoice, find_einvoice
 from docmill.understanding.receipts.extractor import extract_built_in
+from docmill.understanding.statement_files import classify_statement, extract_statement, find_statement
 from docmill.understanding.types.classifier import classify
 from docmill.understanding.user_schemas.schema_model import Example, SchemaModel
 
+_STATEMENT = "bank_statement"
 MOST_PAGES = 100
 """Longer documents are not searched for several documents: no single set of values is expected of them."""
 
@@ -50,12 +52,13 @@ def understand(
 
     choose_schema: returns the schema for a document type. tags_in_use: preferred as tags.
     """
-    data = find_einvoice(document)
-    classification = (
-        classify_einvoice(document, data.invoice, tags_in_use)
-        if data.invoice
-        else classify(document, tags_in_use)
-    )
+    data, statement = find_einvoice(document), find_statement(document)
+    if statement is not None:
+        classification = classify_statement(document, statement, tags_in_use)
+    elif data.invoice is not None:
+        classification = classify_einvoice(document, data.invoice, tags_in_use)
+    else:
+        classification = classify(document, tags_in_use)
     schema, model = choose_schema(classification.document_type)
     extraction = _extract(document, schema, model, data, known_type(classification.document_type))
     if classification.doubt:
@@ -78,7 +81,11 @@ def _extract(
 ) -> Extraction:
     xml = DEFINITIONS[known_type(schema.name)].xml
     message = xml.message if xml is not None and is_built_in(schema) else None
-    if data.invoice is not None and data.invoice.kind.message == message:
+    statement = find_statement(document) if schema.name == _STATEMENT and is_built_in(schema) else None
+    if statement is not None:
+        pages = read_pages(document, schema) if statement.source == "CSV" else None
+        extraction = extract_statement(document, statement, pages)
+    elif data.invoice is not None and data.invoice.kind.message == message:
         extraction = extract_einvoice(document, data.invoice, known_type(schema.name))
     else:
         extraction = read_pages(document, schema, model, document_type)

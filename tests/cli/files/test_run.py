@@ -14,9 +14,20 @@ import pillow_heif
 import pytest
 from PIL import Image
 
+from support.bank_statements import CAMT_ENTRY, MT940, OFX_2, camt
 from support.commands import run_docmill
 
 pillow_heif.register_heif_opener()  # pyright: ignore[reportUnknownMemberType] - untyped
+CAMT_BATCH = CAMT_ENTRY.format(
+    amount="12.50",
+    side="CRDT",
+    more="",
+    status="BOOK",
+    details=(
+        "<NtryDtls><TxDtls><Amt Ccy='EUR'>10.00</Amt></TxDtls>"
+        "<TxDtls><Amt Ccy='EUR'>2.50</Amt></TxDtls></NtryDtls>"
+    ),
+)
 DOCMILL = Path(sys.executable).with_name("docmill")
 WritePdf = Callable[..., Path]
 
@@ -299,3 +310,24 @@ def test_a_file_that_is_the_same_document_as_another_of_the_run_names_it(
     assert sorted(map(len, told.values())) == [0, 1]
     ((message,),) = [messages for messages in told.values() if messages]
     assert "“first.pdf”" in message or "“second.pdf”" in message
+
+
+def test_files_of_banks_become_statements_and_their_accounts_parts(tmp_path: Path) -> None:
+    folder, out = tmp_path / "inbox", tmp_path / "out.jsonl"
+    folder.mkdir()
+    (folder / "november.xml").write_bytes(camt(CAMT_BATCH, closing="112.50"))
+    (folder / "december.sta").write_text(MT940)
+    (folder / "cards.ofx").write_text(OFX_2)
+
+    done = docmill("run", folder, "--out", out, "--jobs", "1")
+
+    records = _records(out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {name: record["status"] for name, record in records.items()} == dict.fromkeys(records, "completed")
+    november = records["november.xml"]
+    assert november["document_type"] == "bank_statement"
+    assert [booking["amount"] for booking in november["data"]["transactions"]] == ["10.00", "2.50"]
+    assert november["evidence"]["transactions[1].amount"]["page"] == 1
+    assert records["december.sta"]["data"]["closing_balance"] == "2194.80"
+    parts = [record for name, record in records.items() if name.startswith("cards.ofx/")]
+    assert [part["document_type"] for part in parts] == ["bank_statement"] * 2

@@ -30,6 +30,8 @@ from docmill.reading.ocr.text_lines import legible_dimension
 from docmill.reading.pdf import attachments, form_fields, pdf_file, text_merging
 from docmill.reading.pdf.page_objects import find_ruling_lines
 from docmill.reading.pdf.text_merging import FigurePlace
+from docmill.reading.statements import statement_files
+from docmill.reading.statements.statement_files import embedded_data
 
 OpenContainer = Callable[[Path, ReadingOptions], AbstractContextManager[Sequence[Member]]]
 """Opens a file's members for the length of a block. Raises EncryptedError, CorruptError, TooLargeError."""
@@ -40,6 +42,10 @@ CONTAINERS: Mapping[str, OpenContainer] = {
     "application/vnd.ms-outlook": outlook_msg.open_attachments,
     "application/zip": containers.open_archive,
     "message/rfc822": eml.open_attachments,
+    **{
+        media_type: partial(statement_files.open_statements, media_type=media_type)
+        for media_type in statement_files.MEDIA_TYPES
+    },
 }
 """Openers by media type."""
 
@@ -48,6 +54,10 @@ TEXT_READERS: Mapping[str, Read] = {
     "application/ms-tnef": tnef.read,
     "application/vnd.ms-outlook": outlook_msg.read,
     "message/rfc822": eml.read,
+    **{
+        media_type: partial(statement_files.read, media_type=media_type)
+        for media_type in statement_files.MEDIA_TYPES
+    },
 }
 """Readers by media type, of formats without pages."""
 
@@ -80,9 +90,9 @@ def open_original(path: Path, options: ReadingOptions) -> OpenedFile:
         with passwords.open_unlocked(path, options.passwords) as readable:
             media_type = file_types.media_type(readable)
         if media_type in TEXT_READERS or media_type in CONTAINERS:
-            return OpenedFile(
-                media_type, 0, [], attachments.in_file(path) if media_type == attachments.XML else ()
-            )
+            is_xml = media_type == attachments.XML
+            embedded = attachments.in_file(path) if is_xml else embedded_data(path, media_type, options)
+            return OpenedFile(media_type, 0, [], embedded)
         if media_type != file_types.PDF:
             try:
                 count = image_file.count_frames(path, options)

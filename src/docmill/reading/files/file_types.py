@@ -153,6 +153,31 @@ CSV = Kind("text/csv", "a table as text")
 TSV = Kind("text/tab-separated-values", "a table as text")
 TEXT = Kind("text/plain", "a text file")
 
+CAMT = Kind("application/x-camt+xml", "a bank statement (CAMT)")
+MT940 = Kind("application/x-mt940", "a bank statement (MT940)")
+OFX = Kind("application/x-ofx", "a bank statement (OFX)")
+STATEMENT_KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
+    (
+        re.compile(
+            r"""\A(?:<!--[^\0]*?-->\s*|<\?[^\0]*?\?>\s*)*<[^<>]*\bxmlns(?::[\w.-]+)?\s*=\s*["'][^"'<>]*"""
+            r"""\bcamt\.05[34]\.\d{3}\.\d\d"""
+        ),
+        CAMT,
+    ),
+    (
+        re.compile(
+            r"\A(?:[^\0]{0,600}?^)?:20:[^\n]{0,60}\n(?::\d\d[A-Z]?:[^\n]*\n){0,3}?:25[A-Z]?:", re.MULTILINE
+        ),
+        MT940,
+    ),
+    (re.compile(r"\A(?:OFXHEADER\s*:\s*\d|(?:<\?xml\b[^>]*>\s*)?(?:<\?OFX\b|<OFX>))", re.IGNORECASE), OFX),
+)
+"""Files in which banks send bookings, by their beginnings.
+
+CAMT: the root's namespace; intraday reports (CAMT.052) are not final. MT940: a reference and an account,
+perhaps behind the header blocks of SWIFT.
+"""
+
 TEXT_KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
     (re.compile(r"\A\{\\rtf"), RTF),
     (HTML_START, HTML),
@@ -167,7 +192,7 @@ TEXT_KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
 READ = frozenset(
     candidate.media_type
     for candidate in (
-        *(candidate for _, candidate in (*SIGNATURES, *OLE_KINDS, *ZIP_KINDS, *TEXT_KINDS)),
+        *(candidate for _, candidate in (*SIGNATURES, *OLE_KINDS, *ZIP_KINDS, *STATEMENT_KINDS, *TEXT_KINDS)),
         *(*OPEN_DOCUMENT_KINDS, ZIP, WEBP, HEIC, MAIL, CSV, TSV, TEXT, Kind(PDF, "a PDF")),
     )
     if not candidate.advice
@@ -203,7 +228,7 @@ def kind(path: Path) -> Kind:
     if _is_mail(text):
         is_box = head.startswith(b"From ") and len(MAIL_IN_BOX.findall(path.read_bytes())) > 1
         return MAILBOX if is_box else MAIL
-    for pattern, candidate in TEXT_KINDS:
+    for pattern, candidate in (*STATEMENT_KINDS, *TEXT_KINDS):
         if pattern.search(text):
             return candidate
     table = delimited.find_table(text, is_whole=len(head) < TEXT_HEAD_BYTES)

@@ -41,6 +41,7 @@ _NAMESPACES: Mapping[str, tuple[str, ...]] = {
     "ZUGFeRD draft": ("",),
 }
 """Beginnings of the namespaces of a syntax or, as drafts had none, of a kind."""
+XML = "application/xml"
 _SHOWN = 5
 """Elements or fields that a message names."""
 _LONGEST_FILE_NAME = 100
@@ -119,6 +120,8 @@ def find_einvoice(document: Document) -> EmbeddedInvoice:
     failures: list[Failure] = []
     first: tuple[str, EInvoice] | None = None
     for file in document.embedded:
+        if file.media_type != XML:
+            continue
         name = file.name[:_LONGEST_FILE_NAME]
         try:
             invoice = einvoice(file.content)

@@ -14,6 +14,7 @@ from docmill.model.result import Evidence, Failure
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import is_built_in
 from docmill.understanding.gate.inputs import GateInput
+from docmill.understanding.statement_files import is_unneeded
 from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
 from docmill.understanding.withholding import is_below_floor
 
@@ -52,7 +53,7 @@ def check_schema(judged: GateInput) -> Iterator[Failure]:
     except Exception:  # noqa: BLE001 - a user's rule may raise anything, over a null above all
         yield Failure(check="schema", message="A rule of the schema itself fails on these values.")
     for path in schema.critical:
-        if path in values:
+        if path in values or is_unneeded(judged.document, path):
             continue
         if path in judged.extraction.suggestions:
             yield _uncertain(judged, path)

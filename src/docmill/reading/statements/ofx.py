@@ -1,0 +1,174 @@
+"""OFX: statements of bank accounts and credit cards, as SGML (version 1) and as XML (version 2).
+
+Both are read by one tokenizer that knows nothing but tags and texts: no entity is declared, nothing fetched.
+Source: Open Financial Exchange, versions 1.6 and 2.3.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from xml.sax.saxutils import escape
+
+from docmill.errors import TooLargeError
+from docmill.reading.statements.parsed import (
+    MAX_BOOKINGS,
+    TOO_LONG,
+    ParsedStatement,
+    check_count,
+    choose_reference,
+    damaged,
+    exact_amount,
+    find_iban,
+    one_line,
+)
+from docmill.reading.text import encodings
+from docmill.schemas.types import Transaction
+
+_CHARSET = re.compile(r"^CHARSET:\s*(\S+)", re.MULTILINE)
+_TOKEN = re.compile(r"<!\[CDATA\[([\s\S]*?)\]\]>|<(/?)([A-Za-z][\w.]*)\s*(/?)>|<[^>]*>|([^<]+)")
+_DAY = re.compile(r"(\d{4})(\d{2})(\d{2})")
+_RESPONSES = ("STMTRS", "CCSTMTRS")
+_DEEPEST = 40
+_MOST_TAGS = 80 * MAX_BOOKINGS
+
+
+@dataclass(slots=True)
+class Node:
+    """An element. text: of one without others in it."""
+
+    name: str
+    text: str = ""
+    children: list["Node"] = field(default_factory=list["Node"])
+
+    def all(self, *names: str) -> Iterator["Node"]:
+        """The elements of these names below this one, at any depth, in order."""
+        for child in self.children:
+            if child.name in names:
+                yield child
+            yield from child.all(*names)
+
+    def first(self, *names: str) -> str | None:
+        """The text of the element reached by these names, each below the other at any depth."""
+        node: Node | None = self
+        for name in names:
+            node = next(node.all(name), None) if node is not None else None
+        return one_line(node.text) if node is not None else None
+
+
+def parse(content: bytes) -> list[ParsedStatement]:
+    """The statements of a file. Raises CorruptError, TooLargeError."""
+    responses = _responses(content)
+    check_count(sum(1 for response in responses for _ in response.all("STMTTRN")))
+    return [_statement(response, index) for index, response in enumerate(responses)]
+
+
+def split(content: bytes, places: Sequence[int]) -> bytes:
+    """Those statements of a file that stand at these places, from 0, as OFX 2."""
+    responses = _responses(content)
+    header = '<?xml version="1.0" encoding="UTF-8"?>\n<?OFX OFXHEADER="200" VERSION="211"?>\n'
+    body = "".join(f"<STMTTRNRS>{_markup(responses[place])}</STMTTRNRS>" for place in places)
+    return f"{header}<OFX><BANKMSGSRSV1>{body}</BANKMSGSRSV1></OFX>".encode()
+
+
+def _markup(node: Node) -> str:
+    inner = "".join(map(_markup, node.children)) if node.children else escape(node.text)
+    return f"<{node.name}>{inner}</{node.name}>"
+
+
+def _responses(content: bytes) -> list[Node]:
+    charset = _CHARSET.search(content[:1000].decode("ascii", "replace"))
+    label = charset[1] if charset else None
+    text = encodings.decode(content, f"windows-{label}" if label and label.isdecimal() else label)
+    responses = list(_tree(text).all(*_RESPONSES))
+    if not responses:
+        raise damaged("it has no statement")
+    return responses
+
+
+def _tree(text: str) -> Node:
+    """The elements of a file. In version 1, elements with a text have no end tag."""
+    if text.count("<") > _MOST_TAGS:
+        raise TooLargeError(TOO_LONG)
+    ended = {name.upper() for name in re.findall(r"</\s*([\w.]+)", text)}
+    root = Node("")
+    open_nodes, leaf = [root], root
+    for token in _TOKEN.finditer(text):
+        data, slash, name, empty, characters = token.groups()
+        if name is None:
+            content = data if data is not None else html.unescape(characters or "")
+            leaf.text += content if leaf is not root else ""
+            continue
+        name = name.upper()
+        if slash:
+            depths = [depth for depth, node in enumerate(open_nodes) if node.name == name]
+            if depths and depths[-1]:
+                del open_nodes[depths[-1] :]
+            leaf = root
+            continue
+        leaf = Node(name)
+        open_nodes[-1].children.append(leaf)
+        if name in ended and not empty:
+            open_nodes.append(leaf)
+            if len(open_nodes) > _DEEPEST:
+                raise damaged("its elements are nested too deeply")
+    return root
+
+
+def _statement(response: Node, index: int) -> ParsedStatement:
+    currency = (response.first("CURDEF") or "").upper() or None
+    owner = next(response.all("BANKACCTFROM", "CCACCTFROM"), Node(""))
+    account = owner.first("ACCTID")
+    iban = find_iban(account)
+    listed = next(response.all("BANKTRANLIST"), Node(""))
+    transactions = tuple(_transaction(node, currency) for node in listed.all("STMTTRN"))
+    end = _day(listed.first("DTEND"))
+    balance = response.first("LEDGERBAL", "BALAMT")
+    as_of = _day(response.first("LEDGERBAL", "DTASOF"))
+    latest = max((booking.date for booking in transactions if booking.date is not None), default=None)
+    # The balance may be that of the download, days after the last booking that is listed.
+    is_closing = as_of is None or ((latest is None or as_of >= latest) and (end is None or as_of <= end))
+    return ParsedStatement(
+        (index,),
+        iban=iban,
+        account=None if iban else " ".join(filter(None, (owner.first("BANKID"), account))) or None,
+        currency=currency,
+        period_start=_day(listed.first("DTSTART")),
+        period_end=end or (as_of if is_closing else None),
+        closing=_signed(balance, "a balance") if balance is not None and is_closing else None,
+        transactions=transactions,
+    )
+
+
+def _transaction(node: Node, currency: str | None) -> Transaction:
+    other = next(node.all("BANKACCTTO", "CCACCTTO"), Node(""))
+    foreign = next(node.all("CURRENCY"), Node("")).first("CURSYM")
+    memo = node.first("MEMO")
+    name = node.first("PAYEE", "NAME") or node.first("NAME")
+    return Transaction(
+        date=_day(node.first("DTPOSTED")),
+        amount=_signed(node.first("TRNAMT"), "the amount of a booking"),
+        currency=foreign or currency,
+        counterparty=name,
+        iban=find_iban(other.first("ACCTID")),
+        reference=choose_reference(node.first("REFNUM"), node.first("CHECKNUM")),
+        description=memo,
+    )
+
+
+def _signed(text: str | None, what: str) -> Decimal:
+    written = (text or "").strip()
+    amount = exact_amount(written.lstrip("+-"), what)
+    return -amount if written.startswith("-") else amount
+
+
+def _day(text: str | None) -> date | None:
+    match = _DAY.match(text or "")
+    if match is None:
+        return None
+    try:
+        return date(*map(int, match.groups()))
+    except ValueError as error:
+        raise damaged("a date is none") from error

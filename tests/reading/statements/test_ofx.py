@@ -1,0 +1,96 @@
+from decimal import Decimal
+
+import pytest
+
+from docmill.errors import CorruptError, TooLargeError
+from docmill.reading.statements import ofx
+from docmill.reading.statements.parsed import MAX_BOOKINGS
+from support.bank_statements import OFX_1, OFX_2, OTHER_IBAN
+
+
+def test_a_bank_account_in_sgml_is_read() -> None:
+    (statement,) = ofx.parse(OFX_1.encode("cp1252"))
+
+    assert (statement.account, statement.currency) == ("111000025 123456789", "USD")
+    assert (statement.opening, statement.closing) == (None, Decimal("2204.80"))
+    assert (str(statement.period_start), str(statement.period_end)) == ("2026-11-01", "2026-11-05")
+    assert [booking.model_dump(mode="json") for booking in statement.transactions] == [
+        {
+            "date": "2026-11-02",
+            "amount": "-45.20",
+            "currency": "USD",
+            "counterparty": "City Power & Light",
+            "iban": None,
+            "reference": "1001",
+            "description": None,
+        },
+        {
+            "date": "2026-11-04",
+            "amount": "1250.00",
+            "currency": "USD",
+            "counterparty": "Müller",
+            "iban": None,
+            "reference": None,
+            "description": "INV 4711",
+        },
+    ]
+
+
+def test_credit_cards_in_xml_are_read_and_taken_apart() -> None:
+    statements = ofx.parse(OFX_2.encode())
+
+    assert [(each.account, each.currency) for each in statements] == [("4111", "EUR"), ("4222", "USD")]
+    (booking,) = statements[0].transactions
+    assert (booking.counterparty, booking.description) == ("Shop", "a < b")
+    for index, statement in enumerate(statements):
+        (alone,) = ofx.parse(ofx.split(OFX_2.encode(), [index]))
+        assert alone.transactions == statement.transactions
+
+
+def test_a_balance_of_another_day_is_no_closing_balance() -> None:
+    (later,) = ofx.parse(OFX_1.replace("<DTASOF>20261105", "<DTASOF>20261110").encode())
+    (earlier,) = ofx.parse(OFX_1.replace("<DTASOF>20261105", "<DTASOF>20261103").encode())
+
+    assert (later.closing, earlier.closing) == (None, None)
+
+
+def test_the_other_account_and_a_foreign_currency_belong_to_the_booking() -> None:
+    more = (
+        f"<CURRENCY><CURRATE>1.1<CURSYM>GBP</CURRENCY><BANKACCTTO><ACCTID>{OTHER_IBAN}</BANKACCTTO></STMTTRN>"
+    )
+
+    (statement,) = ofx.parse(OFX_1.replace("</STMTTRN>", more, 1).encode())
+
+    assert (statement.transactions[0].iban, statement.transactions[0].currency) == (OTHER_IBAN, "GBP")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("<TRNAMT>-45.20", "<TRNAMT>-45.2.0"),
+        ("<TRNAMT>-45.20", "<TRNAMT>"),
+        ("<DTPOSTED>20261104", "<DTPOSTED>20261304"),
+        ("STMTRS", "NOTHING"),
+        ("<OFX>", "<OFX>" + "<A>" * 100 + "</A>" * 100),
+    ],
+)
+def test_what_breaks_the_rules_is_a_typed_error(old: str, new: str) -> None:
+    with pytest.raises(CorruptError, match="the bank statement is damaged"):
+        ofx.parse(OFX_1.replace(old, new).encode())
+
+
+def test_more_bookings_than_can_be_read_are_a_typed_error() -> None:
+    booking = "<STMTTRN><TRNAMT>1</STMTTRN>"
+
+    with pytest.raises(TooLargeError, match="more than 20,000 bookings"):
+        ofx.parse(OFX_1.replace("<STMTTRN>", booking * MAX_BOOKINGS + "<STMTTRN>", 1).encode())
+    with pytest.raises(TooLargeError):
+        ofx.parse(b"<OFX>" + b"<" * 81 * MAX_BOOKINGS)
+
+
+def test_declared_entities_stay_as_they_are() -> None:
+    content = OFX_2.replace("<OFX>", "<!DOCTYPE OFX [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><OFX>").replace(
+        "Shop", "&x;"
+    )
+
+    assert ofx.parse(content.encode())[0].transactions[0].counterparty == "&x;"
