@@ -192,8 +192,6 @@ def test_settings_that_are_not_used_yet_are_accepted_and_said_to_wait(
         acquisition = "ours-acquisition"
         [buckets]
         emails = "ours-emails"
-        [notifications.slack]
-        webhook_url = "https://hooks.slack.example/secret"
         """
     )
 
@@ -205,11 +203,8 @@ def test_settings_that_are_not_used_yet_are_accepted_and_said_to_wait(
         ("queues.matching", "matching"),
         ("queues.acquisition", "sources"),
         ("buckets.emails", "sources"),
-        ("notifications.slack", "notifications"),
     ):
         assert f"! {name}: set, and not used yet it waits for {purpose}" in printed
-    assert "notifications.email:" not in printed
-    assert "secret" not in printed
 
 
 def test_settings_that_nobody_set_are_not_said_to_wait(

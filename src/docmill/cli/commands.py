@@ -28,6 +28,7 @@ from docmill.cli.console import (
     stderr,
 )
 from docmill.cli.vault import backup_commands, dead_letter_commands, export_commands, people_commands
+from docmill.cli.vault.notify_commands import app as notify_commands
 from docmill.errors import DocmillError
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ app.add_typer(people_commands.users)
 app.add_typer(people_commands.tenants)
 app.add_typer(export_commands.app)
 app.add_typer(backup_commands.app)
+app.add_typer(notify_commands)
 
 
 def main() -> None:

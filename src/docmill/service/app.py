@@ -18,6 +18,8 @@ from docmill.service.events.wakeups import EventFeed, Wakeups
 from docmill.service.intake.accept import Intake
 from docmill.service.intake.type_choice import TypeChoices
 from docmill.service.meaning import Meaning, open_embedder
+from docmill.service.notify.channels import open_channels
+from docmill.service.notify.notifier import Notifier
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
 from docmill.service.people.accounts import Accounts
 from docmill.service.people.keys import ApiKeys
@@ -72,6 +74,7 @@ class Service:
     mailer: Mailer
     openid: OpenIdProvider
     meaning: Meaning
+    notifier: Notifier
     tracer: Tracer = NO_TRACER
     default_tenant_id: UUID = DEFAULT_TENANT_ID
 
@@ -127,6 +130,12 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
             Mailer(settings.smtp),
             OpenIdProvider(settings.oidc),
             Meaning(database, open_embedder(settings.embedding)),
+            Notifier(
+                database,
+                open_channels(settings),
+                settings.notifications.window_s,
+                settings.web.public_url,
+            ),
             tracer,
         )
 

@@ -98,6 +98,7 @@ class Sweeper:
             Rule("bin", _HOUR_S, service.bin.remove_expired),
             Rule("idempotency keys", _HOUR_S, self.forget_old_keys),
             Rule("embeddings", _HOUR_S, service.meaning.ask_for_missing),
+            Rule("notifications", _HOUR_S, service.notifier.forget_old),
         )
 
     async def follow(self, rule: Rule) -> bool:

@@ -86,10 +86,11 @@ async def run_worker(
             )
             sweeping = asyncio.create_task(sweep_for_ever(service, metrics))
             embedding = asyncio.create_task(service.meaning.work_for_ever())
+            notifying = asyncio.create_task(service.notifier.work_for_ever(metrics))
         try:
             await worker.run(stop, abort or asyncio.Event())
         finally:
-            await cancel_and_wait([sweeping, embedding])
+            await cancel_and_wait([sweeping, embedding, notifying])
 
 
 class Worker:
@@ -107,7 +108,11 @@ class Worker:
         settings = service.settings.worker
         metrics = metrics or Metrics()
         self._records = PauseRecords(
-            service.database, worker_id, lambda: self.pauses.causes, service.feed.announce
+            service.database,
+            worker_id,
+            lambda: self.pauses.causes,
+            service.feed.announce,
+            tenant_id=service.default_tenant_id,
         )
         self.pauses = Pauses(settings.pause_s, on_pause=metrics.paused, on_change=self._records.note_change)
         metrics.watch_pauses(lambda: [(cause.code, cause.part) for cause in self.pauses.causes])

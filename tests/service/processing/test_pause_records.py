@@ -13,7 +13,7 @@ from docmill.service.app import Service
 from docmill.service.processing.pause_records import PauseRecords
 from docmill.service.protocol.pause import Cause, paused_part
 from docmill.service.store import events, pauses
-from docmill.service.store.database import Conn, Database, new_id
+from docmill.service.store.database import DEFAULT_TENANT_ID, Conn, Database, new_id
 from docmill.service.store.pauses import PauseRow
 from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
@@ -131,7 +131,9 @@ async def test_rows_are_confirmed_while_something_is_paused(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("docmill.service.processing.pause_records.CONFIRM_S", 0.01)
-    records = PauseRecords(service.database, "one", lambda: [CAUSE], lambda: None)
+    records = PauseRecords(
+        service.database, "one", lambda: [CAUSE], lambda: None, tenant_id=DEFAULT_TENANT_ID
+    )
     records.note_change()
     await records.write_next()
     async with service.database.connection() as conn:
@@ -148,11 +150,11 @@ class Failing(Database):
     has_failed = False
 
     @asynccontextmanager
-    async def connection(self) -> AsyncGenerator[Conn]:
+    async def transaction(self) -> AsyncGenerator[Conn]:
         if not self.has_failed:
             self.has_failed = True
             raise ServerError("the database is gone")
-        async with super().connection() as conn:
+        async with super().transaction() as conn:
             yield conn
 
 
@@ -161,7 +163,9 @@ async def test_a_change_that_could_not_be_written_is_written_when_it_can_be(
 ) -> None:
     told: list[str] = []
     async with Failing(database_url) as database:
-        records = PauseRecords(database, "one", lambda: [CAUSE], lambda: told.append("told"))
+        records = PauseRecords(
+            database, "one", lambda: [CAUSE], lambda: told.append("told"), tenant_id=DEFAULT_TENANT_ID
+        )
         records.note_change()
         with pytest.raises(ServerError):
             await records.write_next()
@@ -177,7 +181,7 @@ async def test_a_worker_that_ends_without_its_database_ends(
 ) -> None:
     async with Failing(database_url) as database:
         database.has_failed = True
-        records = PauseRecords(database, "one", lambda: [CAUSE], lambda: None)
+        records = PauseRecords(database, "one", lambda: [CAUSE], lambda: None, tenant_id=DEFAULT_TENANT_ID)
         records.note_change()
         await records.write_next()
         database.has_failed = False

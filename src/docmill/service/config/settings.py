@@ -26,6 +26,7 @@ from pydantic_settings import (
 from docmill.errors import MisconfiguredError
 from docmill.pipeline import AI_STEP_S, RULES_S, PartLimits, TimeLimits
 from docmill.service.config.bookkeeping import Bookkeeping
+from docmill.service.config.notifications import Notifications
 from docmill.service.config.secrets import Secrets
 from docmill.service.config.section import Section
 from docmill.service.config.sources import DEFAULT_FILE, PREFIX, variables
@@ -303,34 +304,6 @@ class Buckets(Section):
     emails: BucketName = "docmill-emails"
 
 
-class SlackNotifications(Section):
-    """Notifications in a channel of Slack. webhook_url: a secret; with it anybody can write there."""
-
-    webhook_url: SecretStr | None = None
-
-
-class EmailNotifications(Section):
-    """Notifications by mail. smtp_url: of the server that sends them, with user and password."""
-
-    smtp_url: SecretStr | None = None
-    sender: str | None = None
-    to: tuple[str, ...] = ()
-
-
-class WebhookNotifications(Section):
-    """Notifications to a program of one's own."""
-
-    url: SecretStr | None = None
-
-
-class Notifications(Section):
-    """The channels for messages about failures. A channel is on when it is configured."""
-
-    slack: SlackNotifications = SlackNotifications()
-    email: EmailNotifications = EmailNotifications()
-    webhook: WebhookNotifications = WebhookNotifications()
-
-
 class Settings(BaseSettings):
     """The settings of one process. Unknown keys are errors.
 
@@ -406,14 +379,10 @@ class Settings(BaseSettings):
     @property
     def waiting(self) -> dict[str, str]:
         """The settings that are set and that this release does not use yet, by the feature they wait for."""
-        notifications = self.notifications
         waiting = {
             "queues.matching": ("matching", "matching" in self.queues.model_fields_set),
             "queues.acquisition": ("sources", "acquisition" in self.queues.model_fields_set),
             "buckets.emails": ("sources", "emails" in self.buckets.model_fields_set),
-            "notifications.slack": ("notifications", notifications.slack != SlackNotifications()),
-            "notifications.email": ("notifications", notifications.email != EmailNotifications()),
-            "notifications.webhook": ("notifications", notifications.webhook != WebhookNotifications()),
         }
         return {name: purpose for name, (purpose, is_set) in waiting.items() if is_set}
 

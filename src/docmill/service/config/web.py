@@ -16,7 +16,8 @@ class Web(Section):
 
     hosts: names besides those of this machine under which it answers. trusted_proxies: addresses or networks
     whose X-Forwarded headers are believed. session_idle_h, session_days: after so long without a request, and
-    so long after the sign-in, a person has to sign in again.
+    so long after the sign-in, a person has to sign in again. public_url: the address at which people open the
+    vault, for links in messages.
     """
 
     host: str = "127.0.0.1"
@@ -27,6 +28,7 @@ class Web(Section):
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     session_idle_h: float = Field(default=24, gt=0)
     session_days: float = Field(default=30, gt=0)
+    public_url: str | None = Field(default=None, pattern=r"^https?://[^/@?#\s]+(/[^@?#\s]*[^/@?#\s])?$")
 
     @model_validator(mode="after")
     def _certificate_with_key(self) -> Self:

@@ -10,7 +10,14 @@ from psycopg import sql
 
 Connection = psycopg.Connection[Any]
 
-_STAY = ["sessions", "one_time_links", "signing_key", "idempotency_key"]
+_STAY = [
+    "sessions",
+    "one_time_links",
+    "signing_key",
+    "idempotency_key",
+    "notification",
+    "notification_delivery",
+]
 """Tables that are not exported: their rows let somebody in, or end soon."""
 
 USERS = "users"

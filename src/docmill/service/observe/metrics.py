@@ -91,6 +91,12 @@ class Metrics:
             ("code",),
             registry=registry,
         )
+        self._notifications = Counter(
+            "docmill_notifications",
+            "Messages about failures, by channel",
+            ("channel", "outcome"),
+            registry=registry,
+        )
         self._uploads = Counter("docmill_uploads", "Files sent to the vault", ("status",), registry=registry)
         self._lag = Histogram(
             "docmill_event_loop_lag_seconds",
@@ -146,6 +152,10 @@ class Metrics:
     def watch_pauses(self, paused: Callable[[], Collection[tuple[str, str]]]) -> None:
         """Report the present pauses at each scrape: the code of the error, and its part."""
         self._now.paused = paused
+
+    def notification_ended(self, channel: str, outcome: Literal["sent", "failed", "given_up"]) -> None:
+        """Count a message about failures that a channel has sent, could not send, or gives up."""
+        self._notifications.labels(channel, outcome).inc()
 
     def upload_ended(self, status: str) -> None:
         """A file was sent to the vault: `accepted`, `already_here`, `restored` or `refused`."""

@@ -4,12 +4,14 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from uuid import UUID
 
 from docmill.errors import DocmillError
 from docmill.resilience.concurrency import cancel_and_wait, keep_doing
 from docmill.service.protocol.pause import Cause
-from docmill.service.store import pauses
+from docmill.service.store import notifications, pauses
 from docmill.service.store.database import Database
+from docmill.service.store.notifications import Notification
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +23,10 @@ REMOVE_S = 5.0
 
 
 class PauseRecords:
-    """The rows of one worker. causes: of its pauses. announce: called when people can see a change."""
+    """The rows of one worker. causes: of its pauses. announce: called when people can see a change.
+
+    tenant_id: the one that notifications of pauses are filed under.
+    """
 
     def __init__(
         self,
@@ -29,11 +34,14 @@ class PauseRecords:
         worker_id: str,
         causes: Callable[[], Sequence[Cause]],
         announce: Callable[[], None],
+        *,
+        tenant_id: UUID,
     ) -> None:
         self._database = database
         self._worker_id = worker_id
         self._causes = causes
         self._announce = announce
+        self._tenant_id = tenant_id
         self._changed = asyncio.Event()
         self._has_rows = False
 
@@ -74,7 +82,13 @@ class PauseRecords:
             log.warning("cannot remove what was paused", extra={"reason": type(error).__name__})
 
     async def _write(self, causes: Sequence[Cause]) -> None:
-        async with self._database.connection() as conn:
+        async with self._database.tenant(self._tenant_id) as conn:
+            paused = {row.part for row in await pauses.current(conn)}
             await pauses.record(conn, self._worker_id, causes)
+            for cause in causes:
+                if cause.part not in paused:  # the first worker that waits for it tells people
+                    await notifications.add(
+                        conn, Notification("pause", self._tenant_id, None, cause.message, link="/ops")
+                    )
         self._has_rows = bool(causes)
         self._announce()

@@ -1,0 +1,1 @@
+"""Messages to people and programs about failures, by every channel that is configured."""

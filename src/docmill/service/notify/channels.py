@@ -1,0 +1,161 @@
+"""Channels by which messages are sent: Slack, mail, and a webhook of one's own."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Callable
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+from pydantic import SecretStr
+
+from docmill.errors import MisconfiguredError
+from docmill.service.config.notifications import EmailNotifications
+from docmill.service.config.settings import Settings
+from docmill.service.config.web import Smtp
+from docmill.service.notify.guarded_http import GuardedHttp
+from docmill.service.notify.message import Digest
+from docmill.service.people.mail import Mailer
+
+_SECRET_START = "whsec_"  # noqa: S105 - how such secrets begin
+_LONGEST_TEXT = 30_000
+"""Slack takes 40,000 characters."""
+_JSON = {"Content-Type": "application/json", "User-Agent": "docmill"}
+
+
+class Channel(Protocol):
+    """A way to tell somebody. name: as the settings and the database call it."""
+
+    @property
+    def name(self) -> str:
+        """See above."""
+        ...
+
+    async def send(self, digest: Digest) -> None:
+        """Send a message. It may be sent again with the same id if this fails, or if the process dies.
+
+        Raises TransientError if it may work later, SetupError if a person must mend something.
+        """
+        ...
+
+
+class SlackChannel:
+    """Incoming webhooks of Slack, and of what takes the same messages (Mattermost, Rocket.Chat)."""
+
+    name = "slack"
+
+    def __init__(self, http: GuardedHttp, url: SecretStr) -> None:
+        self._http = http
+        self._url = url
+
+    async def send(self, digest: Digest) -> None:
+        """See `Channel.send`."""
+        lines = "\n".join(digest.lines())
+        text = f"*{digest.subject}*\n{_without_markup(lines)}"[:_LONGEST_TEXT]
+        body = json.dumps({"text": text}).encode()
+        await self._http.post(self._url.get_secret_value(), body, _JSON, what="notifications.slack")
+
+
+class WebhookChannel:
+    """Signed requests by the rules of Standard Webhooks, to a program of one's own.
+
+    secret: `whsec_` and base64, or any other text. clock: seconds since 1970.
+    """
+
+    name = "webhook"
+
+    def __init__(
+        self, http: GuardedHttp, url: SecretStr, secret: SecretStr, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._http = http
+        self._url = url
+        self._key = _key_of(secret.get_secret_value())
+        self._clock = clock
+
+    async def send(self, digest: Digest) -> None:
+        """See `Channel.send`. `webhook-id` stays the same when a message is sent again."""
+        body = json.dumps(digest.content()).encode()
+        sent_at = str(int(self._clock()))
+        signed = b".".join((digest.id.encode(), sent_at.encode(), body))
+        signature = base64.b64encode(hmac.digest(self._key, signed, hashlib.sha256)).decode()
+        headers = {
+            **_JSON,
+            "webhook-id": digest.id,
+            "webhook-timestamp": sent_at,
+            "webhook-signature": f"v1,{signature}",
+        }
+        await self._http.post(self._url.get_secret_value(), body, headers, what="notifications.webhook")
+
+
+class EmailChannel:
+    """Mails to the addresses of the settings."""
+
+    name = "email"
+
+    def __init__(self, mailer: Mailer, to: tuple[str, ...]) -> None:
+        self._mailer = mailer
+        self._to = to
+
+    async def send(self, digest: Digest) -> None:
+        """See `Channel.send`."""
+        for address in self._to:
+            await self._mailer.send(address, digest.subject, "\n".join(digest.lines()))
+
+
+def open_channels(settings: Settings) -> list[Channel]:
+    """The channels that are configured. Raises MisconfiguredError for mails without a server."""
+    notifications = settings.notifications
+    http = GuardedHttp(allow_private=notifications.allow_private_addresses)
+    channels: list[Channel] = []
+    if notifications.slack.webhook_url is not None:
+        channels.append(SlackChannel(http, notifications.slack.webhook_url))
+    if notifications.email.to:
+        smtp = _smtp_of(notifications.email, settings.smtp)
+        channels.append(EmailChannel(Mailer(smtp), notifications.email.to))
+    webhook = notifications.webhook
+    if webhook.url is not None and webhook.secret is not None:
+        channels.append(WebhookChannel(http, webhook.url, webhook.secret))
+    return channels
+
+
+def _smtp_of(email: EmailNotifications, smtp: Smtp) -> Smtp:
+    """The mail server of notifications: their own, or that of the vault."""
+    sender = email.sender or smtp.sender
+    if email.smtp_url is None:
+        if smtp.host is None:
+            raise MisconfiguredError(
+                "notifications.email.to needs a mail server: set smtp.host or notifications.email.smtp_url"
+            )
+        return smtp.model_copy(update={"sender": sender})
+    if sender is None:
+        raise MisconfiguredError("notifications.email.smtp_url needs notifications.email.sender")
+    parts = urlsplit(email.smtp_url.get_secret_value())
+    password = unquote(parts.password) if parts.password is not None else None
+    return Smtp(
+        host=parts.hostname,
+        port=parts.port or (465 if parts.scheme == "smtps" else 587),
+        security={"smtp": "starttls", "smtps": "tls"}.get(parts.scheme, "none"),  # pyright: ignore[reportArgumentType] - one of the three
+        user=unquote(parts.username) if parts.username is not None else None,
+        password=SecretStr(password) if password is not None else None,
+        sender=sender,
+    )
+
+
+def _key_of(secret: str) -> bytes:
+    """The bytes of a secret."""
+    if secret.startswith(_SECRET_START):
+        try:
+            return base64.b64decode(secret.removeprefix(_SECRET_START), validate=True)
+        except binascii.Error as error:
+            raise MisconfiguredError(
+                "notifications.webhook.secret begins with whsec_ and is no base64 behind it"
+            ) from error
+    return secret.encode()
+
+
+def _without_markup(text: str) -> str:
+    """A text whose signs mean nothing in Slack."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

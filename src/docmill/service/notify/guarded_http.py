@@ -1,0 +1,152 @@
+"""HTTP requests to addresses from the settings, never to a private network unless that is allowed."""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from socket import SOCK_STREAM, gaierror
+from urllib.parse import SplitResult, urlsplit
+
+import h11
+
+from docmill.errors import (
+    DocmillError,
+    MisconfiguredError,
+    NetworkError,
+    RateLimitedError,
+    ServerError,
+    TimeLimitError,
+    UnauthorizedError,
+)
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Gives the addresses of a host. Raises OSError."""
+
+_LIMIT_S = 20.0
+_CHUNK_BYTES = 16_384
+_MOST_BYTES = 65_536
+"""Of an answer, whose body nobody reads."""
+_NAT64 = ip_network("64:ff9b::/96")
+_FORBIDDEN = (401, 403)
+_TOO_MANY = 429
+_SERVER_ERROR = 500
+
+
+async def resolve_host(host: str, port: int) -> list[str]:
+    """The addresses of a host by the system's resolver. Raises OSError."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+class GuardedHttp:
+    """Posts to addresses that were checked: it connects to no other, and follows no redirect.
+
+    allow_private: also private, loopback and link-local addresses. resolve: looks up a host, once for each
+    request.
+    """
+
+    def __init__(self, *, allow_private: bool, resolve: Resolve = resolve_host) -> None:
+        self._allow_private = allow_private
+        self._resolve = resolve
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str], *, what: str) -> None:
+        """Send a body. what: names the receiver in errors, since its address is a secret.
+
+        Raises NetworkError, TimeLimitError, RateLimitedError, ServerError, UnauthorizedError,
+        MisconfiguredError for a private address, a redirect and any other refusal.
+        """
+        parts = urlsplit(url)
+        try:
+            async with asyncio.timeout(_LIMIT_S):
+                status, retry_after = await self._exchange(parts, body, headers, what)
+        except TimeoutError as error:
+            raise TimeLimitError(f"{what} did not answer within {_LIMIT_S:.0f} s") from error
+        except (OSError, h11.ProtocolError, UnicodeError) as error:
+            raise NetworkError(f"{what} cannot be reached ({type(error).__name__})") from error
+        if refusal := _refusal(status, retry_after, what):
+            raise refusal
+
+    async def _exchange(
+        self, parts: SplitResult, body: bytes, headers: Mapping[str, str], what: str
+    ) -> tuple[int, str]:
+        """Send the request, and return the status of the answer and its header `Retry-After`."""
+        reader, writer = await self._connect(parts, what)
+        try:
+            connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_BYTES)
+            target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
+            host = parts.netloc
+            fields = [("Host", host), ("Content-Length", str(len(body))), ("Connection", "close")]
+            request = h11.Request(method="POST", target=target, headers=[*fields, *headers.items()])
+            for event in (request, h11.Data(data=body), h11.EndOfMessage()):
+                writer.write(connection.send(event) or b"")
+            await writer.drain()
+            while True:
+                event = connection.next_event()
+                if event is h11.NEED_DATA:
+                    connection.receive_data(await reader.read(_CHUNK_BYTES))
+                elif isinstance(event, h11.Response):
+                    retry_after = dict(event.headers).get(b"retry-after", b"")
+                    return event.status_code, retry_after.decode("ascii", "replace")
+                elif isinstance(event, h11.ConnectionClosed):
+                    raise ConnectionResetError("closed without an answer")
+        finally:
+            writer.close()
+
+    async def _connect(
+        self, parts: SplitResult, what: str
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect to the first address that answers, after all have been checked."""
+        host = parts.hostname or ""
+        is_secure = parts.scheme == "https"
+        port = parts.port or (443 if is_secure else 80)
+        try:
+            addresses = await self._resolve(host, port)
+        except gaierror as error:
+            raise NetworkError(f"the name of the host of {what} cannot be looked up") from error
+        if not self._allow_private and not all(map(is_public, addresses)):
+            raise MisconfiguredError(
+                f"{what} leads into a private network, where nothing is sent; check its address, or set "
+                "notifications.allow_private_addresses"
+            )
+        context = ssl.create_default_context() if is_secure else None
+        failure: OSError = ConnectionError("no address")
+        for address in addresses:
+            try:
+                return await asyncio.open_connection(
+                    address, port, ssl=context, server_hostname=host if is_secure else None
+                )
+            except OSError as error:
+                failure = error
+        raise failure
+
+
+def is_public(address: str) -> bool:
+    """True for an address of the internet, also one that stands in another."""
+    try:
+        parsed: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(parsed, IPv6Address):
+        inner = parsed.ipv4_mapped or parsed.sixtofour
+        if parsed in _NAT64:
+            inner = IPv4Address(int(parsed) & 0xFFFFFFFF)
+        if inner is not None:
+            parsed = inner
+        elif parsed.teredo is not None:
+            return False
+    return parsed.is_global and not parsed.is_multicast
+
+
+def _refusal(status: int, retry_after: str, what: str) -> DocmillError | None:
+    """The error that a status means; None for a success."""
+    if 200 <= status < 300:  # noqa: PLR2004 - the successes of HTTP
+        return None
+    message = f"{what} answered with HTTP {status}"
+    if status == _TOO_MANY:
+        wait_s = float(retry_after) if retry_after.isdecimal() else None
+        return RateLimitedError(message, retry_after_s=wait_s)
+    if status >= _SERVER_ERROR:
+        return ServerError(message)
+    if status in _FORBIDDEN:
+        return UnauthorizedError(f"{message}; check its address and secret")
+    return MisconfiguredError(f"{message}; check its address (redirects are not followed)")

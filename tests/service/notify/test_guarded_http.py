@@ -1,0 +1,155 @@
+import asyncio
+from collections.abc import Iterator, Sequence
+from socket import gaierror
+
+import pytest
+
+from docmill.errors import (
+    DocmillError,
+    MisconfiguredError,
+    NetworkError,
+    RateLimitedError,
+    ServerError,
+    UnauthorizedError,
+)
+from docmill.service.notify.guarded_http import GuardedHttp, is_public, resolve_host
+from support.http_receiver import Receiver, receiving
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as receiver:
+        yield receiver
+
+
+class Names:
+    """A resolver whose answers are given: one for each look-up."""
+
+    def __init__(self, *answers: Sequence[str]) -> None:
+        self.answers = list(answers)
+        self.asked: list[str] = []
+
+    async def __call__(self, host: str, port: int) -> Sequence[str]:
+        del port
+        self.asked.append(host)
+        return self.answers.pop(0)
+
+
+async def post(http: GuardedHttp, url: str) -> None:
+    await http.post(url, b"{}", {"X-Kind": "test"}, what="the hook")
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("93.184.216.34", True),
+        ("2606:2800:220:1::1", True),
+        ("127.0.0.1", False),
+        ("10.1.2.3", False),
+        ("172.16.0.1", False),
+        ("192.168.0.1", False),
+        ("169.254.169.254", False),
+        ("100.64.0.1", False),
+        ("0.0.0.0", False),  # noqa: S104 - an address to refuse
+        ("224.0.0.1", False),
+        ("255.255.255.255", False),
+        ("::1", False),
+        ("::", False),
+        ("fe80::1%eth0", False),
+        ("fd00::1", False),
+        ("ff02::1", False),
+        ("::ffff:10.0.0.1", False),
+        ("::ffff:93.184.216.34", True),
+        ("2002:7f00:1::", False),
+        ("64:ff9b::7f00:1", False),
+        ("64:ff9b::5db8:d822", True),
+        ("2001:0:4136:e378:8000:63bf:3fff:fdd2", False),
+        ("no address", False),
+    ],
+)
+def test_only_addresses_of_the_internet_are_public(address: str, expected: bool) -> None:  # noqa: FBT001 - a parameter
+    assert is_public(address) is expected
+
+
+async def test_a_body_arrives_with_its_headers(receiver: Receiver) -> None:
+    await post(GuardedHttp(allow_private=True), receiver.url)
+
+    ((path, headers, body),) = receiver.requests
+    assert (path, headers["X-Kind"], body) == ("/hook?key=1", "test", b"{}")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+async def test_nothing_is_sent_to_this_machine(receiver: Receiver, host: str) -> None:
+    with pytest.raises(MisconfiguredError, match="leads into a private network"):
+        await post(GuardedHttp(allow_private=False), f"http://{host}:{receiver.port}/")
+
+    assert receiver.requests == []
+
+
+async def test_one_private_address_among_others_is_refused() -> None:
+    names = Names(["93.184.216.34", "10.0.0.1"])
+
+    with pytest.raises(MisconfiguredError):
+        await post(GuardedHttp(allow_private=False, resolve=names), "http://hook.example/")
+
+
+async def test_a_name_that_changes_is_looked_up_once_for_each_request(receiver: Receiver) -> None:
+    names = Names(["127.0.0.1"], ["10.0.0.1"])
+    url = f"http://hook.invalid:{receiver.port}/"
+
+    await post(GuardedHttp(allow_private=True, resolve=names), url)
+    with pytest.raises(MisconfiguredError):
+        await post(GuardedHttp(allow_private=False, resolve=names), url)
+
+    # The address that was checked is the one connected to: the system knows no such name.
+    ((_, headers, _),) = receiver.requests
+    assert headers["Host"] == f"hook.invalid:{receiver.port}"
+    assert names.asked == ["hook.invalid", "hook.invalid"]
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (302, MisconfiguredError),
+        (404, MisconfiguredError),
+        (401, UnauthorizedError),
+        (429, RateLimitedError),
+        (503, ServerError),
+    ],
+)
+async def test_a_refusal_is_a_typed_error(receiver: Receiver, status: int, error: type[DocmillError]) -> None:
+    receiver.statuses = [status]
+    receiver.headers = {"Location": receiver.url, "Retry-After": "7"}
+
+    with pytest.raises(error, match=f"the hook answered with HTTP {status}") as caught:
+        await post(GuardedHttp(allow_private=True), receiver.url)
+    assert len(receiver.requests) == 1
+    assert getattr(caught.value, "retry_after_s", None) == (7 if status == 429 else None)
+
+
+async def test_a_server_that_is_not_there_or_speaks_otherwise_is_a_network_error(receiver: Receiver) -> None:
+    async def chat(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(replies.pop())
+        writer.close()
+
+    async def unknown(host: str, port: int) -> Sequence[str]:
+        raise gaierror(f"{host}:{port}")
+
+    replies = [b"SSH-2.0\r\n\r\n", b""]
+    http = GuardedHttp(allow_private=True)
+    async with await asyncio.start_server(chat, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        for _ in range(2):
+            with pytest.raises(NetworkError, match="cannot be reached"):
+                await post(http, f"http://127.0.0.1:{port}/")
+    with pytest.raises(NetworkError, match="cannot be reached"):
+        await post(http, f"http://127.0.0.1:{port}/")
+    with pytest.raises(NetworkError, match="cannot be reached"):
+        await post(http, f"https://127.0.0.1:{receiver.port}/")
+    with pytest.raises(NetworkError, match="cannot be looked up"):
+        await post(GuardedHttp(allow_private=True, resolve=unknown), "http://hook.invalid/")
+
+
+async def test_the_system_resolves_names() -> None:
+    assert "127.0.0.1" in await resolve_host("127.0.0.1", 80)
