@@ -121,6 +121,14 @@ def test_rows_that_were_left_out_are_for_a_person(tmp_path: Path) -> None:
     assert "statement_rows" in [failure.check for failure in extraction.failures]
 
 
+def test_the_currency_of_the_account_is_that_of_bookings_that_state_none(tmp_path: Path) -> None:
+    balance = f"Kontostand;1.159,60 EUR\n{TABLE}"
+
+    extraction = understand(document_of(balance.encode(), tmp_path)).extraction
+
+    assert [booking.currency for booking in statement_of(extraction).transactions] == ["EUR"] * 3
+
+
 def test_several_statements_of_a_file_are_parts(tmp_path: Path) -> None:
     path = tmp_path / "cards.ofx"
     path.write_text(OFX_2)

@@ -117,6 +117,19 @@ def test_the_pages_of_a_statement_and_those_of_the_next_day_are_one() -> None:
             Details(None, OTHER_IBAN, ("RF18539007547034", "E-2", None), "RF18539007547034"),
         ),
         ("Just words", Details(None, None, (None, None, None), "Just words")),
+        (
+            "159?00RETOURE?20EREF+TFNR 40005 00005?21MTLG:Grund nicht spezifiz\nierter Reject",
+            Details(None, None, (None, "TFNR 40005 00005", None), "Grund nicht spezifizierter Reject"),
+        ),
+        (
+            "166?32Richter Renate of a long na?33me and family beside my wide\nriver?31" + OTHER_IBAN,
+            Details(
+                "Richter Renate of a long name and family beside my wide river",
+                OTHER_IBAN,
+                (None, None, None),
+                None,
+            ),
+        ),
         ("w" * 65 + "\nord", Details(None, None, (None, None, None), "w" * 65 + "ord")),
     ],
 )
@@ -137,6 +150,26 @@ def test_details_are_read_in_the_ways_of_several_countries(text: str, details: D
 def test_what_breaks_the_rules_is_a_typed_error(old: str, new: str) -> None:
     with pytest.raises(CorruptError, match="the bank statement is damaged"):
         mt940.parse(MT940.replace(old, new).encode())
+
+
+def test_the_other_account_may_stand_below_an_entry_and_its_reference_elsewhere() -> None:
+    text = (
+        ":940:\n:20:940S130101\n:25:NL71RABO0123456789\n:28C:0\n:60F:C130101EUR000000001000,00\n"
+        f":61:130101D000000000025,00N102EREF            \n{OTHER_IBAN}\n"
+        ":86:/EREF/0030000987654321/BENM//NAME/CONTRA ACCOUNT HOLDER OF THE BIG COM\n"
+        "PANY/REMI//ISDT/2013-07-11\n"
+        ":62F:C130108EUR000000000975,00\n"
+    )
+
+    ((booking,),) = [statement.transactions for statement in mt940.parse(text.encode())]
+
+    assert (str(booking.amount), booking.iban, booking.reference) == (
+        "-25.00",
+        OTHER_IBAN,
+        "0030000987654321",
+    )
+    assert booking.counterparty == "CONTRA ACCOUNT HOLDER OF THE BIG COMPANY"
+    assert booking.description == OTHER_IBAN
 
 
 def test_the_29th_of_february_finds_its_year() -> None:

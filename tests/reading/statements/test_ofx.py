@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from docmill.errors import CorruptError, TooLargeError
+from docmill.errors import CorruptError, TooLargeError, UnsupportedFileTypeError
 from docmill.reading.statements import ofx
 from docmill.reading.statements.parsed import MAX_BOOKINGS
 from support.bank_statements import OFX_1, OFX_2, OTHER_IBAN
@@ -70,13 +70,19 @@ def test_the_other_account_and_a_foreign_currency_belong_to_the_booking() -> Non
         ("<TRNAMT>-45.20", "<TRNAMT>-45.2.0"),
         ("<TRNAMT>-45.20", "<TRNAMT>"),
         ("<DTPOSTED>20261104", "<DTPOSTED>20261304"),
-        ("STMTRS", "NOTHING"),
+        (OFX_1[OFX_1.index("<BANKMSGSRSV1>") :], ""),
         ("<OFX>", "<OFX>" + "<A>" * 100 + "</A>" * 100),
     ],
 )
 def test_what_breaks_the_rules_is_a_typed_error(old: str, new: str) -> None:
     with pytest.raises(CorruptError, match="the bank statement is damaged"):
         ofx.parse(OFX_1.replace(old, new).encode())
+
+
+def test_other_files_of_the_format_are_not_read() -> None:
+    with pytest.raises(UnsupportedFileTypeError, match="without a statement of a bank account") as caught:
+        ofx.parse(OFX_1.replace("STMTRS", "INVSTMTRS").encode())
+    assert caught.value.media_type == "application/x-ofx"
 
 
 def test_more_bookings_than_can_be_read_are_a_typed_error() -> None:

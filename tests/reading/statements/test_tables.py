@@ -121,6 +121,18 @@ def test_columns_have_a_stable_json_form_and_are_used_for_the_next_file() -> Non
     assert again.problems == ()
 
 
+def test_columns_can_be_given_with_the_options_of_reading(tmp_path: Path) -> None:
+    first = read_bookings(TABLE)
+    assert first is not None
+    path = tmp_path / "table.csv"
+    path.write_text(TABLE.replace("14.11.2026", "04.12.2026").replace("03.11.2026", "03.12.2026"))
+    american = first.columns.model_copy(update={"date_order": "mdy"})
+
+    (file,) = tasks.open_original(path, ReadingOptions(statement_columns=american)).embedded
+
+    assert '"date":"2026-03-12"' in file.content.decode()
+
+
 def test_columns_of_another_table_are_not_used() -> None:
     kept = read_bookings(TABLE)
     assert kept is not None

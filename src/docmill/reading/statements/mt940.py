@@ -142,7 +142,7 @@ def _transaction(lines: _Lines, currency: str | None) -> Transaction:
         amount=amount if match["mark"] in ("C", "RD") else -amount,
         currency=currency,
         counterparty=details.name,
-        iban=details.iban,
+        iban=details.iban or find_iban(match["more"]),
         reference=choose_reference(*details.references, reference),
         description=details.text or one_line(match["more"]),
     )

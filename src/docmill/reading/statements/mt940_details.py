@@ -5,7 +5,7 @@ Banken, SEPA in MT940.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from docmill.reading.statements.parsed import find_iban, is_creditor_reference, one_line
@@ -14,12 +14,16 @@ _SUBFIELDS = re.compile(r"\A\d{3}(?P<mark>[?<>~^|])(?=\d\d)")
 _FULL = 27
 """Characters of a subfield. A shorter one ends with its text; a full one may end within a word."""
 _LINE = 65
-"""Characters of a full line, which may end within a word."""
+"""Characters of a full line, which may end within a word. A space at its end is often lost."""
+_SHORT_LINE = 50
+"""Least characters of the full lines of a bank."""
 _PURPOSE = tuple(str(number) for number in (*range(20, 30), *range(60, 64)))
 _NAMES = ("32", "33")
 _KEYWORD = re.compile(
     r"(EREF|KREF|MREF|CRED|DEBT|SVWZ|ABWA|ABWE|IBAN|BIC|PURP|MDAT|SQTP|COAM|OAMT|DDAT|ORCR|ORMR)\+\s?"
+    r"|(MTLG):\s?"
 )
+"""The last one is the bank's message."""
 _SLASH_CODE = re.compile(
     r"/(TRTP|TRCD|EREF|PREF|MARF|CSID|IBAN|BIC|NAME|CNTP|REMI|PURP|BENM|ORDP|ULTC|ULTD|ULTB|RTRN|ISDT|CREF"
     r"|SVCL|ID|BUSP|CHGS|OCMT|EXCH|OPAM)/"
@@ -37,14 +41,24 @@ class Details(NamedTuple):
 
 def read_details(text: str) -> Details:
     """Read the text of tag 86, whose lines are joined by newlines."""
-    joined = text.replace("\n", "")
+    joined = "".join(_with_lost_spaces(text.rstrip("\n").split("\n")))
     subfields = _SUBFIELDS.match(joined)
     if subfields is not None:
         return _of_subfields(joined[subfields.end() - 1 :], subfields["mark"])
     if len(_SLASH_CODE.findall(f"/{joined}")) > 1:
         return _of_slash_codes(joined)
-    words = _keywords("".join(line if len(line) == _LINE else f"{line} " for line in text.split("\n")))
+    words = _keywords(joined)
     return _of_keywords(words, name=None, iban=find_iban(words.get("IBAN")))
+
+
+def _with_lost_spaces(lines: Sequence[str]) -> Iterator[str]:
+    """The lines, with a space behind each that is not full. Some banks have shorter lines than others."""
+    longest = max(map(len, lines[:-1]), default=0)
+    full = longest if _SHORT_LINE <= longest < _LINE - 1 else _LINE
+    for line, following in zip(lines, [*lines[1:], "?"], strict=True):
+        yield line
+        if len(line) < full and not following.startswith("?"):
+            yield " "
 
 
 def _of_subfields(text: str, mark: str) -> Details:
@@ -76,14 +90,14 @@ def _keywords(text: str) -> dict[str, str]:
     """The text behind each keyword of SEPA; what stands before the first one has the keyword ""."""
     parts = _KEYWORD.split(text)
     words = {"": parts[0]}
-    for keyword, content in zip(parts[1::2], parts[2::2], strict=True):
-        words.setdefault(keyword, content)
+    for keyword, message, content in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+        words.setdefault(keyword or message, content)
     return {keyword: content.strip() for keyword, content in words.items() if content.strip()}
 
 
 def _of_keywords(words: Mapping[str, str], *, name: str | None, iban: str | None) -> Details:
     purpose = words.get("SVWZ")
-    text = " ".join(filter(None, (words.get(""), purpose)))
+    text = " ".join(filter(None, (words.get(""), purpose or words.get("MTLG"))))
     structured = purpose if purpose is not None and is_creditor_reference(purpose) else None
     return Details(name, iban, (structured, words.get("EREF"), words.get("KREF")), one_line(text))
 

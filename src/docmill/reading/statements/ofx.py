@@ -12,7 +12,8 @@ from datetime import date
 from decimal import Decimal
 from xml.sax.saxutils import escape
 
-from docmill.errors import TooLargeError
+from docmill.errors import TooLargeError, UnsupportedFileTypeError
+from docmill.reading.files.file_types import OFX
 from docmill.reading.statements.parsed import (
     MAX_BOOKINGS,
     TOO_LONG,
@@ -31,6 +32,10 @@ _CHARSET = re.compile(r"^CHARSET:\s*(\S+)", re.MULTILINE)
 _TOKEN = re.compile(r"<!\[CDATA\[([\s\S]*?)\]\]>|<(/?)([A-Za-z][\w.]*)\s*(/?)>|<[^>]*>|([^<]+)")
 _DAY = re.compile(r"(\d{4})(\d{2})(\d{2})")
 _RESPONSES = ("STMTRS", "CCSTMTRS")
+_OTHER = (
+    "an OFX file without a statement of a bank account or credit card cannot be read; download the bookings "
+    "of an account"
+)
 _DEEPEST = 40
 _MOST_TAGS = 80 * MAX_BOOKINGS
 
@@ -59,7 +64,10 @@ class Node:
 
 
 def parse(content: bytes) -> list[ParsedStatement]:
-    """The statements of a file. Raises CorruptError, TooLargeError."""
+    """The statements of a file.
+
+    Raises CorruptError, TooLargeError, UnsupportedFileTypeError for OFX of another kind.
+    """
     responses = _responses(content)
     check_count(sum(1 for response in responses for _ in response.all("STMTTRN")))
     return [_statement(response, index) for index, response in enumerate(responses)]
@@ -83,8 +91,10 @@ def _responses(content: bytes) -> list[Node]:
     label = charset[1] if charset else None
     text = encodings.decode(content, f"windows-{label}" if label and label.isdecimal() else label)
     responses = list(_tree(text).all(*_RESPONSES))
+    if not responses and "</OFX>" not in text.upper():
+        raise damaged("its end is missing")
     if not responses:
-        raise damaged("it has no statement")
+        raise UnsupportedFileTypeError(_OTHER, media_type=OFX.media_type)
     return responses
 
 

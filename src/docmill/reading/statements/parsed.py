@@ -19,8 +19,10 @@ DAMAGED = "the bank statement is damaged ({reason}); download it again from the 
 TOO_LONG = (
     f"the file has more than {MAX_BOOKINGS:,} bookings; download shorter periods from the bank, one by one"
 )
-NO_REFERENCES = frozenset({"", "NONREF", "NOTPROVIDED", "NOTPROVIDE", "NOT PROVIDED", "NONE"})
-"""What programs write where a payment has no reference of its own."""
+NO_REFERENCES = frozenset({
+    "", "NONREF", "NOTPROVIDED", "NOTPROVIDE", "NOT PROVIDED", "NONE", "EREF", "KREF", "PREF", "MARF",
+})  # fmt: skip
+"""What programs write where a payment has no reference of its own, or has it elsewhere."""
 _CREDITOR_REFERENCE = re.compile(r"RF\d{2}[A-Z0-9]{1,21}")
 _IBAN = re.compile(r"(?<![A-Z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?![A-Z0-9])")
 _AMOUNT = re.compile(r"\d{1,20}(?:[.,]\d{0,6})?|[.,]\d{1,6}")
@@ -79,7 +81,7 @@ def choose_reference(*candidates: str | None) -> str | None:
     """The first reference that is one."""
     for candidate in candidates:
         text = one_line(candidate)
-        if text is not None and text.upper() not in NO_REFERENCES:
+        if text is not None and text.upper().rstrip("+") not in NO_REFERENCES:
             return text
     return None
 
