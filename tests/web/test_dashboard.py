@@ -41,6 +41,7 @@ def exercise(metrics: Metrics) -> None:
     metrics.paused("unauthorized", 60)
     metrics.watch_pauses(lambda: [("unauthorized", "small model")])
     metrics.upload_ended("accepted")
+    metrics.notification_ended("slack", "sent")
     metrics.watch_pool("reading", Pool())
 
 
