@@ -5,18 +5,28 @@ from typing import cast
 
 import pytest
 
-from docmill.errors import CorruptError
+from docmill.errors import CorruptError, TooLargeError
 from docmill.model import codec
 from docmill.model.document import Document
 from docmill.model.result import Extraction, Failure
 from docmill.reading.child import tasks
 from docmill.reading.files.options import ReadingOptions
+from docmill.reading.statements.parsed import MAX_BYTES
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.statement_data import STATEMENT_DATA
 from docmill.schemas.types import BankStatement
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.offline import extract, understand
-from support.bank_statements import CAMT_ENTRY, MT940, OFX_1, OFX_2, OTHER_IBAN, OWN_IBAN, camt
+from support.bank_statements import (
+    CAMT_ENTRY,
+    CREDIT_DETAILS,
+    MT940,
+    OFX_1,
+    OFX_2,
+    OTHER_IBAN,
+    OWN_IBAN,
+    camt,
+)
 
 OPTIONS = ReadingOptions()
 TABLE = f"""\
@@ -127,6 +137,54 @@ def test_the_currency_of_the_account_is_that_of_bookings_that_state_none(tmp_pat
     extraction = understand(document_of(balance.encode(), tmp_path)).extraction
 
     assert [booking.currency for booking in statement_of(extraction).transactions] == ["EUR"] * 3
+
+
+def test_a_booking_that_takes_more_than_a_page_has_no_place(tmp_path: Path) -> None:
+    details = CREDIT_DETAILS.format(
+        reference="R", name="<Nm>N</Nm>", remittance=f"<Ustrd>{'much to say ' * 2000}</Ustrd>"
+    )
+    content = camt(CAMT_ENTRY.format(amount="2.00", side="CRDT", more="", status="BOOK", details=details))
+    document = document_of(content, tmp_path)
+
+    extraction = understand(document).extraction
+
+    assert extraction.evidence["transactions[0].amount"].match == "embedded"
+    assert extraction.evidence["iban"].match == "exact"
+    assert failures_of(document, extraction) == []
+
+
+def test_bookings_keep_a_currency_of_their_own(tmp_path: Path) -> None:
+    table = (
+        f"Konto;{OWN_IBAN}\nKontostand;10,00 EUR\n\nBuchungstag;Name;Betrag;Währung\n"
+        "13.11.2026;A;1,50;USD\n14.11.2026;B;2,50;\n"
+    )
+
+    extraction = understand(document_of(table.encode(), tmp_path)).extraction
+
+    assert [booking.currency for booking in statement_of(extraction).transactions] == ["USD", "EUR"]
+
+
+def test_a_statement_without_bookings_or_balances_is_one(tmp_path: Path) -> None:
+    content = camt("", version="054.001.08").replace(b"<Ccy>EUR</Ccy>", b"").replace(OWN_IBAN.encode(), b"")
+    document = document_of(content, tmp_path)
+
+    classification, extraction = understand(document)
+
+    assert classification.document_date is None
+    assert classification.summary == "Bank statement with 0 bookings."
+    assert {failure.check for failure in failures_of(document, extraction)} >= {"critical_missing"}
+
+
+def test_a_file_that_is_too_large_or_has_too_many_statements_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "statement.sta"
+    path.write_bytes(MT940.encode() + b"-\n" * (MAX_BYTES // 2))
+    cards = tmp_path / "cards.ofx"
+    cards.write_text(OFX_2)
+
+    with pytest.raises(TooLargeError, match="download shorter periods"):
+        tasks.open_original(path, OPTIONS)
+    with pytest.raises(TooLargeError, match="2 statements, more than 1"):
+        tasks.list_parts(cards, "application/x-ofx", ReadingOptions(max_parts=1))
 
 
 def test_several_statements_of_a_file_are_parts(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from docmill.model.paths import leaves
 from docmill.model.result import Classification, Evidence, Extraction, Failure, StepTaken
 from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.statement_data import STATEMENT_DATA, StatementData
-from docmill.schemas.types import BankStatement, Transaction
+from docmill.schemas.types import BankStatement
 from docmill.understanding.types.tags import choose_tags, tags_in
 
 CHECK = "statement_rows"
@@ -63,8 +63,6 @@ def extract_statement(document: Document, data: StatementData, pages: Extraction
             if own in (None, value) and name in pages.evidence:
                 statement = statement.model_copy(update={name: value})
                 evidence[name] = pages.evidence[name]
-        if statement.currency is not None and "currency" in evidence:
-            statement = _with_currency(statement, statement.currency, evidence)
     return Extraction(
         document_type=_TYPE,
         data=statement,
@@ -72,18 +70,6 @@ def extract_statement(document: Document, data: StatementData, pages: Extraction
         steps=(StepTaken(kind="read", by=f"bookings of the {data.source} file", is_from_xml=True),),
         failures=tuple(Failure(check=CHECK, message=problem) for problem in data.problems),
     )
-
-
-def _with_currency(statement: BankStatement, currency: str, evidence: dict[str, Evidence]) -> BankStatement:
-    """The statement with its currency in bookings that state none; `evidence` gets the places of these."""
-    bookings: list[Transaction] = []
-    for index, booking in enumerate(statement.transactions):
-        if booking.currency is None:
-            evidence[f"transactions[{index}].currency"] = evidence["currency"]
-            bookings.append(booking.model_copy(update={"currency": currency}))
-        else:
-            bookings.append(booking)
-    return statement.model_copy(update={"transactions": tuple(bookings)})
 
 
 def classify_statement(

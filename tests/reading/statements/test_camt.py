@@ -4,7 +4,7 @@ import pytest
 
 from docmill.errors import CorruptError
 from docmill.reading.statements import camt
-from docmill.reading.statements.parsed import ParsedStatement
+from docmill.reading.statements.parsed import ParsedStatement, chain_statements
 from docmill.schemas.types import Transaction
 from support.bank_statements import CAMT_ENTRY, CREDIT_DETAILS, OTHER_IBAN, OWN_IBAN
 from support.bank_statements import camt as message
@@ -183,6 +183,24 @@ def test_what_breaks_the_rules_is_a_typed_error(old: bytes, new: bytes) -> None:
 
     with pytest.raises(CorruptError, match="the bank statement is damaged"):
         camt.parse(content.replace(old, new))
+
+
+def test_a_message_without_a_statement_is_damaged() -> None:
+    content = message(entry("2.00")).replace(b"<Stmt>", b"<Other>").replace(b"</Stmt>", b"</Other>")
+
+    with pytest.raises(CorruptError, match="it has no statement"):
+        camt.parse(content)
+
+
+def test_notifications_of_one_account_are_one_statement() -> None:
+    content = message(entry("2.00"), version="054.001.08")
+    body = content.partition(b"<Ntfctn>")[2].partition(b"</Ntfctn>")[0]
+    end = b"</BkToCstmrDbtCdtNtfctn>"
+
+    _, statements = camt.parse(content.replace(end, b"<Ntfctn>" + body + b"</Ntfctn>" + end))
+
+    (statement,) = chain_statements(statements)
+    assert (len(statement.transactions), statement.places) == (2, (0, 1))
 
 
 def test_entities_are_not_expanded() -> None:

@@ -88,6 +88,15 @@ def test_the_pages_of_a_statement_and_those_of_the_next_day_are_one() -> None:
     )
 
 
+def test_statements_that_do_not_follow_each_other_stay_apart() -> None:
+    text = (
+        ":20:1\n:25:1\n:60F:C260102EUR1,00\n:62F:C260102EUR1,00\n-\n"
+        ":20:2\n:25:1\n:60F:C260104EUR3,00\n:62F:C260104EUR3,00\n-\n"
+    )
+
+    assert [statement.places for statement in chain_statements(mt940.parse(text.encode()))] == [(0,), (1,)]
+
+
 @pytest.mark.parametrize(
     ("text", "details"),
     [

@@ -94,6 +94,12 @@ def test_more_bookings_than_can_be_read_are_a_typed_error() -> None:
         ofx.parse(b"<OFX>" + b"<" * 81 * MAX_BOOKINGS)
 
 
+def test_an_end_without_a_beginning_ends_nothing() -> None:
+    (statement,) = ofx.parse(OFX_1.replace("<STMTTRN>", "</PAYEE><STMTTRN>").encode())
+
+    assert len(statement.transactions) == 2
+
+
 def test_declared_entities_stay_as_they_are() -> None:
     content = OFX_2.replace("<OFX>", "<!DOCTYPE OFX [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><OFX>").replace(
         "Shop", "&x;"

@@ -176,9 +176,56 @@ def test_rows_that_are_no_bookings_are_reported() -> None:
     )
 
 
+def test_dates_that_may_be_read_in_two_ways_are_reported() -> None:
+    table = read_bookings("Booking date,Description,Amount\n01/02/2026,a,1.50\n01/02/2026,b,2.50\n")
+
+    assert table is not None
+    assert "were read as day, month, year" in table.problems[0]
+
+
+def test_a_side_that_is_not_known_or_both_sides_are_no_booking() -> None:
+    rows = "".join(f"{day}.11.2026;A;1,00;S\n" for day in range(13, 23))
+    sides = read_bookings(f"Buchungstag;Name;Betrag;Soll/Haben\n{rows}23.11.2026;B;2,00;X\n")
+    rows = "".join(f"{day}.11.2026;A;0,00;1,00\n" for day in range(13, 23))
+    both = read_bookings(f"Buchungstag;Name;Soll;Haben\n{rows}23.11.2026;B;2,00;2,00\n;sum;;\n")
+
+    assert sides is not None
+    assert both is not None
+    assert [str(booking.amount) for booking in sides.statement.transactions] == ["-1.00"] * 10
+    assert [str(booking.amount) for booking in both.statement.transactions] == ["1.00"] * 10
+    assert len(sides.problems) == len(both.problems) == 1
+
+
+def test_columns_that_were_given_read_nothing_of_rows_in_another_form() -> None:
+    rows = TABLE.replace("03.11.2026", "soon").replace("14.11.2026", "later")
+
+    assert read_bookings(rows, read_columns()) is None
+
+
+def test_the_currency_may_stand_in_the_headings() -> None:
+    signs = read_bookings("Booking date,Description,Amount (£)\n2026-11-13,a,1.50\n2026-11-14,b,2.50\n")
+    none = read_bookings("Booking date,Description,OUT,IN\n2026-11-13,a,1.50,\n2026-11-14,b,,2.50\n")
+
+    assert signs is not None
+    assert none is not None
+    assert [signs.statement.currency, none.statement.currency] == ["GBP", None]
+
+
+def test_a_quotation_mark_that_is_none_makes_no_table() -> None:
+    assert read_bookings(TABLE + '"' + "x" * 1_100_000, read_columns()) is None
+
+
+def read_columns() -> StatementColumns:
+    table = read_bookings(TABLE)
+    assert table is not None
+    return table.columns
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "Booking date;Description;Amount;Account\n" + "soon;x;1,50;1\n" * 3 + "13.11.2026;x;1,50;1\n",
+        "Booking date;Description;Amount of ABC\n13.11.2026;x;1,50\n14.11.2026;y;2,50\n",
         "Invoice number;Date;Name;Description;Amount;Balance\n1;13.11.2026;A;x;1;0\n2;14.11.2026;B;y;2;0\n",
         "Date;Description;Amount\n13.11.2026;x;1,00\n14.11.2026;y;2,00\n",
         "Date;Value date;Amount\n13.11.2026;13.11.2026;1,00\n14.11.2026;14.11.2026;2,00\n",

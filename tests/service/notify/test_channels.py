@@ -108,6 +108,18 @@ async def test_without_an_address_of_the_vault_documents_are_named_by_their_ids(
     assert json.loads(body)["text"].startswith("*docmill: matching failed*\nmatching failed: ")
 
 
+def test_a_message_about_the_setup_names_no_document() -> None:
+    pause = Notification("pause", TENANT_ID, None, "set llm.api_key", link="/ops")
+    sent_at = datetime(2026, 11, 27, 4, 5, tzinfo=UTC)
+    message = Digest("msg_1", TENANT_ID, 1, sent_at, [ErrorCount("pause", "set llm.api_key", 1)], [pause])
+
+    assert list(message.lines()) == [
+        "processing is paused: set llm.api_key",
+        "",
+        f"first at 2026-11-27 04:05:00 UTC, tenant {TENANT_ID}",
+    ]
+
+
 async def test_another_program_can_verify_a_webhook(receiver: Receiver) -> None:
     webhook = WebhookNotifications(url=SecretStr(receiver.url), secret=SecretStr(SECRET))
     (channel,) = open_channels(settings(Notifications(webhook=webhook, allow_private_addresses=True)))

@@ -1,5 +1,6 @@
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from socket import gaierror
 
 import pytest
@@ -10,6 +11,7 @@ from docmill.errors import (
     NetworkError,
     RateLimitedError,
     ServerError,
+    TimeLimitError,
     UnauthorizedError,
 )
 from docmill.service.notify.guarded_http import GuardedHttp, is_public, resolve_host
@@ -33,6 +35,25 @@ class Names:
         del port
         self.asked.append(host)
         return self.answers.pop(0)
+
+
+Speak = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def speaking(speak: Speak) -> AsyncGenerator[int]:
+    """The port of a server that speaks in its own way; every connection has ended with the block."""
+    ended: list[asyncio.Task[object] | None] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ended.append(asyncio.current_task())
+        with suppress(ConnectionError):
+            await speak(reader, writer)
+        writer.close()
+
+    async with await asyncio.start_server(handle, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1]
+    await asyncio.gather(*filter(None, ended))
 
 
 async def post(http: GuardedHttp, url: str) -> None:
@@ -131,15 +152,13 @@ async def test_a_server_that_is_not_there_or_speaks_otherwise_is_a_network_error
     async def chat(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readline()
         writer.write(replies.pop())
-        writer.close()
 
     async def unknown(host: str, port: int) -> Sequence[str]:
         raise gaierror(f"{host}:{port}")
 
     replies = [b"SSH-2.0\r\n\r\n", b""]
     http = GuardedHttp(allow_private=True)
-    async with await asyncio.start_server(chat, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
+    async with speaking(chat) as port:
         for _ in range(2):
             with pytest.raises(NetworkError, match="cannot be reached"):
                 await post(http, f"http://127.0.0.1:{port}/")
@@ -149,6 +168,25 @@ async def test_a_server_that_is_not_there_or_speaks_otherwise_is_a_network_error
         await post(http, f"https://127.0.0.1:{receiver.port}/")
     with pytest.raises(NetworkError, match="cannot be looked up"):
         await post(GuardedHttp(allow_private=True, resolve=unknown), "http://hook.invalid/")
+
+
+async def test_an_answer_may_be_announced() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n\r\n")
+
+    async with speaking(answer) as port:
+        await post(GuardedHttp(allow_private=True), f"http://127.0.0.1:{port}/")
+
+
+async def test_a_server_that_does_not_answer_is_given_up_in_time() -> None:
+    async def wait(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        del writer
+        await reader.read()
+
+    async with speaking(wait) as port:
+        with pytest.raises(TimeLimitError, match=r"did not answer within 0\.05 s"):
+            await post(GuardedHttp(allow_private=True, limit_s=0.05), f"http://127.0.0.1:{port}/")
 
 
 async def test_the_system_resolves_names() -> None:

@@ -1,5 +1,6 @@
 """Notifications from the transaction that tells of a failure to the message, with a real database."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from docmill.errors import NetworkError, RateLimitedError
+from docmill.resilience.concurrency import cancel_and_wait
 from docmill.service.app import Service
 from docmill.service.notify.message import Digest
 from docmill.service.notify.notifier import Notifier
@@ -191,6 +193,40 @@ async def test_tenants_get_messages_of_their_own(service: Service) -> None:
     assert await send_all(notifier(service, slack)) == 2
 
     assert {digest.tenant_id: digest.total for digest in slack.sent} == {DEFAULT_TENANT_ID: 1, other: 2}
+
+
+async def test_a_document_that_is_deleted_meanwhile_is_told_of_no_more(service: Service) -> None:
+    slack = Recorder(errors=[NetworkError("away")])
+    sender = notifier(service, slack)
+    await fail(service)
+
+    assert await sender.send_next()
+    async with service.database.tenant(DEFAULT_TENANT_ID) as conn:
+        await conn.execute("DELETE FROM notification")  # as with its document
+    await fail(service, "new")
+    await age(service, timedelta(hours=2))
+    await send_all(sender)
+
+    assert [digest.errors[0].error for digest in slack.sent] == ["new"]
+
+
+async def test_the_worker_sends_what_is_due_until_it_is_stopped(service: Service) -> None:
+    sent = asyncio.Event()
+
+    class Announcing(Recorder):
+        async def send(self, digest: Digest) -> None:
+            await super().send(digest)
+            sent.set()
+
+    await fail(service)
+    channels = Recorder("slack"), Announcing("webhook")  # in the order of their names
+    working = asyncio.create_task(notifier(service, *channels).work_for_ever())
+    try:
+        async with asyncio.timeout(20):
+            await sent.wait()
+    finally:
+        await cancel_and_wait([working])
+    await notifier(service).work_for_ever()  # without a channel there is nothing to do
 
 
 async def test_one_process_sends_at_a_time(service: Service) -> None:

@@ -52,12 +52,16 @@ def read_details(text: str) -> Details:
 
 
 def _with_lost_spaces(lines: Sequence[str]) -> Iterator[str]:
-    """The lines, with a space behind each that is not full. Some banks have shorter lines than others."""
+    """The lines, with a space behind each that is not full. Some banks have shorter lines than others.
+
+    The first line may be shorter by the tag.
+    """
     longest = max(map(len, lines[:-1]), default=0)
     full = longest if _SHORT_LINE <= longest < _LINE - 1 else _LINE
-    for line, following in zip(lines, [*lines[1:], "?"], strict=True):
+    for index, (line, following) in enumerate(zip(lines, [*lines[1:], "?"], strict=True)):
         yield line
-        if len(line) < full and not following.startswith("?"):
+        is_full = len(line) >= full or (not index and len(line) == full - len(":86:"))
+        if not is_full and not following.startswith("?"):
             yield " "
 
 

@@ -40,7 +40,7 @@ _ONCE = (
 _SIGNS = ("booking_date", "value_date", "indicator", "balance", "iban", "counterparty")
 """Columns that hardly any table but one of bookings has."""
 _CURRENCIES = frozenset(list_currencies())
-_CURRENCY_WORDS = {"euro": "EUR", "euros": "EUR"}
+_CURRENCY_WORDS = {"euro": "EUR", "euros": "EUR", "€": "EUR", "£": "GBP"}
 _UNPROVED_ORDER = (
     "Day and month of the dates cannot be told apart in this file, and were read as {order}; please compare."
 )
@@ -250,7 +250,7 @@ def _currency(columns: StatementColumns, before: str) -> str | None:
     """The currency that the headings name, or else the lines before them."""
     for place in (columns.amount, columns.debit, columns.credit):
         heading = columns.headings[place] if place is not None else ""
-        for word in re.findall(r"\b[A-Z]{3}\b|[Ee]uros?", heading):
+        for word in re.findall(r"\b[A-Z]{3}\b|[Ee]uros?|[€£]", heading):
             if _code_of(word) in _CURRENCIES:
                 return _code_of(word)
     named = {word for word in re.findall(r"\b[A-Z]{3}\b", before) if word in _CURRENCIES}

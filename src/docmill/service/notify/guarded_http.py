@@ -42,12 +42,15 @@ class GuardedHttp:
     """Posts to addresses that were checked: it connects to no other, and follows no redirect.
 
     allow_private: also private, loopback and link-local addresses. resolve: looks up a host, once for each
-    request.
+    request. limit_s: for a whole request.
     """
 
-    def __init__(self, *, allow_private: bool, resolve: Resolve = resolve_host) -> None:
+    def __init__(
+        self, *, allow_private: bool, resolve: Resolve = resolve_host, limit_s: float = _LIMIT_S
+    ) -> None:
         self._allow_private = allow_private
         self._resolve = resolve
+        self._limit_s = limit_s
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str], *, what: str) -> None:
         """Send a body. what: names the receiver in errors, since its address is a secret.
@@ -57,10 +60,10 @@ class GuardedHttp:
         """
         parts = urlsplit(url)
         try:
-            async with asyncio.timeout(_LIMIT_S):
+            async with asyncio.timeout(self._limit_s):
                 status, retry_after = await self._exchange(parts, body, headers, what)
         except TimeoutError as error:
-            raise TimeLimitError(f"{what} did not answer within {_LIMIT_S:.0f} s") from error
+            raise TimeLimitError(f"{what} did not answer within {self._limit_s:g} s") from error
         except (OSError, h11.ProtocolError, UnicodeError) as error:
             raise NetworkError(f"{what} cannot be reached ({type(error).__name__})") from error
         if refusal := _refusal(status, retry_after, what):
@@ -87,10 +90,8 @@ class GuardedHttp:
                 elif isinstance(event, h11.Response):
                     retry_after = dict(event.headers).get(b"retry-after", b"")
                     return event.status_code, retry_after.decode("ascii", "replace")
-                elif isinstance(event, h11.ConnectionClosed):
-                    raise ConnectionResetError("closed without an answer")
         finally:
-            writer.close()
+            writer.transport.abort()
 
     async def _connect(
         self, parts: SplitResult, what: str
