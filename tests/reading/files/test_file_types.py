@@ -7,6 +7,8 @@ import pytest
 from docmill.errors import CorruptError, UnsupportedFileTypeError
 from docmill.reading.files import file_types
 
+CAMT = "application/x-camt+xml"
+
 
 def zipped(*names: str, packing: int = zipfile.ZIP_STORED, **members: bytes) -> bytes:
     file = io.BytesIO()
@@ -63,6 +65,15 @@ def test_the_content_decides(file: Path, content: bytes, expected: str) -> None:
         (b"<!-- c --> text", "text/plain"),
         (b"<?xml version='1.0'?>\n<!DOCTYPE html>\n<html>", "text/html"),
         (b"<?xml version='1.0'?>\n<Invoice/>", "application/xml"),
+        (b"<?xml version='1.0'?>" + b"<?a ?><b>" * 5000, "application/xml"),
+        (b"<!-- -->" * 5000 + b"text", "text/plain"),
+        (b"<!-- a --><?b ?><c:Document xmlns:c='urn:iso:std:iso:20022:tech:xsd:camt.053.001.08'>", CAMT),
+        (b"<Document xmlns='urn:iso:std:iso:20022:tech:xsd:camt.052.001.08'>", "application/xml"),
+        (b":20:X\r\n:21:Y\r\n:25:1/2\r\n", "application/x-mt940"),
+        (b"{1:F01X}{2:O940}{4:\n:20:X\n:25:1\n", "application/x-mt940"),
+        (b":20:X\nis what I write before an account\n", "text/plain"),
+        (b"OFXHEADER:100\nDATA:OFXSGML\n", "application/x-ofx"),
+        (b"<?xml version='1.0'?><?OFX OFXHEADER='200'?><OFX>", "application/x-ofx"),
         (b"<!-- A. B. -->\n<ubl:Invoice\n xmlns:ubl='urn:x'>", "application/xml"),
         (b"<Invoice>is what I wanted to write about", "text/plain"),
         (b'{"total": 1}', "application/json"),

@@ -58,7 +58,7 @@ HTML_START = re.compile(
 """An element of a page, with nothing but comments before it."""
 HTML_ROOT = re.compile(r"\A<[^>]*>[^\0]*?(?:<html\b|<!doctype\s+html)", re.IGNORECASE)
 """A root after something else, such as a comment or an XML declaration."""
-XML_START = re.compile(r"\A(?:<!--[^\0]*?-->\s*)*(?:<\?xml\b|<(?:[\w.-]+:)?[\w.-]+\s[^<>]*\bxmlns\b)")
+XML_START = re.compile(r"\A(?:(?><!--[^\0]*?-->)\s*)*+(?:<\?xml\b|<(?:[\w.-]+:)?[\w.-]+\s[^<>]*\bxmlns\b)")
 """Without the declaration, the root must name a namespace."""
 MARKDOWN = re.compile(
     r"^#{1,6} \S|^ {0,3}\|?(?: *:?-{3,}:? *\|)+ *:?-* *:?\s*$|^(?:```|~~~)|^\S[^\n]*\n={3,}\s*$", re.MULTILINE
@@ -159,7 +159,7 @@ OFX = Kind("application/x-ofx", "a bank statement (OFX)")
 STATEMENT_KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
     (
         re.compile(
-            r"""\A(?:<!--[^\0]*?-->\s*|<\?[^\0]*?\?>\s*)*<[^<>]*\bxmlns(?::[\w.-]+)?\s*=\s*["'][^"'<>]*"""
+            r"""\A(?:(?><!--[\s\S]*?-->|<\?[\s\S]*?\?>)\s*)*+<[^<>]*\bxmlns(?::[\w.-]+)?\s*=\s*["'][^"'<>]*"""
             r"""\bcamt\.05[34]\.\d{3}\.\d\d"""
         ),
         CAMT,
