@@ -242,7 +242,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """A file that the document carries to say the same for programs: an e-invoice's XML.
+    """A file that the document carries to say the same for programs: an e-invoice's XML, a statement's data.
 
     content: as it is, not yet looked at by anyone who could trust it.
     """

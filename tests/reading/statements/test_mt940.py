@@ -2,10 +2,10 @@ from decimal import Decimal
 
 import pytest
 
-from docmill.errors import CorruptError
+from docmill.errors import CorruptError, TooLargeError
 from docmill.reading.statements import mt940
 from docmill.reading.statements.mt940_details import Details, read_details
-from docmill.reading.statements.parsed import chain_statements
+from docmill.reading.statements.parsed import MAX_BOOKINGS, chain_statements
 from support.bank_statements import DUTCH_DETAILS, MT940, OTHER_IBAN, OWN_IBAN
 
 
@@ -86,6 +86,11 @@ def test_the_pages_of_a_statement_and_those_of_the_next_day_are_one() -> None:
     assert chain_statements(mt940.parse(mt940.split(text.encode(), first.places)))[0].transactions == (
         first.transactions
     )
+
+
+def test_more_statements_than_can_be_read_are_a_typed_error() -> None:
+    with pytest.raises(TooLargeError):
+        mt940.parse(b":20:1\n" * (MAX_BOOKINGS + 1))
 
 
 def test_statements_that_do_not_follow_each_other_stay_apart() -> None:

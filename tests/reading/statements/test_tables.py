@@ -36,6 +36,7 @@ Buchungstag;Wertstellung;Name;Verwendungszweck;IBAN;Betrag (EUR);Saldo
         ("12,50 per day", None),
         ("(12,50", None),
         ("31.01.2024", None),
+        ("1" * 100, None),
         ("", None),
     ],
 )

@@ -36,7 +36,7 @@ Element = _Element
 def parse(content: bytes) -> tuple[StatementFormat, list[ParsedStatement]]:
     """The statements of a message. Raises CorruptError, TooLargeError."""
     name, elements = _statements(_parse_xml(content))
-    check_count(sum(1 for element in elements for _ in _children(element, "Ntry")))
+    check_count(max(len(elements), sum(1 for element in elements for _ in _children(element, "Ntry"))))
     statements = [_statement(element, index) for index, element in enumerate(elements)]
     return ("CAMT.053" if name == "Stmt" else "CAMT.054"), statements
 

@@ -18,6 +18,7 @@ _YEAR_FIRST = re.compile(rf"(\d{{4}})([-./]?)(\d{{1,2}})\2(\d{{1,2}}){_TIME}")
 _YEAR_LAST = re.compile(rf"(\d{{1,2}})([-./ ])(\d{{1,2}})\2(\d{{4}}|\d{{2}}){_TIME}")
 _DAY_AND_NAME = re.compile(rf"(\d{{1,2}})\.?[ -]([^\W\d_]+)\.?[ -,]+(\d{{4}}|\d{{2}}){_TIME}")
 _NAME_AND_DAY = re.compile(rf"([^\W\d_]+)\.? (\d{{1,2}}),? (\d{{4}}){_TIME}")
+_LONGEST_AMOUNT = 60
 _LAST_CENTURY = 80
 _MONTHS = 12
 _NUMBER = re.compile(r"\d[\d.,]*|[.,]\d+")
@@ -64,6 +65,8 @@ def fold(text: str) -> str:
 
 def written_amount(text: str, currencies: frozenset[str]) -> WrittenAmount | None:
     """The only number of a cell, with its sign; None for other cells."""
+    if len(text) > _LONGEST_AMOUNT:
+        return None
     plain = text.translate(_MINUS).strip()
     tokens = re.findall(r"[A-Za-z]+", plain)
     if any(token.upper() not in currencies and fold(token) not in _SIDES for token in tokens):

@@ -50,7 +50,7 @@ class _Lines:
 def parse(content: bytes) -> list[ParsedStatement]:
     """The statements of a file. Raises CorruptError, TooLargeError."""
     blocks = _blocks(_text_of(content))
-    check_count(sum(block.count("\n:61:") for block in blocks))
+    check_count(max(len(blocks), sum(block.count("\n:61:") for block in blocks)))
     if not blocks:
         raise damaged("it has no statement")
     return [_statement(list(_fields(block)), index) for index, block in enumerate(blocks)]

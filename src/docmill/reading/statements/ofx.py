@@ -69,7 +69,7 @@ def parse(content: bytes) -> list[ParsedStatement]:
     Raises CorruptError, TooLargeError, UnsupportedFileTypeError for OFX of another kind.
     """
     responses = _responses(content)
-    check_count(sum(1 for response in responses for _ in response.all("STMTTRN")))
+    check_count(max(len(responses), sum(1 for response in responses for _ in response.all("STMTTRN"))))
     return [_statement(response, index) for index, response in enumerate(responses)]
 
 

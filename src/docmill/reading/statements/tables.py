@@ -31,6 +31,8 @@ from docmill.schemas.types import Transaction
 
 _FIRST_ROWS = 60
 """Rows among which the headings are."""
+_LONGEST_BEFORE = 10_000
+"""Characters of the lines before the headings in which account and currency are looked for."""
 _LEAST_READ = 0.8
 """Share of the rows below the headings that must be bookings."""
 _ONCE = (
@@ -168,7 +170,7 @@ def _read(
     transactions: list[Transaction] = []
     kept: list[tuple[str, ...]] = []
     left_out = 0
-    before = " ".join(" ".join(row) for row in rows[:start])
+    before = " ".join(" ".join(row) for row in rows[:start])[:_LONGEST_BEFORE]
     currency = _currency(columns, before)
     for row in rows[start + 1 :]:
         transaction = _transaction(row, columns, currency)
