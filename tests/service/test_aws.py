@@ -14,6 +14,7 @@ from docmill.service.aws.client import Operations, Session, open_operations
 from docmill.service.aws.resources import queue_pair
 from docmill.service.config.settings import Aws, Buckets, Queues, Settings
 from docmill.service.ports import Message
+from docmill.service.protocol.queues import INGESTION
 from docmill.service.store import dead_letters
 from docmill.service.sweeper import Sweeper
 from support.aws_emulators import Emulator
@@ -124,7 +125,7 @@ async def test_what_sqs_has_lost_is_sent_again(
 async def short_lived_queue(settings: Settings, sqs: Operations) -> None:
     """A queue that was there before, and gives messages up after two receives."""
     name = settings.queues.ingestion
-    pair = await queue_pair(sqs, name, create=True)
+    pair = await queue_pair(sqs, name, INGESTION, create=True)
     answer = await sqs.call("get_queue_attributes", QueueUrl=pair.url, AttributeNames=["RedrivePolicy"])
     policy = json.loads(answer["Attributes"]["RedrivePolicy"]) | {"maxReceiveCount": 2}
     await sqs.call(

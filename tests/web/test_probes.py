@@ -37,7 +37,9 @@ class Alone:
     def __init__(self, database_url: str, queue: MemoryQueue) -> None:
         self.stopping = asyncio.Event()
         self.metrics = Metrics()
-        health = HealthChecks(database_url, queue, Blobs(MemoryStore()), self.stopping, limit_s=20)
+        health = HealthChecks(
+            database_url, {"ingestion": queue}, Blobs(MemoryStore()), self.stopping, limit_s=20
+        )
         self.app = create_probe_app(Probes(health, self.metrics, Database(database_url)))
 
     async def get(self, path: str, host: str = "localhost") -> httpx.Response:

@@ -1,10 +1,11 @@
 """The service put together for one process."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from docmill.errors import MisconfiguredError
@@ -13,6 +14,7 @@ from docmill.service.bin import Bin
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.config.settings import Settings
 from docmill.service.dead_letters import DeadLetters
+from docmill.service.events.matching_requests import MatchingRequests
 from docmill.service.events.outbox import Outbox
 from docmill.service.events.wakeups import EventFeed, Wakeups
 from docmill.service.intake.accept import Intake
@@ -28,6 +30,8 @@ from docmill.service.people.openid import OpenIdProvider
 from docmill.service.people.passwords import Passwords
 from docmill.service.people.sign_in import SignIn
 from docmill.service.ports import Queue, Sender
+from docmill.service.ports.matching import Matcher, Notifier
+from docmill.service.protocol.queues import INGESTION, MATCHING, QueuePolicy
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.review.edits import Edits
 from docmill.service.review.reviews import Reviews
@@ -39,17 +43,34 @@ from docmill.service.store.database import DEFAULT_TENANT_ID, Database
 from docmill.service.store.migrate import migrate
 from docmill.understanding.gate import RuleGate
 
-INGESTION_QUEUE = "ingestion"
-
 _WATCH_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQueue:
+    """A queue, and the sender into it within a transaction."""
+
+    queue: Queue
+    sender: Sender
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """What a service needs to match documents. notifier: is told of failures; None: nobody is."""
+
+    queue: Queue
+    sender: Sender
+    matcher: Matcher[Any]
+    notifier: Notifier | None = None
 
 
 @dataclass(frozen=True)
 class Service:
     """Everything a web or worker process needs.
 
-    vault_id: of the database, the same for ever. sender: into `queue`, within a transaction. fingerprint: of
-    the pipeline, see `Fingerprint`.
+    vault_id: of the database, the same for ever. queue: of ingestions. sender: into it, within a transaction.
+    matching_requests: how a document is asked to be matched. fingerprint: of the pipeline, see `Fingerprint`.
+    matching: None if there is no matcher; nothing is asked to be matched then.
     """
 
     vault_id: UUID
@@ -58,6 +79,7 @@ class Service:
     blobs: Blobs
     queue: Queue
     sender: Sender
+    matching_requests: MatchingRequests
     intake: Intake
     dead_letters: DeadLetters
     bin: Bin
@@ -77,14 +99,28 @@ class Service:
     notifier: Notifier
     tracer: Tracer = NO_TRACER
     default_tenant_id: UUID = DEFAULT_TENANT_ID
+    matching: Matching | None = None
+
+    @property
+    def queues(self) -> Mapping[str, Queue]:
+        """Every queue by its name."""
+        queues = {INGESTION.name: self.queue}
+        return queues if self.matching is None else {**queues, MATCHING.name: self.matching.queue}
 
 
 @asynccontextmanager
-async def open_service(settings: Settings, tracer: Tracer | None = None) -> AsyncGenerator[Service]:
+async def open_service(
+    settings: Settings,
+    tracer: Tracer | None = None,
+    *,
+    matcher: Matcher[Any] | None = None,
+    notifier: Notifier | None = None,
+) -> AsyncGenerator[Service]:
     """The running service; its database is started, if it is our own, and brought to this release's schema.
 
-    tracer: instead of the one that the settings ask for. Raises SetupError if that is impossible, ServerError
-    if the database cannot be reached.
+    tracer: instead of the one that the settings ask for. matcher: without one nothing is matched. notifier:
+    is told of documents that could not be. Raises SetupError if that is impossible, ServerError if the
+    database cannot be reached.
     """
     async with AsyncExitStack() as stack:
         tracer = tracer or await stack.enter_async_context(open_tracer(settings))
@@ -92,34 +128,42 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
         await asyncio.to_thread(migrate, url)
         database = await stack.enter_async_context(Database(url))
         wakeups = await stack.enter_async_context(Wakeups(database))
-        opened = await stack.enter_async_context(_open_resources(settings, database, wakeups))
+        opened = await stack.enter_async_context(
+            _open_resources(settings, database, wakeups, matches=matcher is not None)
+        )
         async with database.connection() as conn:
             vault_id = await sweeps.vault_id(conn)
         feed, fingerprint = EventFeed(database, wakeups), Fingerprint(settings)
+        ingestion, matching = opened.ingestion, None
+        if matcher is not None and opened.matching is not None:
+            matching = Matching(opened.matching.queue, opened.matching.sender, matcher, notifier)
+        requests = MatchingRequests(matching and matching.sender)
         intake = Intake(
             database,
             opened.blobs,
-            opened.sender,
+            ingestion.sender,
             feed,
             max_bytes=settings.limits.file_bytes,
             fingerprint=fingerprint,
+            matching=requests,
             tracer=tracer,
         )
         passwords = Passwords()
-        reviews = Reviews(database, opened.blobs, feed, RuleGate(), settings.own.by_choice)
+        reviews = Reviews(database, opened.blobs, feed, RuleGate(), settings.own.by_choice, matching=requests)
         yield Service(
             vault_id,
             settings,
             database,
             opened.blobs,
-            opened.queue,
-            opened.sender,
+            ingestion.queue,
+            ingestion.sender,
+            requests,
             intake,
-            DeadLetters(database, opened.sender, feed),
-            Bin(database, opened.blobs, opened.sender, feed, days=settings.bin.days),
+            DeadLetters(database, ingestion.sender, feed, requests),
+            Bin(database, opened.blobs, ingestion.sender, feed, days=settings.bin.days, matching=requests),
             SignedAddresses(database, settings.secrets.keys()),
             reviews,
-            Edits(database, reviews, feed),
+            Edits(database, reviews, feed, requests),
             TypeChoices(database, intake, settings.own.by_choice),
             wakeups,
             feed,
@@ -137,6 +181,7 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
                 settings.web.public_url,
             ),
             tracer,
+            matching=matching,
         )
 
 
@@ -154,20 +199,30 @@ async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Resources:
-    """Queue, sender and file store, in the database and a folder or in AWS."""
+    """Queues and file store, in the database and a folder or in AWS. matching: None if nothing is matched."""
 
-    queue: Queue
-    sender: Sender
+    ingestion: OpenQueue
+    matching: OpenQueue | None
     blobs: Blobs
 
 
 @asynccontextmanager
 async def _open_resources(
-    settings: Settings, database: Database, wakeups: Wakeups
+    settings: Settings, database: Database, wakeups: Wakeups, *, matches: bool
 ) -> AsyncGenerator[_Resources]:
     if not settings.aws.enabled:
-        queue = PostgresQueue(database, wakeups, INGESTION_QUEUE, visibility_s=settings.worker.lease_s)
-        yield _Resources(queue, queue, Blobs.in_folder(settings.folder / "blobs"))
+
+        def open_queue(policy: QueuePolicy, visibility_s: float) -> OpenQueue:
+            queue = PostgresQueue(
+                database, wakeups, policy.name, visibility_s=visibility_s, max_receives=policy.max_receives
+            )
+            return OpenQueue(queue, queue)
+
+        yield _Resources(
+            open_queue(INGESTION, settings.worker.lease_s),
+            open_queue(MATCHING, settings.matching.lease_s) if matches else None,
+            Blobs.in_folder(settings.folder / "blobs"),
+        )
         return
     try:
         from docmill.service.aws.resources import open_aws_resources  # noqa: PLC0415  an extra that most do without
@@ -175,8 +230,11 @@ async def _open_resources(
         raise MisconfiguredError(
             f"aws.enabled needs {error.name!r}; run: pip install 'docmill[aws]'"
         ) from error
-    async with (
-        open_aws_resources(settings) as aws,
-        Outbox(database, wakeups, aws.queue, INGESTION_QUEUE) as outbox,
-    ):
-        yield _Resources(aws.queue, outbox, aws.blobs)
+    async with AsyncExitStack() as stack:
+        aws = await stack.enter_async_context(open_aws_resources(settings, matches=matches))
+        outbox = await stack.enter_async_context(Outbox(database, wakeups, aws.queue, INGESTION.name))
+        matching = None
+        if aws.matching is not None:
+            sender = await stack.enter_async_context(Outbox(database, wakeups, aws.matching, MATCHING.name))
+            matching = OpenQueue(aws.matching, sender)
+        yield _Resources(OpenQueue(aws.queue, outbox), matching, aws.blobs)

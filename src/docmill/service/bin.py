@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from docmill.errors import DocmillError
+from docmill.service.events.matching_requests import NO_MATCHING, MatchingRequests
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.intake.orphaned_files import remove_original
 from docmill.service.ports import Sender
@@ -24,13 +25,21 @@ class Bin:
     """The bins of all tenants. days: for which a deleted document is kept."""
 
     def __init__(
-        self, database: Database, blobs: Blobs, sender: Sender, feed: EventFeed, *, days: float
+        self,
+        database: Database,
+        blobs: Blobs,
+        sender: Sender,
+        feed: EventFeed,
+        *,
+        days: float,
+        matching: MatchingRequests = NO_MATCHING,
     ) -> None:
         self._database = database
         self._blobs = blobs
         self._sender = sender
         self._feed = feed
         self.days = days
+        self._matching = matching
 
     async def delete(
         self,
@@ -42,15 +51,18 @@ class Bin:
     ) -> list[UUID]:
         """Put a document in the bin, with the parts that came with it alone; the ids of all of them.
 
-        None of them if there is no such document. Work on it ends. versions: of the document, one of which
-        the person saw; raises OutdatedError for another.
+        None of them if there is no such document. Work on it ends, and those in a cluster with it are matched
+        again. versions: of the document, one of which the person saw; raises OutdatedError for another.
         """
         async with self._database.tenant(tenant_id) as conn:
             family = await store.with_parts(conn, document_id)
-            await claims.lock_documents(conn, family)
+            related = await self._matching.related(conn, family)
+            await claims.lock_documents(conn, [*family, *related])
             if not await documents.lock(conn, document_id, versions=versions):
                 return []
             await store.put_in(conn, family, tenant_id=tenant_id, root_id=document_id, deleted_by=deleted_by)
+            await self._matching.request(conn, related)
+        self._matching.announce()
         self._feed.announce()
         return family
 
@@ -62,6 +74,8 @@ class Bin:
         async with self._database.tenant(tenant_id) as conn:
             restored, reopened = await store.restore(conn, document_id, tenant_id=tenant_id)
             await self._sender.send_in(conn, [str(ingestion_id) for ingestion_id in reopened])
+            await self._matching.request(conn, restored)
+        self._matching.announce()
         self._sender.announce()
         self._feed.announce()
         return restored

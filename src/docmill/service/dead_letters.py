@@ -1,9 +1,13 @@
-"""Dead letters, documents that have failed for good: find them, try them again, or remove them."""
+"""Dead letters, documents that have failed for good: find them, try them again, or remove them.
+
+One that could not be matched is asked to be matched again.
+"""
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from docmill.service.events.matching_requests import NO_MATCHING, MatchingRequests
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.ports import Sender
 from docmill.service.store import dead_letters
@@ -38,8 +42,11 @@ class RedriveResult:
 class DeadLetters:
     """Finds, redrives and purges the dead letters of one tenant; repeating a call changes nothing more."""
 
-    def __init__(self, database: Database, sender: Sender, feed: EventFeed) -> None:
+    def __init__(
+        self, database: Database, sender: Sender, feed: EventFeed, matching: MatchingRequests = NO_MATCHING
+    ) -> None:
         self._database = database
+        self._matching = matching
         self._sender = sender
         self._feed = feed
 
@@ -50,14 +57,16 @@ class DeadLetters:
             async with self._database.tenant(tenant_id) as conn:
                 await dead_letters.lock_documents(conn, ids)
                 removed = await dead_letters.remove(conn, ids)
-                reopened = await dead_letters.reopen(conn, removed)
+                reopened = await dead_letters.reopen(conn, removed.ingestion_ids)
                 await self._sender.send_in(conn, [str(ingestion_id) for ingestion_id in reopened])
+                await self._matching.request(conn, removed.document_ids)
             total = RedriveResult(
-                total.redriven + len(reopened),
-                total.dropped + len(removed) - len(reopened),
+                total.redriven + len(reopened) + len(removed.document_ids),
+                total.dropped + len(removed.ingestion_ids) - len(reopened),
                 total.unknown + len(ids) - len(removed),
             )
             self._sender.announce()
+            self._matching.announce()
             self._feed.announce()
         return total
 

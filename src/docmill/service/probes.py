@@ -1,7 +1,7 @@
 """Health checks and metrics of a process, with the figures that are looked up at a scrape."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
@@ -11,10 +11,11 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from docmill.errors import DocmillError
-from docmill.service.app import INGESTION_QUEUE, Service
-from docmill.service.observe.health import LIMIT_S, HealthChecks, HealthReport
+from docmill.service.app import Service
+from docmill.service.observe.health import LIMIT_S, HealthChecks, HealthReport, queue_check
 from docmill.service.observe.metrics import Metrics
 from docmill.service.ports import Depth
+from docmill.service.protocol.queues import INGESTION
 from docmill.service.store import outbox
 from docmill.service.store.database import Database
 from docmill.service.store.outbox import Backlog
@@ -24,22 +25,24 @@ from docmill.service.store.outbox import Backlog
 class Probes:
     """The health and the counters of one process, and the database to be asked at a scrape.
 
-    vault_id: of the vault that it is a process of.
+    vault_id: of the vault that it is a process of. queues: their names.
     """
 
     health: HealthChecks
     metrics: Metrics
     database: Database
     vault_id: UUID | None = None
+    queues: Sequence[str] = (INGESTION.name,)
 
     @classmethod
     def of(cls, service: Service, stopping: asyncio.Event) -> "Probes":
         """For a process that works with `service`. stopping: set when it is told to end."""
         return cls(
-            HealthChecks(service.database.url, service.queue, service.blobs, stopping),
+            HealthChecks(service.database.url, service.queues, service.blobs, stopping),
             Metrics(),
             service.database,
             service.vault_id,
+            tuple(service.queues),
         )
 
     async def scrape(self) -> bytes:
@@ -54,9 +57,10 @@ class Probes:
             with suppress(DocmillError, TimeoutError):
                 async with asyncio.timeout(LIMIT_S), self.database.connection() as conn:
                     backlog = await outbox.backlog(conn)
-        depth = await self.health.depth() if report.checks["queue"] == "ok" else None
+        answering = [name for name in self.queues if report.checks[queue_check(name)] == "ok"]
+        depths = await self.health.depths(answering)
         shared = CollectorRegistry()
-        shared.register(_Shared(report, depth, backlog))
+        shared.register(_Shared(report, self.queues, depths, backlog))
         return self.metrics.exposition() + generate_latest(shared)
 
 
@@ -65,7 +69,8 @@ class _Shared(Collector):
     """Metrics of the database, which every process reports alike."""
 
     report: HealthReport
-    depth: Depth | None
+    queues: Sequence[str]
+    depths: Mapping[str, Depth]
     backlog: Backlog | None
 
     def collect(self) -> Iterable[Metric]:
@@ -74,21 +79,21 @@ class _Shared(Collector):
         for component, state in self.report.checks.items():
             up.add_metric([component], float(state == "ok"))
         yield up
-        if self.depth is not None:
-            messages = GaugeMetricFamily(
-                "docmill_queue_messages", "Messages in the queue", labels=["queue", "state"]
-            )
-            messages.add_metric([INGESTION_QUEUE, "due"], self.depth.due)
-            messages.add_metric([INGESTION_QUEUE, "delayed"], self.depth.delayed)
-            messages.add_metric([INGESTION_QUEUE, "in_flight"], self.depth.in_flight)
-            yield messages
-            age = GaugeMetricFamily(
-                "docmill_queue_oldest_age_seconds",
-                "Age of the oldest due message; 0 without one",
-                labels=["queue"],
-            )
-            age.add_metric([INGESTION_QUEUE], self.depth.oldest_age_s)
-            yield age
+        messages = GaugeMetricFamily(
+            "docmill_queue_messages", "Messages in the queue", labels=["queue", "state"]
+        )
+        age = GaugeMetricFamily(
+            "docmill_queue_oldest_age_seconds",
+            "Age of the oldest due message; 0 without one",
+            labels=["queue"],
+        )
+        for queue, depth in self.depths.items():
+            messages.add_metric([queue, "due"], depth.due)
+            messages.add_metric([queue, "delayed"], depth.delayed)
+            messages.add_metric([queue, "in_flight"], depth.in_flight)
+            age.add_metric([queue], depth.oldest_age_s)
+        if self.depths:
+            yield from (messages, age)
         if self.backlog is not None:
             letters = "Documents of all tenants that failed and wait for a person"
             unsent = "Messages not yet handed to an external queue"
@@ -97,6 +102,6 @@ class _Shared(Collector):
                 ("docmill_outbox_messages", unsent, self.backlog.unsent),
             ):
                 metric = GaugeMetricFamily(name, text, labels=["queue"])
-                for queue, number in {INGESTION_QUEUE: 0, **counts}.items():
+                for queue, number in {**dict.fromkeys(self.queues, 0), **counts}.items():
                     metric.add_metric([queue], number)
                 yield metric

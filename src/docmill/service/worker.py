@@ -121,7 +121,11 @@ class Worker:
         self._most_ahead = settings.concurrency if most_ahead is None else most_ahead
         self._worker_id = worker_id
         self._claim_writer = ClaimWriter(
-            service.database, worker_id, lease_s=settings.lease_s, max_attempts=settings.max_attempts
+            service.database,
+            worker_id,
+            lease_s=settings.lease_s,
+            max_attempts=settings.max_attempts,
+            matching=service.matching_requests,
         )
         self._jobs = Jobs(
             service.queue,

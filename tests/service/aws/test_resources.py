@@ -6,7 +6,8 @@ import pytest
 
 from docmill.errors import MisconfiguredError
 from docmill.service.aws.client import AwsRefusedError, Operations, Session, open_operations
-from docmill.service.aws.resources import MAX_RECEIVES, bucket, queue_pair
+from docmill.service.aws.resources import bucket, queue_pair
+from docmill.service.protocol.queues import INGESTION, MATCHING, QueuePolicy
 from support.aws_emulators import Emulator
 
 
@@ -27,14 +28,15 @@ async def s3(emulator: Emulator, aws_session: Session, region: str) -> AsyncIter
         yield s3
 
 
-async def test_queues_are_made_once_and_found_again(sqs: Operations) -> None:
+@pytest.mark.parametrize("policy", [INGESTION, MATCHING])
+async def test_queues_are_made_once_and_found_again(sqs: Operations, policy: QueuePolicy) -> None:
     name = f"test-{uuid4()}"
 
-    made = await queue_pair(sqs, name, create=True)
-    found = await queue_pair(sqs, name, create=False)
+    made = await queue_pair(sqs, name, policy, create=True)
+    found = await queue_pair(sqs, name, policy, create=False)
 
     assert made == found
-    assert made.max_receives == MAX_RECEIVES
+    assert made.max_receives == policy.max_receives
     assert made.url.endswith(f"/{name}")
     assert made.dead_url.endswith(f"/{name}-dead")
     wanted = ["MessageRetentionPeriod"]
@@ -48,7 +50,7 @@ async def test_a_queue_that_keeps_its_dead_messages_is_refused(sqs: Operations) 
     await sqs.call("create_queue", QueueName=name)
 
     with pytest.raises(MisconfiguredError, match="redrive policy"):
-        await queue_pair(sqs, name, create=True)
+        await queue_pair(sqs, name, INGESTION, create=True)
 
 
 async def test_a_bucket_is_made_once_and_found_again(s3: Operations, region: str) -> None:
@@ -94,4 +96,4 @@ async def test_another_refusal_is_not_taken_for_a_missing_queue() -> None:
     sqs: Any = Refusing(get_queue_url="InvalidAddress")
 
     with pytest.raises(AwsRefusedError):
-        await queue_pair(sqs, "test", create=True)
+        await queue_pair(sqs, "test", INGESTION, create=True)

@@ -63,7 +63,11 @@ def health_of(
     database_url: str, *, queue: MemoryQueue | None = None, blobs: Blobs | None = None, limit_s: float = 20
 ) -> HealthChecks:
     return HealthChecks(
-        database_url, queue or MemoryQueue(), blobs or Blobs(MemoryStore()), asyncio.Event(), limit_s=limit_s
+        database_url,
+        {"ingestion": queue or MemoryQueue()},
+        blobs or Blobs(MemoryStore()),
+        asyncio.Event(),
+        limit_s=limit_s,
     )
 
 
@@ -74,7 +78,7 @@ async def test_a_process_that_has_all_it_needs_is_ready(database_url: str) -> No
 
     assert (report.ok, report.status) == (True, "ok")
     assert report.checks == {"database": "ok", "queue": "ok", "files": "ok"}
-    assert await health.depth() == Depth(0, 0, 0, 0)
+    assert await health.depths(["ingestion"]) == {"ingestion": Depth(0, 0, 0, 0)}
 
 
 async def test_a_database_that_is_stopped_is_missed_and_found_again(server: EmbeddedPostgres) -> None:
@@ -120,7 +124,7 @@ async def test_a_process_is_ready_whose_queue_is_too_deep_to_be_counted(database
     health = health_of(database_url, queue=UncountableQueue())
 
     assert (await health.ready()).ok
-    assert await health.depth() is None
+    assert await health.depths(["ingestion"]) == {}
 
 
 async def test_the_log_tells_when_a_state_changes_and_not_at_each_question(
@@ -206,7 +210,9 @@ async def test_files_that_cannot_be_written_are_missed(database_url: str, tmp_pa
 
 async def test_a_process_that_stops_is_alive_and_not_ready(database_url: str) -> None:
     stopping = asyncio.Event()
-    health = HealthChecks(database_url, MemoryQueue(), Blobs(MemoryStore()), stopping, limit_s=20)
+    health = HealthChecks(
+        database_url, {"ingestion": MemoryQueue()}, Blobs(MemoryStore()), stopping, limit_s=20
+    )
 
     stopping.set()
 

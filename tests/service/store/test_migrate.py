@@ -251,3 +251,47 @@ def test_documents_corrected_before_are_judged_with_what_follows(
         forced = conn.execute("SELECT relname FROM pg_class WHERE relrowsecurity AND NOT relforcerowsecurity")
         assert forced.fetchall() == []
     assert due == [(next(iter(reviews)),)]
+
+
+def test_dead_letters_of_before_and_of_an_earlier_release_name_their_document(
+    postgres: EmbeddedPostgres, owner: str
+) -> None:
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute(
+            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts, docmill_search TO {}").format(
+                sql.Identifier(owner)
+            )
+        )
+    upgrade(url_of(postgres, owner), "0061")
+    document_id, before, after = new_id(), new_id(), new_id()
+    letter = """
+        INSERT INTO dead_letter (id, tenant_id, body, error_code, error_message, attempts)
+        VALUES (%s, %s, %s, 'corrupt', 'broken', 1)
+        """
+    with psycopg.connect(postgres.url(owner), autocommit=True) as conn:
+        conn.execute(
+            """
+            INSERT INTO document (id, tenant_id, content_hash, byte_size, file_name, file_path)
+            VALUES (%s, %s, repeat('0', 64), 1, 'a', 'a')
+            """,
+            [document_id, DEFAULT_TENANT_ID],
+        )
+        for ingestion_id in (before, after):
+            conn.execute(
+                """
+                INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by, status, completed_at)
+                VALUES (%s, %s, %s, %s, 'failed', now())
+                """,
+                [ingestion_id, DEFAULT_TENANT_ID, document_id, DEFAULT_USER_ID],
+            )
+        conn.execute(letter, [new_id(), DEFAULT_TENANT_ID, before])
+
+        migrate(url_of(postgres, owner))
+
+        conn.execute(letter, [new_id(), DEFAULT_TENANT_ID, after])
+        rows = conn.execute("SELECT body, document_id FROM dead_letter ORDER BY id").fetchall()
+        conn.execute("DELETE FROM document")
+        assert conn.execute("SELECT FROM dead_letter").fetchall() == []
+        forced = conn.execute("SELECT relname FROM pg_class WHERE relrowsecurity AND NOT relforcerowsecurity")
+        assert forced.fetchall() == []
+    assert rows == [(before, document_id), (after, document_id)]

@@ -12,7 +12,8 @@ from docmill.service.store.database import DEFAULT_USER_ID
 from support.scripted_steps import Upload
 
 WITHOUT_TENANT = {
-    *("alembic_version", "message", "dead_message", "outbox", "chore", "vault", "pause", "embedding_job"),
+    *("alembic_version", "message", "dead_message", "outbox", "chore", "vault", "pause"),
+    *("embedding_job", "matching_job"),
     *(
         "users",
         "sessions",

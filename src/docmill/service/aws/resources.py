@@ -17,10 +17,8 @@ from docmill.service.aws.client import (
 )
 from docmill.service.aws.sqs import Channel, SqsQueue
 from docmill.service.config.settings import Settings
+from docmill.service.protocol.queues import INGESTION, MATCHING, QueuePolicy
 from docmill.service.storage.blobs import Blobs
-
-MAX_RECEIVES = 1000
-"""The most that SQS allows. Attempts are counted on the ingestion; this is a net below."""
 
 _KEPT_S = 14 * 24 * 3600
 """The longest that SQS keeps a message."""
@@ -46,26 +44,27 @@ class QueuePair:
     max_receives: int
 
 
-async def queue_pair(sqs: Operations, name: str, *, create: bool) -> QueuePair:
+async def queue_pair(sqs: Operations, name: str, policy: QueuePolicy, *, create: bool) -> QueuePair:
     """The queue `name` and its dead-letter queue, `name` and "-dead".
 
     Raises MisconfiguredError if one is missing, or dead messages do not go from the one to the other.
     """
-    dead_url = await _queue(sqs, f"{name}-dead", create=create)
+    setting = f"queues.{policy.name}"
+    dead_url = await _queue(sqs, f"{name}-dead", setting, create=create)
     dead_arn = (await _attributes(sqs, dead_url, "QueueArn"))["QueueArn"]
-    redrive = json.dumps({"deadLetterTargetArn": dead_arn, "maxReceiveCount": MAX_RECEIVES})
-    url = await _queue(sqs, name, create=create, attributes={"RedrivePolicy": redrive})
-    policy = json.loads((await _attributes(sqs, url, "RedrivePolicy")).get("RedrivePolicy", "{}"))
-    if policy.get("deadLetterTargetArn") != dead_arn:
+    redrive = json.dumps({"deadLetterTargetArn": dead_arn, "maxReceiveCount": policy.max_receives})
+    url = await _queue(sqs, name, setting, create=create, attributes={"RedrivePolicy": redrive})
+    redrives = json.loads((await _attributes(sqs, url, "RedrivePolicy")).get("RedrivePolicy", "{}"))
+    if redrives.get("deadLetterTargetArn") != dead_arn:
         raise MisconfiguredError(
             f"the SQS queue {name!r} does not send dead messages to {name + '-dead'!r}; give it a redrive "
-            f"policy with that target and {MAX_RECEIVES} receives (docs/how-to/deploy-on-aws.md)"
+            f"policy with that target and {policy.max_receives} receives (docs/how-to/deploy-on-aws.md)"
         )
-    return QueuePair(url, dead_url, int(policy["maxReceiveCount"]))
+    return QueuePair(url, dead_url, int(redrives["maxReceiveCount"]))
 
 
 async def _queue(
-    sqs: Operations, name: str, *, create: bool, attributes: dict[str, str] | None = None
+    sqs: Operations, name: str, setting: str, *, create: bool, attributes: dict[str, str] | None = None
 ) -> str:
     try:
         return (await sqs.call("get_queue_url", QueueName=name))["QueueUrl"]
@@ -75,7 +74,7 @@ async def _queue(
         if not create:
             raise MisconfiguredError(
                 f"the SQS queue {name!r} does not exist in this account and region; create it "
-                "(docs/how-to/deploy-on-aws.md), or set aws.create, or correct queues.ingestion or aws.region"
+                f"(docs/how-to/deploy-on-aws.md), or set aws.create, or correct {setting} or aws.region"
             ) from error
     wanted = {"MessageRetentionPeriod": str(_KEPT_S), **(attributes or {})}
     return (await sqs.call("create_queue", QueueName=name, Attributes=wanted))["QueueUrl"]
@@ -117,15 +116,16 @@ async def bucket(s3: Operations, name: str, *, region: str, create: bool) -> Non
 
 @dataclass(frozen=True, slots=True)
 class AwsResources:
-    """The queue and the file store in AWS."""
+    """The queues and the file store in AWS. matching: None where nothing is matched."""
 
     queue: SqsQueue
+    matching: SqsQueue | None
     blobs: Blobs
 
 
 @asynccontextmanager
-async def open_aws_resources(settings: Settings) -> AsyncGenerator[AwsResources]:
-    """Queue and files, for the length of the block.
+async def open_aws_resources(settings: Settings, *, matches: bool) -> AsyncGenerator[AwsResources]:
+    """Queues and files, for the length of the block. matches: whether the queue of matching is needed.
 
     Raises UnauthorizedError, or MisconfiguredError if one is missing and not to be made; both say what to do.
     NetworkError or ServerError if AWS cannot be reached.
@@ -135,14 +135,26 @@ async def open_aws_resources(settings: Settings) -> AsyncGenerator[AwsResources]
     async with open_operations(session, "s3", region=aws.region, endpoint=aws.endpoint) as s3:
         await bucket(s3, storage, region=aws.region, create=aws.create)
     async with open_operations(session, "sqs", region=aws.region, endpoint=aws.endpoint) as sqs:
-        pair = await queue_pair(sqs, settings.queues.ingestion, create=aws.create)
-        queue = SqsQueue(
-            Channel(sqs, pair.url),
-            Channel(sqs, pair.dead_url),
-            visibility_s=settings.worker.lease_s,
-            max_receives=pair.max_receives,
+        queue = await _open_queue(
+            sqs, settings.queues.ingestion, INGESTION, create=aws.create, visibility_s=settings.worker.lease_s
         )
+        matching = None
+        if matches:
+            name, visibility_s = settings.queues.matching, settings.matching.lease_s
+            matching = await _open_queue(sqs, name, MATCHING, create=aws.create, visibility_s=visibility_s)
         blobs = Blobs.in_bucket(
             storage, region=aws.region, endpoint=aws.endpoint, credentials=StoreCredentials()
         )
-        yield AwsResources(queue, blobs)
+        yield AwsResources(queue, matching, blobs)
+
+
+async def _open_queue(
+    sqs: Operations, name: str, policy: QueuePolicy, *, create: bool, visibility_s: float
+) -> SqsQueue:
+    pair = await queue_pair(sqs, name, policy, create=create)
+    return SqsQueue(
+        Channel(sqs, pair.url),
+        Channel(sqs, pair.dead_url),
+        visibility_s=visibility_s,
+        max_receives=pair.max_receives,
+    )

@@ -59,6 +59,21 @@ class WorkerSettings(Section):
         return self
 
 
+class MatchingSettings(Section):
+    """The way a worker takes documents to be matched; times in seconds. limit_s: of one delivery's work."""
+
+    concurrency: int = Field(default=4, ge=1)
+    heartbeat_s: float = Field(default=20, gt=0)
+    lease_s: float = Field(default=60, gt=0)
+    limit_s: float = Field(default=300, gt=0)
+
+    @model_validator(mode="after")
+    def _beats_in_time(self) -> Self:
+        if self.heartbeat_s >= self.lease_s:
+            raise ValueError("heartbeat_s must be less than lease_s: a lease ends unless it is extended")
+        return self
+
+
 EngineName = Literal["rapidocr", "tesseract", "documentai", "vision"]
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(_[a-z]+)?$")]
 
@@ -319,6 +334,7 @@ class Settings(BaseSettings):
     database_url: SecretStr | None = None
     tenant: str | None = None
     worker: WorkerSettings = WorkerSettings()
+    matching: MatchingSettings = MatchingSettings()
     ocr: Ocr = Ocr()
     documentai: DocumentAi = DocumentAi()
     llm: Llm = Llm()

@@ -20,6 +20,7 @@ from docmill.errors import CorruptError, DocmillError, ServerError, ValidationEr
 from docmill.model.document import Part
 from docmill.resilience.concurrency import see_through
 from docmill.service.config.fingerprint import Fingerprint
+from docmill.service.events.matching_requests import NO_MATCHING, MatchingRequests
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.intake.orphaned_files import remove_original
 from docmill.service.observe.tracing import NO_TRACER, SENDING, Tracer, document_attributes
@@ -110,6 +111,7 @@ class Intake:
         *,
         max_bytes: int,
         fingerprint: Fingerprint,
+        matching: MatchingRequests = NO_MATCHING,
         tracer: Tracer = NO_TRACER,
     ) -> None:
         self._database = database
@@ -118,6 +120,7 @@ class Intake:
         self._feed = feed
         self._max_bytes = max_bytes
         self._fingerprint = fingerprint
+        self._matching = matching
         self._tracer = tracer
 
     async def accept(
@@ -313,8 +316,9 @@ class Intake:
 
     async def _restore(self, conn: Conn, document_id: UUID, tenant_id: UUID) -> None:
         """Take a document out of the bin, and go on with what was under way."""
-        _, reopened = await bin_store.restore(conn, document_id, tenant_id=tenant_id)
+        restored, reopened = await bin_store.restore(conn, document_id, tenant_id=tenant_id)
         await self._sender.send_in(conn, [str(ingestion_id) for ingestion_id in reopened])
+        await self._matching.request(conn, restored)
 
     async def _enter_document(
         self, conn: Conn, arrived: "_IncomingFile", tenant_id: UUID, file_name: str, *, is_part: bool
@@ -388,6 +392,7 @@ class Intake:
     def announce(self) -> None:
         """Wake workers and update open pages after a transaction."""
         self._sender.announce()
+        self._matching.announce()
         self._feed.announce()
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +10,7 @@ import psycopg
 
 from docmill.errors import DocmillError, ServerError
 from docmill.service.ports import Depth, Queue
+from docmill.service.protocol.queues import INGESTION
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store.database import translating_errors
 
@@ -48,30 +49,39 @@ class HealthReport:
         return "ok" if self.ok else "failing"
 
 
+def queue_check(name: str) -> str:
+    """The name of the check of a queue."""
+    return "queue" if name == INGESTION.name else f"{name}_queue"
+
+
 class HealthChecks:
-    """Checks database, queue and file store. stopping: set when the process is told to end."""
+    """Checks database, queues and file store. stopping: set when the process is told to end.
+
+    queues: by name; each is a check `queue`, or `NAME_queue` for those beside the queue of ingestions.
+    """
 
     def __init__(
         self,
         database_url: str,
-        queue: Queue,
+        queues: Mapping[str, Queue],
         blobs: Blobs,
         stopping: asyncio.Event,
         *,
         limit_s: float = LIMIT_S,
     ) -> None:
         self._database_url = database_url
-        self._queue = queue
         self._blobs = blobs
         self._stopping = stopping
         self._marked = False
         self._checks = {
             "database": _Check("database", self._ask_database, limit_s),
-            "queue": _Check("queue", queue.ping, limit_s),
+            **{
+                queue_check(name): _Check(queue_check(name), queue.ping, limit_s)
+                for name, queue in queues.items()
+            },
             "files": _Check("files", self._ask_files, limit_s),
         }
-        self._counting = _Check("queue depth", self._count, limit_s)
-        self._depth: Depth | None = None
+        self._countings = {name: _Counting(name, queue, limit_s) for name, queue in queues.items()}
 
     async def alive(self) -> HealthReport:
         """Check the database, without which the process cannot do anything."""
@@ -82,9 +92,10 @@ class HealthChecks:
         states = await asyncio.gather(*(check.state() for check in self._checks.values()))
         return HealthReport(dict(zip(self._checks, states, strict=True)), stopping=self._stopping.is_set())
 
-    async def depth(self) -> Depth | None:
-        """The number of messages in the queue; None if it does not say. Counting many takes long."""
-        return self._depth if await self._counting.state() == "ok" else None
+    async def depths(self, names: Collection[str]) -> dict[str, Depth]:
+        """The numbers of messages in these queues that say. Counting many takes long."""
+        depths = await asyncio.gather(*(self._countings[name].depth() for name in names))
+        return {name: depth for name, depth in zip(names, depths, strict=True) if depth is not None}
 
     async def _ask_database(self) -> None:
         # Not through the pool: one that is merely busy is no reason to call the database gone.
@@ -93,9 +104,6 @@ class HealthChecks:
                 self._database_url, autocommit=True, application_name="docmill health"
             ) as conn:
                 await conn.execute("SELECT 1")
-
-    async def _count(self) -> None:
-        self._depth = await self._queue.depth()
 
     async def _ask_files(self) -> None:
         """Write over a file that must still be there: an empty store is not the one that we began with."""
@@ -139,3 +147,19 @@ class _Check:
             log.log(level, "a check changed", extra={"check": self._name, "state": state, "code": code})
             self._last = state
         return state
+
+
+class _Counting:
+    """Counts the messages of a queue, in time or not at all."""
+
+    def __init__(self, name: str, queue: Queue, limit_s: float) -> None:
+        self._queue = queue
+        self._check = _Check(f"depth of the queue {name}", self._count, limit_s)
+        self._depth: Depth | None = None
+
+    async def depth(self) -> Depth | None:
+        """The depth; None if the queue does not say."""
+        return self._depth if await self._check.state() == "ok" else None
+
+    async def _count(self) -> None:
+        self._depth = await self._queue.depth()

@@ -16,6 +16,7 @@ import stamina
 from docmill.errors import DocmillError, ServerError
 from docmill.model.document import Usage
 from docmill.resilience.concurrency import Batches, cancel_and_wait
+from docmill.service.events.matching_requests import NO_MATCHING, MatchingRequests
 from docmill.service.protocol.claim_rules import Obstacle
 from docmill.service.store import claims, findings
 from docmill.service.store.claims import Claim
@@ -44,7 +45,16 @@ class ClaimRefusal:
 class ClaimWriter:
     """Claims of one worker. Ends of many documents share a commit; every write names its fence."""
 
-    def __init__(self, database: Database, worker_id: str, *, lease_s: float, max_attempts: int) -> None:
+    def __init__(
+        self,
+        database: Database,
+        worker_id: str,
+        *,
+        lease_s: float,
+        max_attempts: int,
+        matching: MatchingRequests = NO_MATCHING,
+    ) -> None:
+        self._matching = matching
         self._database = database
         self._worker_id = worker_id
         self._lease_s = lease_s
@@ -156,7 +166,7 @@ class ClaimWriter:
                         log.exception("a fault in docmill: what is known so far is not stored")
                 return await write_end(conn)
 
-        is_held = await _persistently(once)
+        is_held = await persistently(once)
         self._findings.pop(claim.ingestion_id, None)
         return is_held
 
@@ -172,11 +182,11 @@ class ClaimWriter:
             async with self._database.connection() as conn:
                 return await claims.tenants_of(conn, ingestion_ids)
 
-        tenants = await _persistently(tenants_of, attempts=None, within_s=self._lease_s)
+        tenants = await persistently(tenants_of, attempts=None, within_s=self._lease_s)
         answers: dict[UUID, Claim | ClaimRefusal] = {}
         for tenant_id, ids in _grouped(list(tenants), tenants.__getitem__):
             claiming = partial(self._claim_of_tenant, tenant_id, ids, alone=alone, token=new_id())
-            answers |= await _persistently(claiming, attempts=None, within_s=self._lease_s)
+            answers |= await persistently(claiming, attempts=None, within_s=self._lease_s)
         in_order: list[Claim | ClaimRefusal] = []
         for id_ in ingestion_ids:
             answer = answers.get(id_) or ClaimRefusal(tenants.get(id_), None)
@@ -216,10 +226,14 @@ class ClaimWriter:
             held: set[UUID] = set()
             for tenant_id, group in _grouped(finished, _tenant):
                 async with self._database.tenant(tenant_id) as conn:
-                    held |= await claims.finish(conn, group)
+                    completed = await claims.finish(conn, group)
+                    to_match = [claim.document_id for claim, _ in group if claim.ingestion_id in completed]
+                    await self._matching.request(conn, to_match)
+                    held |= completed
             return held
 
-        held = await _persistently(once)
+        held = await persistently(once)
+        self._matching.announce()
         return [claim.ingestion_id in held for claim, _ in finished]
 
     async def _write_progress(self) -> None:
@@ -247,7 +261,7 @@ class ClaimWriter:
                 del self._findings[ingestion_id]
 
 
-async def _persistently(
+async def persistently(
     work: Callable[[], Awaitable[Value]], *, attempts: int | None = 4, within_s: float = 60
 ) -> Value:
     """The result of `work`, which is tried again while the database fails.

@@ -5,6 +5,7 @@ from datetime import date
 from uuid import UUID
 
 from docmill.schemas.outline import FieldOutline
+from docmill.service.events.matching_requests import NO_MATCHING, MatchingRequests
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.review.review import InvalidValuesError
 from docmill.service.review.reviews import Reviews
@@ -24,7 +25,10 @@ _OUTLINES = {
 class Edits:
     """Stores people's edits of titles and dates. reviews: describes documents whose edits are taken back."""
 
-    def __init__(self, database: Database, reviews: Reviews, feed: EventFeed) -> None:
+    def __init__(
+        self, database: Database, reviews: Reviews, feed: EventFeed, matching: MatchingRequests = NO_MATCHING
+    ) -> None:
+        self._matching = matching
         self._database = database
         self._reviews = reviews
         self._feed = feed
@@ -74,6 +78,8 @@ class Edits:
                     await documents.describe(conn, document_id, described)
                 else:
                     await documents.apply_edits(conn, document_id)
+                await self._matching.request(conn, [document_id])
+        self._matching.announce()
         self._feed.announce()
         return True
 

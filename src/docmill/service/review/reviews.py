@@ -14,6 +14,7 @@ from docmill.ports import Gate
 from docmill.resilience.concurrency import off_loop
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
+from docmill.service.events.matching_requests import NO_MATCHING, MatchingRequests
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.review.description import describe_reviewed
 from docmill.service.review.redo import redo_last, undos_to_redo
@@ -137,12 +138,15 @@ class Reviews:
         feed: EventFeed,
         gate: Gate,
         schemas: Mapping[str, Schema] = REGISTRY,
+        *,
+        matching: MatchingRequests = NO_MATCHING,
     ) -> None:
         self._database = database
         self._blobs = blobs
         self._feed = feed
         self._gate = gate
         self._schemas = schemas
+        self._matching = matching
 
     async def of(self, document_id: UUID, *, tenant_id: UUID) -> DocumentReviews | None:
         """The reviews of a document; None if nothing was read in it, or there is none of that id."""
@@ -353,6 +357,8 @@ class Reviews:
                 tenant_id=tenant_id,
                 ingestion_id=ingestion_id,
             )
+            await self._matching.request(conn, [document_id])
+        self._matching.announce()
         self._feed.announce()
         return True
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from docmill.service.store import dead_letters, near_duplicates, reviewed_documents
+from docmill.service.store import dead_letters, matching_jobs, near_duplicates, reviewed_documents
 from docmill.service.store.database import Conn
 
 CANCELLED = "cancelled"
@@ -98,6 +98,7 @@ async def put_in(
     )
     for document_id in document_ids:
         await dead_letters.forget_document(conn, document_id)
+    await matching_jobs.withdraw(conn, document_ids)
     await near_duplicates.forget_undecided(conn, document_ids, tenant_id=tenant_id)
     await reviewed_documents.renumber(conn, document_ids)
     async with showing_bin(conn):

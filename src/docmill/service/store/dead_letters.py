@@ -1,4 +1,7 @@
-"""Dead letters: one for each ingestion that failed for good and waits for a person, for every queue."""
+"""Dead letters: one for each message of a queue that failed for good and waits for a person.
+
+A message names an ingestion or, in the queue of matching, a document.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,16 +10,22 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from docmill.service.store.database import Conn, new_id
+from docmill.errors import DocmillError
+from docmill.service.protocol.queues import INGESTION, MATCHING
+from docmill.service.store.database import Conn, new_id, storable
 
 
 @dataclass(frozen=True)
 class DeadLetterRow:
-    """A letter and the document it speaks of. step: of the pipeline that failed."""
+    """A letter and the document it speaks of. body: of its message. step: of the pipeline that failed.
+
+    ingestion_id: None if it was no ingestion that failed.
+    """
 
     id: UUID
     queue: str
-    ingestion_id: UUID
+    body: UUID
+    ingestion_id: UUID | None
     document_id: UUID
     file_name: str
     error_code: str
@@ -32,14 +41,41 @@ async def write(conn: Conn, ingestion_id: UUID, *, receive_count: int) -> None:
     await conn.execute(
         """
         INSERT INTO dead_letter
-            (id, tenant_id, body, error_code, error_message, step, attempts, receive_count)
-        SELECT %(id)s, tenant_id, id, error_code, error_message, failed_step, attempt_count + deaths,
-               %(receive_count)s
+            (id, tenant_id, body, document_id, error_code, error_message, step, attempts, receive_count)
+        SELECT %(id)s, tenant_id, id, document_id, error_code, error_message, failed_step,
+               attempt_count + deaths, %(receive_count)s
           FROM ingestion
          WHERE id = %(ingestion_id)s
             ON CONFLICT (body) DO NOTHING
         """,
         {"id": new_id(), "ingestion_id": ingestion_id, "receive_count": receive_count},
+    )
+
+
+async def write_matching(
+    conn: Conn, document_id: UUID, error: DocmillError, *, attempts: int, receive_count: int
+) -> None:
+    """A letter about a document that could not be matched."""
+    await conn.execute(
+        """
+        INSERT INTO dead_letter
+            (id, tenant_id, queue, body, document_id, error_code, error_message, step, attempts,
+             receive_count)
+        SELECT %(id)s, tenant_id, %(queue)s, id, id, %(code)s, %(message)s, 'match', %(attempts)s,
+               %(receive_count)s
+          FROM document
+         WHERE id = %(document_id)s
+            ON CONFLICT (body) DO NOTHING
+        """,
+        {
+            "id": new_id(),
+            "queue": MATCHING.name,
+            "document_id": document_id,
+            "code": error.code,
+            "message": storable(error.message),
+            "attempts": attempts,
+            "receive_count": receive_count,
+        },
     )
 
 
@@ -55,12 +91,13 @@ async def page(
     async with conn.cursor(row_factory=class_row(DeadLetterRow)) as cur:
         await cur.execute(
             """
-            SELECT dead_letter.id, queue, body AS ingestion_id, document_id, file_name,
+            SELECT dead_letter.id, queue, body, ingestion.id AS ingestion_id, document.id AS document_id,
+                   file_name,
                    dead_letter.error_code, dead_letter.error_message, dead_letter.step, attempts,
                    receive_count, died_at
               FROM dead_letter
-              JOIN ingestion ON ingestion.id = body
-              JOIN document ON document.id = document_id
+              JOIN document ON document.id = dead_letter.document_id
+              LEFT JOIN ingestion ON ingestion.id = body
              WHERE (%(code)s::text IS NULL OR dead_letter.error_code = %(code)s)
                AND (%(step)s::text IS NULL OR dead_letter.step = %(step)s)
                AND (%(after)s::uuid IS NULL OR dead_letter.id < %(after)s)
@@ -103,10 +140,7 @@ async def lock_documents(conn: Conn, letter_ids: Sequence[UUID]) -> None:
         """
         SELECT FROM document
          WHERE id IN (
-               SELECT document_id
-                 FROM dead_letter
-                 JOIN ingestion ON ingestion.id = body
-                WHERE dead_letter.id = ANY(%(ids)s)
+               SELECT document_id FROM dead_letter WHERE id = ANY(%(ids)s)
                )
          ORDER BY id
            FOR NO KEY UPDATE
@@ -115,8 +149,19 @@ async def lock_documents(conn: Conn, letter_ids: Sequence[UUID]) -> None:
     )
 
 
-async def remove(conn: Conn, letter_ids: Sequence[UUID]) -> list[UUID]:
-    """Forget letters; the ingestions they spoke of."""
+@dataclass(frozen=True, slots=True)
+class RemovedLetters:
+    """What letters spoke of that are forgotten. document_ids: of those that could not be matched."""
+
+    ingestion_ids: list[UUID]
+    document_ids: list[UUID]
+
+    def __len__(self) -> int:
+        return len(self.ingestion_ids) + len(self.document_ids)
+
+
+async def remove(conn: Conn, letter_ids: Sequence[UUID]) -> RemovedLetters:
+    """Forget letters; what they spoke of."""
     cur = await conn.execute(
         """
         DELETE FROM dead_letter
@@ -124,22 +169,26 @@ async def remove(conn: Conn, letter_ids: Sequence[UUID]) -> list[UUID]:
                -- Always in one order: two who remove the same letters cannot wait for each other.
                SELECT id FROM dead_letter WHERE id = ANY(%(ids)s) ORDER BY id FOR UPDATE
                )
-        RETURNING body
+        RETURNING queue, body
         """,
         {"ids": list(letter_ids)},
     )
-    return [ingestion_id for (ingestion_id,) in await cur.fetchall()]
+    rows = await cur.fetchall()
+    return RemovedLetters(
+        [body for queue, body in rows if queue == INGESTION.name],
+        [body for queue, body in rows if queue == MATCHING.name],
+    )
+
+
+async def forget_bodies(conn: Conn, bodies: Sequence[UUID]) -> None:
+    """Forget the letters about messages with these bodies, which are to be sent again."""
+    await conn.execute("DELETE FROM dead_letter WHERE body = ANY(%(bodies)s)", {"bodies": list(bodies)})
 
 
 async def forget_document(conn: Conn, document_id: UUID) -> None:
     """Forget the letters of a document that is processed anew."""
     await conn.execute(
-        """
-        DELETE FROM dead_letter
-         USING ingestion
-         WHERE ingestion.id = body AND document_id = %(document_id)s
-        """,
-        {"document_id": document_id},
+        "DELETE FROM dead_letter WHERE document_id = %(document_id)s", {"document_id": document_id}
     )
 
 

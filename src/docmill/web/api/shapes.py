@@ -424,11 +424,15 @@ class Health(_Shape):
 
 
 class DeadLetter(_Shape):
-    """A document that has failed for good. step: at which; attempts: how often it was tried."""
+    """A document that has failed for good. step: at which; attempts: how often it was tried.
+
+    queue: `ingestion`, or `matching` for one that could not be matched, which has no ingestion_id here.
+    """
 
     id: UUID
+    queue: str
     document_id: UUID
-    ingestion_id: UUID
+    ingestion_id: UUID | None
     file_name: str
     error: Fault
     step: str | None

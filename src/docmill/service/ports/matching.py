@@ -1,0 +1,73 @@
+"""Ports of matching: the step itself, and notifications of its failures."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from docmill.service.store.database import Conn
+
+Decision = TypeVar("Decision")
+"""Of a matcher; nobody but itself looks into it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentToMatch:
+    """A document that is to be matched, and whose it is."""
+
+    id: UUID
+    tenant_id: UUID
+
+
+class Matcher(Protocol[Decision]):
+    """Matches one document with the others of its tenant, in three phases.
+
+    Each phase may be cancelled, and the whole may be repeated, also by another worker at the same time: only
+    one of them writes. All of them raise `DocmillError`; what follows is decided by the class of the error.
+    """
+
+    async def prepare(self, document: DocumentToMatch) -> None:
+        """Store what the document is compared by, such as its normalised names and references.
+
+        It is committed on its own; done again, it stores the same.
+        """
+        ...
+
+    async def decide(self, document: DocumentToMatch) -> Decision:
+        """Read the candidates, and decide which of them belong to the document.
+
+        That there is none is an answer; what prevents an answer is an error. A transient one is tried again
+        in process, see `MATCHING_TRIES`.
+        """
+        ...
+
+    async def write(self, conn: "Conn", document: DocumentToMatch, decision: Decision) -> None:
+        """Replace the matches of the document, within the caller's transaction of its tenant.
+
+        The transaction ends without effect if the claim is lost. The document is locked, and no other
+        document of the tenant is being written by a matcher. Other documents are to be locked by rising ids.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """Something that people are told of.
+
+    error: its message. attempts: that were made. link: the path of the document's page in the vault.
+    """
+
+    kind: Literal["matching_failed"]
+    tenant_id: UUID
+    document_id: UUID
+    error: str
+    attempts: int
+    link: str
+
+
+class Notifier(Protocol):
+    """Has people told of failures."""
+
+    async def notify(self, conn: "Conn", notification: Notification) -> None:
+        """Record what is to be told within the caller's transaction of the tenant; it is sent after it."""
+        ...

@@ -1,0 +1,125 @@
+"""The protocol of matching as pure decisions: what can be matched, and what follows from each outcome.
+
+The queue counts deliveries, and its dead messages take what failed for the third time. The SQL of
+`store/matching_jobs.py` decides who may claim and write. docs/explanation/matching-protocol.md explains both.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias, get_args
+
+from docmill.errors import DocmillError, SetupError, TransientError
+from docmill.matching.match_record import Kind
+from docmill.service.protocol.claim_rules import ClaimLostError
+
+PAYMENT: Kind = "payment"
+BANK_STATEMENT = "bank_statement"
+
+MATCHABLE_TYPES = (frozenset(get_args(Kind)) - {PAYMENT}) | {BANK_STATEMENT}
+"""The types of documents that can be matched. Of a bank statement its payments are."""
+
+MATCHING_TRIES = 3
+"""The most deliveries of a document, and the most tries of a decision within one delivery."""
+
+RETRY_DELAYS_S = (300.0, 1800.0)
+"""The waits after the first and the second delivery that failed."""
+
+DECISION_DELAYS_S = (2.0, 4.0, 8.0)
+"""The waits between the tries of a decision within one delivery; the last one is the longest there can be."""
+
+_MOMENT_S = 1.0
+"""Nothing stands in the way, so somebody is just changing the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingObstacle:
+    """The reason why a document could not be claimed.
+
+    wait_s: how long another worker may hold it, at most, or how long it waits for its next delivery.
+    """
+
+    wait_s: float
+    attempts_used_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Discard:
+    """Delete the message: nothing remains to be done for its document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Postpone:
+    """Replace the message by a new one, due after `delay_s`: this delivery does not count."""
+
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUpDead:
+    """Fail the document: its workers died. Then delete the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Abandon:
+    """Do nothing at all: the document and its message are somebody else's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redeliver:
+    """Release the document and its message, due after `delay_s`."""
+
+    error: DocmillError
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Release the document, uncounted, and postpone the message: a person must act first."""
+
+    error: DocmillError
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """Fail the document and tell people. keeps_message: for the queue's dead messages, else it is deleted."""
+
+    error: DocmillError
+    keeps_message: bool
+
+
+UnclaimedMatching: TypeAlias = Discard | Postpone | GiveUpDead
+MatchingSettlement: TypeAlias = Discard | Abandon | Redeliver | Pause | Fail
+
+
+def unclaimed_matching(obstacle: MatchingObstacle | None) -> UnclaimedMatching:
+    """The decision on a message whose document could not be claimed. obstacle: None if not asked for."""
+    if obstacle is None:
+        return Discard()
+    if obstacle.wait_s > 0:
+        return Postpone(obstacle.wait_s)
+    return GiveUpDead() if obstacle.attempts_used_up else Postpone(_MOMENT_S)
+
+
+def matching_settlement(
+    outcome: DocmillError | ClaimLostError | None, *, receive_count: int, attempt: int, pause_s: float | None
+) -> MatchingSettlement:
+    """The decision after a delivery, by the class of its error. outcome: None for matches that are written.
+
+    receive_count: of the message. attempt: since the document was asked for; more if the message was sent
+    anew. pause_s: how long a document with a setup error waits for the installation to be mended; None if
+    others get past where it failed, so that the error is the document's own.
+    """
+    delivery = max(receive_count, attempt)
+    match outcome:
+        case None:
+            return Discard()
+        case ClaimLostError():
+            return Abandon()
+        case SetupError() if pause_s is not None:
+            return Pause(outcome, pause_s)
+        case TransientError() if delivery >= MATCHING_TRIES:
+            return Fail(outcome, keeps_message=True)
+        case TransientError():
+            return Redeliver(outcome, max(RETRY_DELAYS_S[delivery - 1], outcome.retry_after_s or 0.0))
+        case _:
+            return Fail(outcome, keeps_message=False)

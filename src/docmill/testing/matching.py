@@ -1,0 +1,66 @@
+"""Fakes of the ports of matching: a matcher that does what it is told, and a notifier that keeps all."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from docmill.service.ports.matching import DocumentToMatch, Notification
+from docmill.service.store.database import Conn
+
+
+async def _do_nothing(_document: DocumentToMatch) -> None:
+    pass
+
+
+@dataclass
+class ScriptedMatcher:
+    """`Matcher` whose decision about each document is a text, which is stored with it.
+
+    preparing, deciding: called in these phases; raise or wait here. writing: called within the transaction,
+    after the decision is written. phases: those that were begun, in their order. Each write adds its decision
+    to the document's `normalized_references`, so that they can be counted.
+    """
+
+    decision: str = "nothing belongs to it"
+    preparing: Callable[[DocumentToMatch], Awaitable[None]] = _do_nothing
+    deciding: Callable[[DocumentToMatch], Awaitable[None]] = _do_nothing
+    writing: Callable[[DocumentToMatch], Awaitable[None]] = _do_nothing
+    phases: list[str] = field(default_factory=list[str])
+
+    async def prepare(self, document: DocumentToMatch) -> None:
+        """See `Matcher.prepare`."""
+        self.phases.append("prepare")
+        await self.preparing(document)
+
+    async def decide(self, document: DocumentToMatch) -> str:
+        """See `Matcher.decide`."""
+        self.phases.append("decide")
+        await self.deciding(document)
+        return self.decision
+
+    async def write(self, conn: Conn, document: DocumentToMatch, decision: str) -> None:
+        """See `Matcher.write`."""
+        self.phases.append("write")
+        await conn.execute(
+            """
+            UPDATE document
+               SET normalized_references = array_append(normalized_references, %(decision)s)
+             WHERE id = %(id)s
+            """,
+            {"id": document.id, "decision": decision},
+        )
+        await self.writing(document)
+
+
+@dataclass
+class RecordingNotifier:
+    """`Notifier` that keeps its notifications. error: raised instead."""
+
+    notifications: list[Notification] = field(default_factory=list[Notification])
+    error: Exception | None = None
+
+    async def notify(self, conn: Conn, notification: Notification) -> None:
+        """See `Notifier.notify`."""
+        del conn
+        if self.error is not None:
+            raise self.error
+        self.notifications.append(notification)
