@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from docmill.errors import NetworkError
-from docmill.service import worker
 from docmill.service.app import Service
+from docmill.service.processing import polling
 from faults.roles import AllIsWell, Heir, Inherited, Put, Settled, StartWorker, on_both_queues
 from faults.steps import paper
 from faults.worker_process import around
@@ -101,7 +101,7 @@ async def test_a_queue_that_is_away_is_waited_for(
     settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
-    monkeypatch.setattr(worker, "_POLL_RETRY_S", 0.05)
+    monkeypatch.setattr(polling, "_POLL_RETRY_S", 0.05)
     outage = Outage(service, "receive", "extend", "delete", "release")
 
     accepted = await put(paper("waiting"))  # before: the heir's sweeper takes a running upload for a leftover

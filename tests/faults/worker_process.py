@@ -26,6 +26,7 @@ from docmill.resilience.concurrency import stop_signals
 from docmill.service import app, worker
 from docmill.service.config.settings import Settings
 from docmill.service.observe.logs import configure_logs
+from docmill.service.processing import polling
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store import database
 from docmill.service.store.database import Conn, Database
@@ -141,10 +142,10 @@ def lay_points(service: app.Service, steps: Steps, points: Points) -> None:
 
 def hurry(factor: float) -> None:
     """Shorten the waits that no setting shortens."""
-    assert hasattr(worker, "_POLL_RETRY_S")
+    assert hasattr(polling, "_POLL_RETRY_S")
     assert hasattr(database, "ANSWER_S")
     database.__dict__["ANSWER_S"] *= factor
-    worker.__dict__["_POLL_RETRY_S"] *= factor
+    polling.__dict__["_POLL_RETRY_S"] *= factor
     for error in (TransientError, *TransientError.__subclasses__()):
         if "delays_s" in vars(error):
             error.delays_s = tuple(delay_s * factor for delay_s in error.delays_s)

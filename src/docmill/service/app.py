@@ -30,7 +30,7 @@ from docmill.service.people.openid import OpenIdProvider
 from docmill.service.people.passwords import Passwords
 from docmill.service.people.sign_in import SignIn
 from docmill.service.ports import Queue, Sender
-from docmill.service.ports.matching import Matcher, Notifier
+from docmill.service.ports.matching import Matcher, Matching, Notifier
 from docmill.service.protocol.queues import INGESTION, MATCHING, QueuePolicy
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.review.edits import Edits
@@ -52,16 +52,6 @@ class OpenQueue:
 
     queue: Queue
     sender: Sender
-
-
-@dataclass(frozen=True, slots=True)
-class Matching:
-    """What a service needs to match documents. notifier: is told of failures; None: nobody is."""
-
-    queue: Queue
-    sender: Sender
-    matcher: Matcher[Any]
-    notifier: Notifier | None = None
 
 
 @dataclass(frozen=True)

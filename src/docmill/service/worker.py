@@ -5,23 +5,24 @@ import gc
 import logging
 import os
 import socket
-import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Protocol
 
 from structlog.contextvars import bound_contextvars
 
-from docmill.errors import DocmillError
 from docmill.pipeline import Steps
 from docmill.resilience.concurrency import cancel_and_wait
 from docmill.service.app import Service
 from docmill.service.observe.metrics import Metrics
 from docmill.service.ports import CorrectionMaker
 from docmill.service.processing.claim_writer import ClaimWriter
-from docmill.service.processing.job import LETTING_GO_S, Attempt, Jobs
+from docmill.service.processing.job import Attempt, Isolation, Jobs
+from docmill.service.processing.matching_claims import MatchingClaims
+from docmill.service.processing.matching_work import MatchingHandler
 from docmill.service.processing.pause_records import PauseRecords
+from docmill.service.processing.polling import Poller, PollingLimits
 from docmill.service.processing.process import DocumentProcessor, TagsInUse
 from docmill.service.processing.work_folders import worker_folder
 from docmill.service.protocol.pause import Pauses
@@ -33,10 +34,6 @@ from docmill.understanding.pooled import PooledCorrectionMaker
 from docmill.workers.pool import Pool
 
 log = logging.getLogger(__name__)
-
-_POLL_RETRY_S = 5.0
-_BATCHES_PER_POLL = 5
-_MOST_POLLS = 4
 
 _AHEAD = 20
 """How many documents are claimed that have not been begun. Enough for the pool never to wait for one; more
@@ -84,13 +81,29 @@ async def run_worker(
                 metrics,
                 most_ahead=_AHEAD if steps.reads_in_turns else None,
             )
+            matching = matching_poller(service, worker_id, metrics or Metrics(), pauses=worker.pauses)
             sweeping = asyncio.create_task(sweep_for_ever(service, metrics))
             embedding = asyncio.create_task(service.meaning.work_for_ever())
             notifying = asyncio.create_task(service.notifier.work_for_ever(metrics))
         try:
-            await worker.run(stop, abort or asyncio.Event())
+            await worker.run(stop, abort or asyncio.Event(), beside=matching)
         finally:
             await cancel_and_wait([sweeping, embedding, notifying])
+
+
+def matching_poller(service: Service, worker_id: str, metrics: Metrics, *, pauses: Pauses) -> Poller | None:
+    """The poller of documents to be matched; None without a matcher. pauses: those of the whole worker."""
+    if service.matching is None:
+        return None
+    settings, worker = service.settings.matching, service.settings.worker
+    claims = MatchingClaims(service.database, service.matching, worker_id, lease_s=settings.lease_s)
+    return Poller(
+        service.matching.queue,
+        worker_id,
+        MatchingHandler(service.matching, claims, settings, metrics, pauses=pauses),
+        PollingLimits(settings.concurrency, worker.batch, worker.wait_s, worker.grace_s),
+        Isolation(),
+    )
 
 
 class Worker:
@@ -116,9 +129,6 @@ class Worker:
         )
         self.pauses = Pauses(settings.pause_s, on_pause=metrics.paused, on_change=self._records.note_change)
         metrics.watch_pauses(lambda: [(cause.code, cause.part) for cause in self.pauses.causes])
-        self._settings = settings
-        self._queue = service.queue
-        self._most_ahead = settings.concurrency if most_ahead is None else most_ahead
         self._worker_id = worker_id
         self._claim_writer = ClaimWriter(
             service.database,
@@ -127,7 +137,7 @@ class Worker:
             max_attempts=settings.max_attempts,
             matching=service.matching_requests,
         )
-        self._jobs = Jobs(
+        jobs = Jobs(
             service.queue,
             self._claim_writer,
             attempt,
@@ -137,99 +147,34 @@ class Worker:
             pauses=self.pauses,
             tracer=service.tracer,
         )
-        self._isolation = self._jobs.isolation
-        self._asked_for = 0
-        self._room = asyncio.Event()
-        self._jobs.on_begun = self._room.set
-        self._isolation.on_open = self._room.set
+        ahead = settings.concurrency if most_ahead is None else most_ahead
+        self._poller = Poller(
+            service.queue,
+            worker_id,
+            jobs,
+            PollingLimits(settings.concurrency, settings.batch, settings.wait_s, settings.grace_s),
+            jobs.isolation,
+            most=lambda: ahead - (len(jobs.isolation.jobs) - len(jobs.begun)),
+        )
+        jobs.on_begun = self._poller.wake
 
-    async def run(self, stop: asyncio.Event, abort: asyncio.Event) -> None:
-        """See `run_worker`."""
+    async def run(self, stop: asyncio.Event, abort: asyncio.Event, *, beside: Poller | None = None) -> None:
+        """See `run_worker`. beside: works as long as this one."""
         with bound_contextvars(worker_id=self._worker_id):
             log.info("worker started")
             gc.freeze()  # what was loaded so far stays: to look through it again took a tenth of the time
             try:
-                async with self._records.keep_up_to_date(), self._claim_writer, asyncio.TaskGroup() as group:
-                    polling = asyncio.create_task(self._poll_all(group))
-                    try:
-                        await _wait_for_first(polling, stop)
-                        log.info("worker stopping", extra={"running": len(self._isolation.jobs)})
-                        await _wait_for_first(asyncio.create_task(cancel_and_wait([polling])), abort)
-                        await self._drain(abort)
-                    except asyncio.CancelledError:  # a job of ours has broken the worker, or it is cancelled
-                        await cancel_and_wait([polling])
-                        raise
-                if polling.done() and not polling.cancelled():
-                    polling.result()  # a fault of ours ended it
+                async with (
+                    self._records.keep_up_to_date(),
+                    self._claim_writer,
+                    asyncio.TaskGroup() as pollers,
+                ):
+                    for poller in filter(None, (self._poller, beside)):
+                        pollers.create_task(poller.run(stop, abort))
             except BaseExceptionGroup:
                 log.critical("the worker ends: a fault in docmill, see the log before this")
                 raise
-            finally:
-                # Messages of jobs that were stopped before they could give them back.
-                with suppress(DocmillError, TimeoutError):
-                    async with asyncio.timeout(LETTING_GO_S):
-                        await self._queue.release_received(self._worker_id)
             log.info("worker stopped")
-
-    async def _poll_all(self, group: asyncio.TaskGroup) -> None:
-        """Several polls at a time where one, with its ten messages, could not keep the jobs supplied."""
-        polls = max(
-            1, min(_MOST_POLLS, self._settings.concurrency // (_BATCHES_PER_POLL * self._settings.batch))
-        )
-        async with asyncio.TaskGroup() as polling:  # ends with the last of them, which may give messages back
-            for _ in range(polls):
-                polling.create_task(self._poll(group))
-
-    async def _poll(self, group: asyncio.TaskGroup) -> None:
-        while True:
-            ahead = len(self._isolation.jobs) - len(self._jobs.begun)
-            free = min(self._free, self._most_ahead - ahead) - self._asked_for
-            if free <= 0:
-                self._room.clear()
-                await self._room.wait()
-                continue
-            limit = min(self._settings.batch, free)
-            self._asked_for += limit  # until they are taken: another poll must not ask for the same room
-            try:
-                messages = await self._queue.receive(
-                    limit=limit, wait_s=self._settings.wait_s, receiver=self._worker_id
-                )
-                for message in messages:  # given back if nothing more may be begun since they were asked for
-                    work = self._jobs.handle(message) if self._free > 0 else self._jobs.give_back(message)
-                    job = group.create_task(work)
-                    self._isolation.add(job)
-                    job.add_done_callback(lambda _: self._room.set())
-            except DocmillError as error:
-                log.warning("cannot receive messages", extra={"code": error.code})
-                await asyncio.sleep(_POLL_RETRY_S)
-            finally:
-                self._asked_for -= limit
-                self._room.set()
-
-    @property
-    def _free(self) -> int:
-        """The number of documents that may be taken now."""
-        return 0 if self._isolation.closed else self._settings.concurrency - len(self._isolation.jobs)
-
-    async def _drain(self, abort: asyncio.Event) -> None:
-        """Let the jobs finish; at the end of the grace time, or at once on `abort`, stop them."""
-        aborting = asyncio.ensure_future(abort.wait())
-        deadline = time.monotonic() + self._settings.grace_s
-        while self._isolation.jobs and not aborting.done() and (left_s := deadline - time.monotonic()) > 0:
-            await asyncio.wait(
-                {*self._isolation.jobs, aborting}, timeout=left_s, return_when=asyncio.FIRST_COMPLETED
-            )
-        aborting.cancel()
-        await cancel_and_wait(list(self._isolation.jobs), again_s=LETTING_GO_S)
-
-
-async def _wait_for_first(task: asyncio.Task[None], event: asyncio.Event) -> None:
-    """Return when `task` has ended or `event` is set; the task goes on."""
-    waiting = asyncio.create_task(event.wait())
-    try:
-        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        waiting.cancel()
 
 
 class Work(Protocol):

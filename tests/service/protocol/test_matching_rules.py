@@ -33,6 +33,7 @@ DOWN, ODD, LONG, KEY, FAULT = (
     UnauthorizedError("key"),
     InternalError("fault"),
 )
+OPEN = ServerError("not asked", attempted=False)
 LATER = RateLimitedError("slow", retry_after_s=900)
 
 
@@ -49,6 +50,7 @@ LATER = RateLimitedError("slow", retry_after_s=900)
         (FAULT, 1, 1, 0.0, Redeliver(FAULT, 300)),
         (LATER, 1, 1, 0.0, Redeliver(LATER, 900)),
         (LATER, 2, 2, 0.0, Redeliver(LATER, 1800)),
+        (OPEN, 3, 3, 0.0, Pause(OPEN, 300)),
         (LONG, 1, 1, 0.0, Fail(LONG, keeps_message=False)),
         (LONG, 3, 3, 0.0, Fail(LONG, keeps_message=False)),
         (KEY, 1, 1, 60.0, Pause(KEY, 60)),

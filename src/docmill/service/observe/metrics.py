@@ -20,6 +20,9 @@ Outcome = Literal["completed", "needs_review", "failed", "retried", "lost", "rel
 """The end of an attempt. `lost`: another worker took over; `released`: given back because this one stops;
 `unsettled`: its end could not be stored, and another worker takes it when the lease is over."""
 
+MatchingOutcome = Literal["succeeded", "failed", "retried", "lost", "released", "unsettled"]
+"""The end of a delivery of a document to be matched. `retried`: another delivery follows."""
+
 NO_TIMINGS: Mapping[str, float] = MappingProxyType({})
 
 _FINISHED = frozenset({"completed", "needs_review", "failed"})
@@ -84,6 +87,18 @@ class Metrics:
         self._cost = Counter(
             "docmill_cost_usd", "Cost of language models in US dollars", ("model",), registry=registry
         )
+        self._matchings = Counter(
+            "docmill_matchings",
+            "Deliveries of documents to be matched by how they ended, and the code of the error",
+            ("outcome", "code"),
+            registry=registry,
+        )
+        self._matching_durations = Histogram(
+            "docmill_matching_duration_seconds",
+            "From the claim of a document to be matched to the end of the delivery",
+            buckets=_STEP_BUCKETS_S,
+            registry=registry,
+        )
         self._in_flight = Gauge("docmill_jobs_in_flight", "Documents in work now", registry=registry)
         self._pauses = Counter(
             "docmill_pauses",
@@ -143,6 +158,14 @@ class Metrics:
     def documents_failed(self, code: str, *, count: int = 1) -> None:
         """Count documents that failed because their workers died, without an attempt that ended here."""
         self._documents.labels("failed", code).inc(count)
+
+    def matching_ended(
+        self, outcome: MatchingOutcome, *, code: str = "", duration_s: float | None = None
+    ) -> None:
+        """Count a delivery of a document to be matched. duration_s: None if no work was done."""
+        self._matchings.labels(outcome, code).inc()
+        if duration_s is not None:
+            self._matching_durations.observe(duration_s)
 
     def paused(self, code: str, seconds: float) -> None:
         """Count a pause: documents wait for a part of the system until a person repairs it."""

@@ -1,8 +1,10 @@
 """Ports of matching: the step itself, and notifications of its failures."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from uuid import UUID
+
+from docmill.service.ports import Queue, Sender
 
 if TYPE_CHECKING:
     from docmill.service.store.database import Conn
@@ -37,7 +39,7 @@ class Matcher(Protocol[Decision]):
         """Read the candidates, and decide which of them belong to the document.
 
         That there is none is an answer; what prevents an answer is an error. A transient one is tried again
-        in process, see `MATCHING_TRIES`.
+        in process, after 2 and 4 seconds.
         """
         ...
 
@@ -71,3 +73,13 @@ class Notifier(Protocol):
     async def notify(self, conn: "Conn", notification: Notification) -> None:
         """Record what is to be told within the caller's transaction of the tenant; it is sent after it."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """What a service needs to match documents. notifier: is told of failures; None: nobody is."""
+
+    queue: Queue
+    sender: Sender
+    matcher: Matcher[Any]
+    notifier: Notifier | None = None

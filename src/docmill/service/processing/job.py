@@ -169,7 +169,7 @@ class Jobs:
         try:
             await self._handle(message)
         except Exception as error:  # noqa: BLE001  it is logged where it is one of ours
-            reason = type(_outcome_of(error)).__name__
+            reason = type(outcome_of(error)).__name__
             log.warning("message left to be delivered again", extra={"reason": reason})
             await self.give_back(message, delay_s=_AGAIN_S)
 
@@ -325,7 +325,7 @@ class Jobs:
                         passage.enter(WHOLE)
                         report.result = await lease.hold_during(self._attempt(lease))
                 except Exception as error:  # noqa: BLE001  it is logged where it is one of ours
-                    report.error = _outcome_of(error)
+                    report.error = outcome_of(error)
                 finally:
                     report.usage = lease.spending.attempt
                 passage.leave(WHOLE, report.error)
@@ -397,7 +397,7 @@ class Jobs:
         return [None] * len(messages)
 
 
-def _outcome_of(error: Exception) -> DocmillError | ClaimLostError:
+def outcome_of(error: Exception) -> DocmillError | ClaimLostError:
     """The error that ended an attempt; a fault in docmill is logged and becomes an InternalError."""
     if isinstance(error, (DocmillError, ClaimLostError)):
         return error

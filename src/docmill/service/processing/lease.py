@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from docmill.errors import DocmillError
 from docmill.resilience.concurrency import BrokenWorkerError, cancel_and_wait
@@ -85,22 +85,41 @@ class Lease:
             raise ClaimLostError
 
     async def hold_during(self, work: Awaitable[Value]) -> Value:
-        """Await `work` and extend the lease meanwhile; cancel it and raise ClaimLostError once that is lost.
+        """See `hold_during`."""
+        return await hold_during(self, work)
 
-        Raises BrokenWorkerError, and `work` is cancelled, if the heartbeats end by a fault of ours.
-        """
-        beats = _Heartbeats(self)
-        try:
-            async with beats.lost:
-                return await work
-        except TimeoutError as error:
-            if not beats.lost.expired():
-                raise
-            if beats.fault is not None:
-                raise BrokenWorkerError("the heartbeats of a document have ended") from beats.fault
-            raise ClaimLostError from error
-        finally:
-            await beats.end()
+
+class ExtendableLease(Protocol):
+    """A lease that heartbeats extend. See `Lease`."""
+
+    @property
+    def since(self) -> float: ...  # noqa: D102
+    @property
+    def lease_s(self) -> float: ...  # noqa: D102
+    @property
+    def heartbeat_s(self) -> float: ...  # noqa: D102
+    async def extend(self) -> None:
+        """Keep message and claim for another `lease_s`. Raises ClaimLostError if either is lost."""
+        ...
+
+
+async def hold_during(lease: ExtendableLease, work: Awaitable[Value]) -> Value:
+    """Await `work` and extend the lease meanwhile; cancel it and raise ClaimLostError once that is lost.
+
+    Raises BrokenWorkerError, and `work` is cancelled, if the heartbeats end by a fault of ours.
+    """
+    beats = _Heartbeats(lease)
+    try:
+        async with beats.lost:
+            return await work
+    except TimeoutError as error:
+        if not beats.lost.expired():
+            raise
+        if beats.fault is not None:
+            raise BrokenWorkerError("the heartbeats of a document have ended") from beats.fault
+        raise ClaimLostError from error
+    finally:
+        await beats.end()
 
 
 class _Heartbeats:
@@ -109,7 +128,7 @@ class _Heartbeats:
     Most documents are done before the first heartbeat is due; until then there is no task, only a timer.
     """
 
-    def __init__(self, lease: Lease) -> None:
+    def __init__(self, lease: ExtendableLease) -> None:
         self.lost = asyncio.timeout(None)
         self.fault: Exception | None = None
         self._lease = lease

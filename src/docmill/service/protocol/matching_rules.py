@@ -23,8 +23,9 @@ MATCHING_TRIES = 3
 RETRY_DELAYS_S = (300.0, 1800.0)
 """The waits after the first and the second delivery that failed."""
 
-DECISION_DELAYS_S = (2.0, 4.0, 8.0)
-"""The waits between the tries of a decision within one delivery; the last one is the longest there can be."""
+DECISION_WAIT_S = 2.0
+LONGEST_DECISION_WAIT_S = 8.0
+"""The first wait between the tries of a decision within one delivery; it doubles up to the longest."""
 
 _MOMENT_S = 1.0
 """Nothing stands in the way, so somebody is just changing the row."""
@@ -73,7 +74,7 @@ class Redeliver:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Release the document, uncounted, and postpone the message: a person must act first."""
+    """Release the document, uncounted, and postpone the message: what it needs is known not to work now."""
 
     error: DocmillError
     delay_s: float
@@ -117,9 +118,9 @@ def matching_settlement(
             return Abandon()
         case SetupError() if pause_s is not None:
             return Pause(outcome, pause_s)
-        case TransientError() if delivery >= MATCHING_TRIES:
-            return Fail(outcome, keeps_message=True)
-        case TransientError():
+        case TransientError(attempted=False):
+            return Pause(outcome, outcome.retry_after_s or RETRY_DELAYS_S[0])
+        case TransientError() if delivery < MATCHING_TRIES:
             return Redeliver(outcome, max(RETRY_DELAYS_S[delivery - 1], outcome.retry_after_s or 0.0))
         case _:
-            return Fail(outcome, keeps_message=False)
+            return Fail(outcome, keeps_message=isinstance(outcome, TransientError))
