@@ -16,7 +16,7 @@ from docmill.service.observe.health import LIMIT_S, HealthChecks, HealthReport, 
 from docmill.service.observe.metrics import Metrics
 from docmill.service.ports import Depth
 from docmill.service.protocol.queues import INGESTION
-from docmill.service.store import outbox
+from docmill.service.store import matching_jobs, outbox
 from docmill.service.store.database import Database
 from docmill.service.store.outbox import Backlog
 
@@ -52,15 +52,16 @@ class Probes:
         """
         report = await self.health.ready()
         # What does not answer a simple question is not asked for more.
-        backlog = None
+        backlog = stuck = None
         if report.checks["database"] == "ok":
             with suppress(DocmillError, TimeoutError):
                 async with asyncio.timeout(LIMIT_S), self.database.connection() as conn:
                     backlog = await outbox.backlog(conn)
+                    stuck = await matching_jobs.count_stuck(conn)
         answering = [name for name in self.queues if report.checks[queue_check(name)] == "ok"]
         depths = await self.health.depths(answering)
         shared = CollectorRegistry()
-        shared.register(_Shared(report, self.queues, depths, backlog))
+        shared.register(_Shared(report, self.queues, depths, backlog, stuck))
         return self.metrics.exposition() + generate_latest(shared)
 
 
@@ -72,6 +73,7 @@ class _Shared(Collector):
     queues: Sequence[str]
     depths: Mapping[str, Depth]
     backlog: Backlog | None
+    stuck: int | None
 
     def collect(self) -> Iterable[Metric]:
         """See `Collector.collect`."""
@@ -105,3 +107,9 @@ class _Shared(Collector):
                 for queue, number in {**dict.fromkeys(self.queues, 0), **counts}.items():
                     metric.add_metric([queue], number)
                 yield metric
+        if self.stuck is not None:
+            stuck = GaugeMetricFamily(
+                "docmill_matching_stuck", "Documents whose matching has been in progress for over 10 minutes"
+            )
+            stuck.add_metric([], self.stuck)
+            yield stuck

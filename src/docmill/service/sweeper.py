@@ -13,6 +13,7 @@ from docmill.service.app import Service
 from docmill.service.intake.orphaned_files import remove_orphaned_files
 from docmill.service.observe.metrics import Metrics
 from docmill.service.ports import DeadMessage
+from docmill.service.processing.matching_repair import MatchingRepair
 from docmill.service.processing.work_folders import begun_work, dead_workers, forget_worker
 from docmill.service.store import claims, idempotency_keys, pauses, sweeps
 from docmill.service.store.database import Conn
@@ -100,6 +101,9 @@ class Sweeper:
             Rule("embeddings", _HOUR_S, service.meaning.ask_for_missing),
             Rule("notifications", _HOUR_S, service.notifier.forget_old),
         )
+        if service.matching is not None:
+            repair = MatchingRepair(service.database, service.matching, grace_s=self._sweep_s).repair
+            self.rules += (Rule("matching", self._sweep_s, repair),)
 
     async def follow(self, rule: Rule) -> bool:
         """Follow a rule if it is due and no other process is at it; whether that was so.

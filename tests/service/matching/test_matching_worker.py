@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from uuid import UUID
 
 import pytest
 import stamina
@@ -205,11 +204,11 @@ async def test_a_setup_error_pauses_the_step_and_loses_nothing(
     notifier: RecordingNotifier,
 ) -> None:
     repaired = asyncio.Event()
-    refused: list[UUID] = []
+    refused: list[str] = []
 
     async def decide(document: DocumentToMatch) -> None:
         if not repaired.is_set():
-            refused.append(document.id)
+            refused.append(str(document.id))
             raise UnauthorizedError("the key is wrong")
 
     matcher.deciding = decide

@@ -25,6 +25,7 @@ from docmill.schemas.registry import in_schema_order
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import already_readable, unlocking
+from docmill.service.protocol.queues import INGESTION
 from docmill.service.review.review import failures_in
 from docmill.service.store import documents, ingestions, near_duplicates, parts, pauses, reviews
 from docmill.service.store.database import DEFAULT_USER_ID, Conn
@@ -269,7 +270,7 @@ async def status(settings: Settings) -> int:
         async with service.database.tenant(service.default_tenant_id) as conn:
             counts = await documents.counts(conn)
             current_pauses = await pauses.current(conn)
-        queue = await service.queue.depth()
+        depths = {name: await queue.depth() for name, queue in service.queues.items()}
     address = address_of(settings.folder) or "not running; start it with: docmill up"
     stdout.print(f"vault: {address}", markup=False)
     stdout.print(f"kept in: {settings.folder}", markup=False)
@@ -277,9 +278,11 @@ async def status(settings: Settings) -> int:
     for state, count in counts.items():
         if count:
             stdout.print(f"  {MARKS[state]} {count} {state.replace('_', ' ')}")
-    stdout.print(f"queue: {queue.due} due, {queue.delayed} delayed, {queue.in_flight} in work")
-    if queue.due:
-        stdout.print(f"  the oldest has waited {queue.oldest_age_s:.0f} s")
+    for name, queue in depths.items():
+        label = "queue" if name == INGESTION.name else f"queue of {name}"
+        stdout.print(f"{label}: {queue.due} due, {queue.delayed} delayed, {queue.in_flight} in work")
+        if queue.due:
+            stdout.print(f"  the oldest has waited {queue.oldest_age_s:.0f} s")
     for pause in current_pauses:
         stdout.print(f"paused: {pause.part}: {pause.message}", markup=False)
     return 0

@@ -45,8 +45,8 @@ class PollingLimits:
 class Poller:
     """Receives messages and starts a task for each. At the end it lets these finish, or stops them.
 
-    isolation: holds the tasks. receiver: who receives, for the queue. most: how many more may be asked for now,
-    where the concurrency is not the only limit. Whether there is room is looked at again after `wake`.
+    isolation: holds the tasks. receiver: who receives, for the queue. most: how many more may be asked for
+    now, where the concurrency is not the only limit. It is asked again after `wake`.
     """
 
     def __init__(

@@ -379,28 +379,27 @@ def _key(claim: MatchingClaim) -> dict[str, object]:
     return {"id": claim.document_id, "fence": claim.fence, "requests": claim.requests}
 
 
-async def idle(conn: Conn, *, grace_s: float, after: UUID, limit: int) -> list[MatchingJobId]:
+async def idle(conn: Conn, *, grace_s: float, after: UUID, limit: int) -> list[UUID]:
     """Up to `limit` documents after id `after` that are to be matched, but not for `grace_s` in any hands.
 
     Sent again already, one waits as long again as it had waited until then: a queue that cannot say what it
     holds is not flooded.
     """
-    async with conn.cursor(row_factory=class_row(MatchingJobId)) as cur:
-        await cur.execute(
-            """
-            SELECT document_id AS id, tenant_id
-              FROM matching_job
-             WHERE document_id > %(after)s
-               AND greatest(progress_at, lease_until, next_attempt_at, sent_at)
-                   <= now() - make_interval(secs => %(grace_s)s)
-               AND (sent_at IS NULL OR sent_at + (sent_at - progress_at) <= now())
-               AND NOT EXISTS (SELECT FROM outbox WHERE body = document_id::text)
-             ORDER BY document_id
-             LIMIT %(limit)s
-            """,
-            {"grace_s": grace_s, "after": after, "limit": limit},
-        )
-        return await cur.fetchall()
+    cur = await conn.execute(
+        """
+        SELECT document_id
+          FROM matching_job
+         WHERE document_id > %(after)s
+           AND greatest(progress_at, lease_until, next_attempt_at, sent_at)
+               <= now() - make_interval(secs => %(grace_s)s)
+           AND (sent_at IS NULL OR sent_at + (sent_at - progress_at) <= now())
+           AND NOT EXISTS (SELECT FROM outbox WHERE body = document_id::text)
+         ORDER BY document_id
+         LIMIT %(limit)s
+        """,
+        {"grace_s": grace_s, "after": after, "limit": limit},
+    )
+    return [document_id for (document_id,) in await cur.fetchall()]
 
 
 async def note_sent(conn: Conn, document_ids: Sequence[UUID]) -> list[UUID]:
@@ -430,8 +429,8 @@ class MatchingFigures:
     oldest_at: datetime | None
 
 
-async def figures(conn: Conn, *, tenant_id: UUID | None = None) -> MatchingFigures:
-    """The numbers of a tenant, or of all."""
+async def figures_of_tenant(conn: Conn) -> MatchingFigures:
+    """The numbers of the tenant of this transaction."""
     async with conn.cursor(row_factory=class_row(MatchingFigures)) as cur:
         await cur.execute(
             """
@@ -442,13 +441,25 @@ async def figures(conn: Conn, *, tenant_id: UUID | None = None) -> MatchingFigur
                    ) AS stuck,
                    min(requested_at) FILTER (WHERE lease_until IS NULL) AS oldest_at
               FROM matching_job
-             WHERE %(tenant_id)s::uuid IS NULL OR tenant_id = %(tenant_id)s
-            """,
-            {"tenant_id": tenant_id},
+             WHERE tenant_id = (SELECT current_tenant())
+            """
         )
         row = await cur.fetchone()
     assert row is not None, "an aggregate has a row"
     return row
+
+
+async def count_stuck(conn: Conn) -> int:
+    """The number of documents, of all tenants, that have been in progress for more than 10 minutes."""
+    cur = await conn.execute(
+        """
+        SELECT count(*)
+          FROM matching_job
+         WHERE lease_until IS NOT NULL AND started_at < now() - interval '10 minutes'
+        """
+    )
+    (number,) = await cur.fetchone() or (0,)
+    return number
 
 
 async def stuck(conn: Conn, *, limit: int) -> list[MatchingJobId]:

@@ -7,8 +7,10 @@ from decimal import Decimal
 
 from psycopg.rows import class_row
 
+from docmill.service.store import matching_jobs
 from docmill.service.store.bin import CANCELLED
 from docmill.service.store.database import Conn
+from docmill.service.store.matching_jobs import MatchingFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +204,7 @@ class Operations:
     """All figures of the operations page."""
 
     waiting: WaitingRow
+    matching: MatchingFigures
     hours: Sequence[HourRow]
     steps: Sequence[StepRow]
     workers: Sequence[WorkerRow]
@@ -233,6 +236,7 @@ async def operations(conn: Conn) -> Operations:
     """The figures of the last 24 hours, and the spend of the last 30 days."""
     return Operations(
         await waiting(conn),
+        await matching_jobs.figures_of_tenant(conn),
         await hours(conn, last=HOURS),
         await steps(conn, hours=HOURS),
         await workers(conn),

@@ -73,11 +73,25 @@ class FailureGroup(_Shape):
     latest_at: datetime
 
 
+class Matching(_Shape):
+    """Documents to be matched. stuck: in progress for over 10 minutes; oldest_at: of the pending ones."""
+
+    pending: int
+    in_progress: int
+    stuck: int
+    oldest_at: datetime | None
+
+
 class OperationsReport(_Shape):
-    """How the processing goes. failure_rate: of the last 24 hours; null without any document that ended."""
+    """How the processing goes. failure_rate: of the last 24 hours; null without any document that ended.
+
+    matching_queue: null where documents are not matched.
+    """
 
     queue: QueueDepth
+    matching_queue: QueueDepth | None
     waiting: Waiting
+    matching: Matching
     completed: int
     failed: int
     failure_rate: float | None
@@ -88,4 +102,4 @@ class OperationsReport(_Shape):
     failures: list[FailureGroup]
 
 
-FIGURES = OperationsReport.model_fields.keys() - {"queue"}
+FIGURES = OperationsReport.model_fields.keys() - {"queue", "matching_queue"}

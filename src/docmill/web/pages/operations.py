@@ -12,11 +12,11 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from docmill.errors import DocmillError
 from docmill.service.dead_letters import Selection
-from docmill.service.ports import Depth
+from docmill.service.ports import Depth, Queue
 from docmill.service.store import dead_letters, operations, pauses
 from docmill.web.access import Router, needs
 from docmill.web.api.shapes import WORD
-from docmill.web.context import TheVault, Vault, parse_id
+from docmill.web.context import TheVault, parse_id
 from docmill.web.view.charts import HEIGHT, WIDTH, bar_chart
 
 router = Router(include_in_schema=False)
@@ -78,13 +78,16 @@ async def show_operations(
         )
         matching = await operations.count_letters(conn, code=chosen.code or None, step=chosen.step or None)
         paused = await pauses.current(conn)
+    matches = vault.service.matching
     follow = chosen.link(after=letters[PAGE_SIZE - 1].id) if len(letters) > PAGE_SIZE else None
     return vault.templates.page(
         request,
         "ops.html",
         review_count=await vault.review_count(),
         figures=figures,
-        depth=await _depth(vault),
+        depth=await _depth(vault.service.queue),
+        matches=matches is not None,
+        matching_depth=None if matches is None else await _depth(matches.queue),
         chart=bar_chart(figures.hours),
         size=(WIDTH, HEIGHT),
         hours=operations.HOURS,
@@ -142,9 +145,9 @@ async def back() -> RedirectResponse:
     return RedirectResponse("/ops", 303)
 
 
-async def _depth(vault: Vault) -> Depth | None:
-    """The depth of the queue; None if it does not answer now."""
+async def _depth(queue: Queue) -> Depth | None:
+    """The depth of a queue; None if it does not answer now."""
     try:
-        return await vault.service.queue.depth()
+        return await queue.depth()
     except DocmillError:
         return None

@@ -63,6 +63,7 @@ STEPS = {
     "classify": gettext_noop("Finding its type"),
     "extract": gettext_noop("Finding the values"),
     "export": gettext_noop("Saving"),
+    "match": gettext_noop("Matching with other documents"),
 }
 
 ENGINES = {
@@ -78,6 +79,7 @@ PAUSED = {
     "file store, reading": gettext_noop("Reading from the file store"),
     "file store, writing": gettext_noop("Writing to the file store"),
     "process": gettext_noop("Processing"),
+    "matching": gettext_noop("Matching"),
 }
 
 
