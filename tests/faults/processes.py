@@ -24,11 +24,12 @@ class Mother:
     def __init__(self, **environment: str) -> None:
         self._turn = Lock()
         self._socket, theirs = socket.socketpair()
+        path = os.pathsep.join(filter(None, (str(TESTS), os.environ.get("PYTHONPATH"))))
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "faults.worker_process", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, "PYTHONPATH": str(TESTS), **environment},
+                env={**os.environ, "PYTHONPATH": path, **environment},
             )
 
     def fork(self, orders: dict[str, Any], log_fd: int) -> int:

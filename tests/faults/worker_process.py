@@ -26,10 +26,14 @@ from docmill.resilience.concurrency import stop_signals
 from docmill.service import app, worker
 from docmill.service.config.settings import Settings
 from docmill.service.observe.logs import configure_logs
+from docmill.service.ports.matching import DocumentToMatch
 from docmill.service.processing import polling
+from docmill.service.processing.matching_claims import MatchingClaims
+from docmill.service.processing.matching_work import MatchingHandler
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store import database
 from docmill.service.store.database import Conn, Database
+from docmill.testing.matching import ScriptedMatcher
 from docmill.workers.pool import Pool
 from faults.control import stop_at
 from faults.steps import obedient_steps
@@ -38,6 +42,9 @@ CLAIMED = "after the claim"
 _SET_DEATH_SIGNAL = 1
 BEFORE_COMMIT = "before the commit"
 AFTER_COMMIT = "after the commit"
+
+MATCHING = "matching: "
+"""How the points begin that lie in matching. A process matches documents if it has one of them."""
 
 log = logging.getLogger(__name__)
 
@@ -140,6 +147,44 @@ def lay_points(service: app.Service, steps: Steps, points: Points) -> None:
     around(steps.converter, "convert", before=lambda: always("after read"))
 
 
+def matcher_with(points: Points) -> ScriptedMatcher | None:
+    """A matcher that stops at points in its phases; None if the process is to match nothing."""
+    if not any(point.startswith(MATCHING) for point in points.armed):
+        return None
+
+    def at(point: str) -> Callable[[DocumentToMatch], Awaitable[None]]:
+        async def stop(_document: DocumentToMatch) -> None:
+            await points(MATCHING + point)
+
+        return stop
+
+    return ScriptedMatcher(
+        preparing=at("in prepare"), deciding=at("in decide"), writing=at("before the commit")
+    )
+
+
+def lay_matching_points(service: app.Service, points: Points) -> None:
+    """Put the points of matching around the objects of a process."""
+    if service.matching is None:
+        return
+
+    def at(point: str) -> Callable[..., Awaitable[None]]:
+        async def stop(*_: object) -> None:
+            await points(MATCHING + point)
+
+        return stop
+
+    async def received(messages: list[object]) -> None:
+        if messages:
+            await points(MATCHING + "after receive")
+
+    around(service.matching.queue, "receive", after=received)
+    around(service.matching.queue, "delete", before=at("before the delete"), after=at("after the delete"))
+    around(service.matching.queue, "extend", before=at("before a heartbeat"))
+    around(MatchingHandler, "_match", before=at("after the claim"))
+    around(MatchingClaims, "write", after=at("after the commit"))
+
+
 def hurry(factor: float) -> None:
     """Shorten the waits that no setting shortens."""
     assert hasattr(polling, "_POLL_RETRY_S")
@@ -158,9 +203,13 @@ async def work(orders: dict[str, Any]) -> None:
     if points.armed:
         app.__dict__["Database"] = ObservedDatabase
     with stop_signals() as (stop, abort):
-        async with app.open_service(Settings(**orders["settings"])) as service, Pool(1) as pool:
+        async with (
+            app.open_service(Settings(**orders["settings"]), matcher=matcher_with(points)) as service,
+            Pool(1) as pool,
+        ):
             steps = obedient_steps(orders["control"], pool)
             lay_points(service, steps, points)
+            lay_matching_points(service, points)
             await worker.run_worker(service, steps, stop, abort)
 
 
