@@ -35,7 +35,7 @@ def explore(schedules: int, *, first_seed: int = 0, variant: Variant = PROTOCOL)
     for seed in range(first_seed, first_seed + schedules):
         random.seed(seed)
         try:
-            World(plan_of(random), random, variant, None).run()
+            (variant.world or World)(plan_of(random), random, variant, None).run()
         except Violation as violation:
             return replay(seed, variant=variant, kind=violation.kind, schedules=seed - first_seed + 1)
     return None
@@ -62,7 +62,7 @@ def _broken(plan: Plan, random: Random, variant: Variant, kind: str) -> list[str
     """The trace, if the plan breaks the promise `kind`."""
     trace: list[str] = []
     try:
-        World(plan, random, variant, trace).run()
+        (variant.world or World)(plan, random, variant, trace).run()
     except Violation as violation:
         if violation.kind == kind:
             return [*trace, f"=> {violation}"]
@@ -93,7 +93,7 @@ def told(seed: int, *, variant: Variant = PROTOCOL) -> str:
     plan = plan_of(random)
     trace: list[str] = []
     try:
-        World(plan, random, variant, trace).run()
+        (variant.world or World)(plan, random, variant, trace).run()
     except Violation as violation:
         trace.append(f"=> {violation}")
     return "\n".join([str(plan), *trace])

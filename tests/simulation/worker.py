@@ -3,6 +3,7 @@
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from functools import partial
+from typing import ClassVar
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from docmill.errors import DocmillError, ServerError, SetupError, TransientError
@@ -44,7 +45,7 @@ _POLL_RETRY_S = 15
 _CLOSED_S = 5
 
 
-def _id_of(row: Row) -> UUID:
+def id_of(row: Row) -> UUID:
     """As the name of an ingestion."""
     return uuid5(NAMESPACE_OID, row.name)
 
@@ -62,6 +63,7 @@ class Worker:
     closed: bool = False
     working: list[Claim] = field(default_factory=list[Claim])
     pauses: Pauses = field(init=False)
+    heartbeat_s: ClassVar[int] = HEARTBEAT_S
 
     def __post_init__(self) -> None:
         self.pauses = Pauses(PAUSE_S, clock=lambda: self.kernel.now, jitter=self.kernel.roll)
@@ -124,7 +126,7 @@ class Worker:
             self.handled -= 1
 
     def _begin(self, delivery: Delivery) -> Steps:
-        document = _id_of(delivery.message.row)
+        document = id_of(delivery.message.row)
         try:
             if (wait_s := self.pauses.may_begin_in_s(document)) > 0:
                 yield (QUEUE, self.queue.release, (delivery, int(wait_s)))
@@ -174,9 +176,9 @@ class Worker:
         yield (QUEUE, self.queue.release, (delivery, 0))
 
     def _work(self, claim: Claim, delivery: Delivery) -> Steps:
-        passage = self.pauses.passage(_id_of(claim.row))
+        passage = self.pauses.passage(id_of(claim.row))
         beat = self._beat(claim, delivery, self.kernel.current)
-        beating = self.kernel.spawn(self.process, beat, delay_s=HEARTBEAT_S)
+        beating = self.kernel.spawn(self.process, beat, delay_s=self.heartbeat_s)
         outcome: DocmillError | ClaimLostError | None = None
         claim.in_company = bool(self.working)
         for other in self.working:
@@ -191,10 +193,20 @@ class Worker:
                 self.kernel.end(beating)
                 claim.working = False
                 self.working.remove(claim)
-            claim.is_free = _is_free(outcome, passage)
-            yield from self.settle(claim, delivery, self.settlement(claim, outcome, passage))
+            yield from self.conclude(claim, delivery, outcome, passage)
         except CancelledTaskError:
             yield from self.let_go(claim, delivery)
+
+    def conclude(
+        self,
+        claim: Claim,
+        delivery: Delivery,
+        outcome: DocmillError | ClaimLostError | None,
+        passage: Passage,
+    ) -> Steps:
+        """Settle what came of an attempt."""
+        claim.is_free = _is_free(outcome, passage)
+        yield from self.settle(claim, delivery, self.settlement(claim, outcome, passage))
 
     def _attempt(self, claim: Claim, delivery: Delivery, passage: Passage) -> Steps:
         row = claim.row
@@ -283,7 +295,7 @@ class Worker:
                 self.kernel.cancel(job, ClaimLostError())
                 return
             claim.believed_until = asked_at + self.store.lease_s
-            yield HEARTBEAT_S
+            yield self.heartbeat_s
 
     def extend(self, claim: Claim, delivery: Delivery) -> Generator[Request, bool, bool]:
         if not (yield (QUEUE, self.queue.extend, (delivery, self.store.lease_s))):

@@ -8,7 +8,7 @@ from docmill.errors import ServerError
 from simulation.kernel import DATABASE, FILES, QUEUE, Kernel, Process, Steps, Violation
 from simulation.plan import FINE, ODD, Fault, Plan
 from simulation.queue import Queue, SqsQueue
-from simulation.store import Lock, Row, Store, Unsent
+from simulation.store import Behaviour, Lock, Row, Store, Unsent
 from simulation.worker import Worker
 
 LEASE_S = 300
@@ -36,7 +36,11 @@ class Intake:
 
     def commit(self, row: Row) -> None:
         if self.store.insert(row):
-            (self.store.put_outbox if self.external_queue else self.queue.send)(row)
+            self.put(row)
+
+    def put(self, row: Row) -> None:
+        """Have a message sent with the transaction."""
+        (self.store.put_outbox if self.external_queue else self.queue.send)(row)
 
     def relay(self, process: Process) -> Steps:
         """Send what the outbox holds."""
@@ -66,6 +70,7 @@ class Variant:
     worker: type[Worker] = Worker
     intake: type[Intake] = Intake
     sweeps: bool = True
+    world: "type[World] | None" = None
 
 
 class World:
@@ -83,12 +88,28 @@ class World:
         self.web = Process("web")
         self.workers: list[Worker] = []
         self.started = 0
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Change what is not as in the protocol of ingestions."""
+
+    def new_row(self, name: str, behaviours: tuple[Behaviour, ...]) -> Row:
+        return Row(name, behaviours)
+
+    @property
+    def sweeps(self) -> bool:
+        """Whether there is a sweeper."""
+        return self.plan.sweeper and self.variant.sweeps
+
+    def deadline_s(self, plan: Plan) -> int:
+        """When all must be over."""
+        return plan.calm_s if plan.is_calm else _LONGEST_S
 
     def run(self) -> None:
         """Raises Violation."""
         kernel, plan = self.kernel, self.plan
         for number, (at, behaviours) in enumerate(plan.documents, 1):
-            row = Row(f"document {number} ({behaviours[0].name})", behaviours)
+            row = self.new_row(f"document {number} ({behaviours[0].name})", behaviours)
             self.store.rows.append(row)
             kernel.spawn(self.init, self._client(row), delay_s=at)
             if ODD in behaviours:
@@ -99,9 +120,9 @@ class World:
             kernel.spawn(self.init, self._befall(fault), delay_s=fault.at)
         if not plan.is_calm:
             kernel.spawn(self.init, self._peace(), delay_s=FAULTS_END_S)
-        kernel.run(self._quiet, deadline=plan.calm_s if plan.is_calm else _LONGEST_S)
+        kernel.run(self._quiet, deadline=self.deadline_s(plan))
         for row in self.store.rows:
-            self._check(row)
+            self.check(row)
 
     def _quiet(self) -> bool:
         return not (
@@ -112,7 +133,7 @@ class World:
             or self.queue.dead
         )
 
-    def _check(self, row: Row) -> None:
+    def check(self, row: Row) -> None:
         if row.has_letter != (row.status == "failed"):
             raise Violation("a failed document has no dead letter", row.name)
         if (row.effects == 1) != (row.status == "completed"):
@@ -133,7 +154,7 @@ class World:
         """Documents that get through where the odd one is refused, until it has ended."""
         while odd.status in {"absent", "in-progress"}:
             yield _OTHERS_S
-            row = Row(f"document {len(self.store.rows) + 1} ({FINE.name})", (FINE,))
+            row = self.new_row(f"document {len(self.store.rows) + 1} ({FINE.name})", (FINE,))
             self.store.rows.append(row)
             self.store.unfinished += 1
             self.kernel.spawn(self.init, self._client(row))
@@ -155,7 +176,7 @@ class World:
         self.kernel.spawn(process, worker.poll())
         if self.plan.external_queue:
             self.kernel.spawn(process, self._relaying(process), delay_s=_RELAY_S)
-        if self.plan.sweeper and self.variant.sweeps:
+        if self.sweeps:
             self.kernel.spawn(process, self._sweeping(), delay_s=_SWEEP_S)
         return worker
 

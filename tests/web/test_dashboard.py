@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
 
 from docmill.model.document import Usage
-from docmill.service.observe.metrics import Metrics, Outcome
+from docmill.service.observe.metrics import MatchingOutcome, Metrics, Outcome
 from docmill.web.context import Vault
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +38,8 @@ def exercise(metrics: Metrics) -> None:
         metrics.attempt_ended(
             outcome, attempt=1, duration_s=1, code="network", timings_s={"read": 0.1}, usage=usage
         )
+    for outcome in get_args(MatchingOutcome):
+        metrics.matching_ended(outcome, code="network", duration_s=1)
     metrics.paused("unauthorized", 60)
     metrics.watch_pauses(lambda: [("unauthorized", "small model")])
     metrics.upload_ended("accepted")

@@ -38,38 +38,33 @@ LATER = RateLimitedError("slow", retry_after_s=900)
 
 
 @pytest.mark.parametrize(
-    ("outcome", "receive_count", "attempt", "pause_s", "follows"),
+    ("outcome", "attempt", "pause_s", "follows"),
     [
-        (None, 1, 1, 0.0, Discard()),
-        (None, 3, 3, 0.0, Discard()),
-        (ClaimLostError(), 1, 1, 0.0, Abandon()),
-        (DOWN, 1, 1, 0.0, Redeliver(DOWN, 300)),
-        (DOWN, 2, 2, 0.0, Redeliver(DOWN, 1800)),
-        (DOWN, 3, 3, 0.0, Fail(DOWN, keeps_message=True)),
-        (ODD, 1, 1, 0.0, Redeliver(ODD, 300)),
-        (FAULT, 1, 1, 0.0, Redeliver(FAULT, 300)),
-        (LATER, 1, 1, 0.0, Redeliver(LATER, 900)),
-        (LATER, 2, 2, 0.0, Redeliver(LATER, 1800)),
-        (OPEN, 3, 3, 0.0, Pause(OPEN, 300)),
-        (LONG, 1, 1, 0.0, Fail(LONG, keeps_message=False)),
-        (LONG, 3, 3, 0.0, Fail(LONG, keeps_message=False)),
-        (KEY, 1, 1, 60.0, Pause(KEY, 60)),
-        (KEY, 3, 3, 60.0, Pause(KEY, 60)),
-        (KEY, 1, 1, None, Fail(KEY, keeps_message=False)),
-        (DOWN, 1, 3, 0.0, Fail(DOWN, keeps_message=True)),
-        (DOWN, 3, 1, 0.0, Fail(DOWN, keeps_message=True)),
+        (None, 1, 0.0, Discard()),
+        (None, 3, 0.0, Discard()),
+        (ClaimLostError(), 1, 0.0, Abandon()),
+        (DOWN, 1, 0.0, Redeliver(DOWN, 300)),
+        (DOWN, 2, 0.0, Redeliver(DOWN, 1800)),
+        (DOWN, 3, 0.0, Fail(DOWN, keeps_message=True)),
+        (ODD, 1, 0.0, Redeliver(ODD, 300)),
+        (FAULT, 1, 0.0, Redeliver(FAULT, 300)),
+        (LATER, 1, 0.0, Redeliver(LATER, 900)),
+        (LATER, 2, 0.0, Redeliver(LATER, 1800)),
+        (OPEN, 3, 0.0, Pause(OPEN, 300)),
+        (LONG, 1, 0.0, Fail(LONG, keeps_message=False)),
+        (LONG, 3, 0.0, Fail(LONG, keeps_message=False)),
+        (KEY, 1, 60.0, Pause(KEY, 60)),
+        (KEY, 3, 60.0, Pause(KEY, 60)),
+        (KEY, 1, None, Fail(KEY, keeps_message=False)),
     ],
 )
 def test_what_follows_is_decided_by_class_and_delivery(
     outcome: DocmillError | ClaimLostError | None,
-    receive_count: int,
     attempt: int,
     pause_s: float | None,
     follows: MatchingSettlement,
 ) -> None:
-    assert (
-        matching_settlement(outcome, receive_count=receive_count, attempt=attempt, pause_s=pause_s) == follows
-    )
+    assert matching_settlement(outcome, attempt=attempt, pause_s=pause_s) == follows
 
 
 @pytest.mark.parametrize(

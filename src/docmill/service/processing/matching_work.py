@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,7 @@ from docmill.service.protocol.matching_rules import (
     unclaimed_matching,
 )
 from docmill.service.protocol.pause import Pauses
+from docmill.service.protocol.queues import MATCHING
 from docmill.service.store.matching_jobs import MatchingClaim
 
 log = logging.getLogger(__name__)
@@ -72,8 +74,9 @@ class MatchingLease:
 class MatchingHandler:
     """Handles a worker's messages, each in a task of its own.
 
-    The queue counts the deliveries of a message, and takes it away after the third. One that came to nothing
-    must not count: its message is replaced by a new one.
+    The queue counts the deliveries of a message, and takes it away after the third. Where an attempt does not
+    count, its delivery must not: the message is replaced by a new one. Only the holder of a claim does that:
+    were duplicates replaced, too, they would become ever more.
     """
 
     def __init__(
@@ -102,7 +105,10 @@ class MatchingHandler:
             await self.give_back(message, delay_s=_AGAIN_S)
 
     async def give_back(self, message: Message, *, delay_s: float = 0) -> None:
-        """Replace a message by a new one, due after `delay_s`. If that fails, it comes back by itself."""
+        """Release a message, tried again until that is done or its time must be over: it would be hidden."""
+        await self._persistently(lambda: self._queue.release(message, delay_s=delay_s))
+
+    async def _persistently(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         with suppress(DocmillError):
             async for attempt in stamina.retry_context(
                 on=DocmillError,
@@ -112,7 +118,7 @@ class MatchingHandler:
                 timeout=self._settings.lease_s,
             ):
                 with attempt:
-                    await see_through(self._replace(message, delay_s))
+                    await see_through(work())
 
     async def _replace(self, message: Message, delay_s: float) -> None:
         await self._queue.send([message.body], delay_s=delay_s)
@@ -127,11 +133,7 @@ class MatchingHandler:
             return
         bind_contextvars(document_id=str(document_id))  # until this task ends
         try:
-            # What it waits for is still paused: nothing of it is done over again meanwhile.
-            if (wait_s := self._pauses.may_begin_in_s(document_id)) > 0:
-                await self.give_back(message, delay_s=wait_s)
-            else:
-                await self._claim_and_work(document_id, message)
+            await self._claim_and_work(document_id, message)
         finally:
             self._pauses.give_back(document_id)
 
@@ -234,9 +236,7 @@ class MatchingHandler:
     ) -> MatchingOutcome:
         """Carry out the decision on a delivery; its outcome, for the log."""
         claim, message = lease.claim, lease.message
-        follows = matching_settlement(
-            error, receive_count=message.receive_count, attempt=claim.attempt, pause_s=pause_s
-        )
+        follows = matching_settlement(error, attempt=claim.attempt, pause_s=pause_s)
         match follows:
             case Discard():
                 await self._queue.delete([message])
@@ -263,7 +263,7 @@ class MatchingHandler:
     async def _set_back(
         self, lease: MatchingLease, error: DocmillError, *, delay_s: float, counts: bool
     ) -> MatchingOutcome:
-        """Release the document, and then its message, of which one that does not count is replaced."""
+        """Release the document, and then its message, or replace it if this delivery is not to count."""
         level = logging.WARNING if counts else logging.INFO
         log.log(level, "attempt failed", extra={"code": error.code, "step": error.step})
         ending = await self._claims.set_back(lease.claim, error=error, delay_s=delay_s, counts=counts)
@@ -271,10 +271,10 @@ class MatchingHandler:
             return "lost"
         if ending == "requested again":  # its message is sent
             await self._queue.delete([lease.message])
-        elif counts:
-            await self._queue.release(lease.message, delay_s=delay_s)
-        else:
+        elif counts and lease.message.receive_count < MATCHING.max_receives:
             await self.give_back(lease.message, delay_s=delay_s)
+        else:
+            await self._persistently(lambda: self._replace(lease.message, delay_s))
         return "retried"
 
     async def _let_go(self, message: Message, claim: MatchingClaim | MatchingObstacle | None) -> bool:
@@ -288,7 +288,9 @@ class MatchingHandler:
                     ending = await self._claims.set_back(claim, error=None, delay_s=0, counts=False)
                     if ending == "lost":
                         return False
-                await self.give_back(message)
+                    await self._replace(message, 0)
+                else:
+                    await self.give_back(message)
         except (DocmillError, TimeoutError) as error:
             log.warning("could not give the document back", extra={"reason": type(error).__name__})
             return False

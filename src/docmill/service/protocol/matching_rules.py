@@ -49,7 +49,7 @@ class Discard:
 
 @dataclass(frozen=True, slots=True)
 class Postpone:
-    """Replace the message by a new one, due after `delay_s`: this delivery does not count."""
+    """Give the message back, due after `delay_s`."""
 
     delay_s: float
 
@@ -74,7 +74,7 @@ class Redeliver:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Release the document, uncounted, and postpone the message: what it needs is known not to work now."""
+    """Release the document, uncounted, and replace the message: what it needs is known not to work now."""
 
     error: DocmillError
     delay_s: float
@@ -102,15 +102,15 @@ def unclaimed_matching(obstacle: MatchingObstacle | None) -> UnclaimedMatching:
 
 
 def matching_settlement(
-    outcome: DocmillError | ClaimLostError | None, *, receive_count: int, attempt: int, pause_s: float | None
+    outcome: DocmillError | ClaimLostError | None, *, attempt: int, pause_s: float | None
 ) -> MatchingSettlement:
     """The decision after a delivery, by the class of its error. outcome: None for matches that are written.
 
-    receive_count: of the message. attempt: since the document was asked for; more if the message was sent
-    anew. pause_s: how long a document with a setup error waits for the installation to be mended; None if
-    others get past where it failed, so that the error is the document's own.
+    attempt: its number since the document was asked for, from 1. It is the receive count of the message, but
+    for deliveries that came to nothing, and for messages that were sent anew. pause_s: how long a document
+    with a setup error waits for the installation to be mended; None if others get past where it failed, so
+    that the error is the document's own.
     """
-    delivery = max(receive_count, attempt)
     match outcome:
         case None:
             return Discard()
@@ -120,7 +120,7 @@ def matching_settlement(
             return Pause(outcome, pause_s)
         case TransientError(attempted=False):
             return Pause(outcome, outcome.retry_after_s or RETRY_DELAYS_S[0])
-        case TransientError() if delivery < MATCHING_TRIES:
-            return Redeliver(outcome, max(RETRY_DELAYS_S[delivery - 1], outcome.retry_after_s or 0.0))
+        case TransientError() if attempt < MATCHING_TRIES:
+            return Redeliver(outcome, max(RETRY_DELAYS_S[attempt - 1], outcome.retry_after_s or 0.0))
         case _:
             return Fail(outcome, keeps_message=isinstance(outcome, TransientError))

@@ -1,0 +1,104 @@
+"""The protocol of matching against everything that may happen to it, and with one mistake each."""
+
+from dataclasses import replace
+
+import pytest
+
+from simulation.explorer import explore
+from simulation.kernel import DATABASE, QUEUE, Steps
+from simulation.matching import MATCHING, MatchingClaim, MatchingRow, MatchingStore, MatchingWorker
+from simulation.mutations import DEADLY, NO_LETTER, STALE_WRITE, STUCK, TAKEN, UNREACHABLE
+from simulation.queue import Delivery
+from simulation.store import Claim, Row
+from simulation.world import Variant
+
+ENOUGH = 4_000
+LOST = "a request was lost"
+
+
+class NoFence(MatchingStore):
+    def holds(self, claim: Claim) -> bool:
+        return claim.row.status == "in-progress"
+
+
+class FenceOfEachJob(MatchingStore):
+    def next_fence(self, row: Row) -> None:
+        row.fence += 1
+
+    def insert(self, row: Row) -> bool:
+        if row.status in {"completed", "failed"}:
+            row.fence = 0
+        return super().insert(row)
+
+
+class RequestsAreNotCompared(MatchingStore):
+    def ends(self, claim: MatchingClaim) -> bool:
+        del claim
+        return True
+
+
+class AttemptsAreNotCounted(MatchingStore):
+    def count_claim(self, row: Row) -> None:
+        row.attempt_count = 1
+
+
+class LeasesAreNotLookedAt(MatchingStore):
+    def is_free(self, row: Row) -> bool:
+        row.lease_until = None
+        return super().is_free(row)
+
+
+class NobodyIsTold(MatchingStore):
+    def tell(self, row: MatchingRow) -> None:
+        pass
+
+
+class NoMessageForAnotherRequest(MatchingStore):
+    def send_again(self, row: MatchingRow) -> None:
+        pass
+
+
+class DeletesBeforeTheCommit(MatchingWorker):
+    def store_result(self, claim: Claim, delivery: Delivery) -> Steps:
+        yield (QUEUE, self.queue.delete, (delivery,))
+        yield (DATABASE, self.store.end, (claim, "completed"))
+
+
+class DeletesBeforeItReplaces(MatchingWorker):
+    def replace(self, delivery: Delivery, delay_s: int) -> Steps:
+        yield (QUEUE, self.queue.delete, (delivery,))
+        yield (QUEUE, self.queue.send, (delivery.message.row, delay_s))
+
+
+MISTAKES: dict[str, tuple[Variant, str]] = {
+    "there is no fence": (replace(MATCHING, store=NoFence), STALE_WRITE),
+    "the fence begins anew with each job": (replace(MATCHING, store=FenceOfEachJob), STALE_WRITE),
+    "requests are not compared at the end": (replace(MATCHING, store=RequestsAreNotCompared), LOST),
+    "attempts are not counted": (replace(MATCHING, store=AttemptsAreNotCounted), DEADLY),
+    "a leased document is claimed": (replace(MATCHING, store=LeasesAreNotLookedAt), TAKEN),
+    "nobody is told of a failure": (replace(MATCHING, store=NobodyIsTold), NO_LETTER),
+    "another request has no message": (replace(MATCHING, store=NoMessageForAnotherRequest), UNREACHABLE),
+    "the message is deleted before the commit": (
+        replace(MATCHING, worker=DeletesBeforeTheCommit),
+        UNREACHABLE,
+    ),
+    "the message is deleted before its replacement is sent": (
+        replace(MATCHING, worker=DeletesBeforeItReplaces),
+        UNREACHABLE,
+    ),
+    "nobody sweeps": (replace(MATCHING, sweeps=False), STUCK),
+}
+
+
+def test_no_schedule_breaks_a_promise() -> None:
+    assert explore(ENOUGH, variant=MATCHING) is None
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_each_mistake_is_found(mistake: str) -> None:
+    variant, kind = MISTAKES[mistake]
+
+    finding = explore(ENOUGH, variant=variant)
+
+    assert finding is not None
+    assert finding.kind == kind
