@@ -1,0 +1,111 @@
+"""Matching with its queue in SQS, on emulators."""
+
+import asyncio
+from uuid import uuid4
+
+import pytest
+
+from docmill.errors import MisconfiguredError, ServerError
+from docmill.service.app import Service, open_service
+from docmill.service.config.settings import Aws, Buckets, Queues, Settings
+from docmill.service.ports.matching import DocumentToMatch
+from docmill.service.processing.matching_repair import MatchingRepair
+from docmill.service.protocol import matching_rules
+from docmill.testing.matching import RecordingNotifier, ScriptedMatcher
+from support.aws_emulators import Emulator
+from support.papers_to_match import PapersToMatch
+from support.scripted_steps import RunWorker, Upload
+
+
+@pytest.fixture
+def settings(settings: Settings, emulator: Emulator) -> Settings:
+    name = f"test-{uuid4()}"
+    return settings.model_copy(
+        update={
+            "aws": Aws(enabled=True, endpoint=emulator.endpoint, create=True),
+            "queues": Queues(ingestion=name, matching=f"{name}-matching"),
+            "buckets": Buckets(storage=name),
+        }
+    )
+
+
+async def until_no_message(papers: PapersToMatch) -> None:
+    async with asyncio.timeout(20):
+        while await papers.messages():
+            await papers.service.wakeups.wait(papers.service.wakeups.next("papers"), timeout_s=0.05)
+
+
+async def test_an_upload_is_read_and_matched(
+    papers: PapersToMatch, upload: Upload, working: RunWorker
+) -> None:
+    accepted = await upload()
+
+    async with working():
+        state = await papers.until(accepted.document_id, lambda state: state.status == "succeeded")
+        await until_no_message(papers)
+
+    assert (state.written, state.attempts) == (1, 1)
+
+
+async def test_the_third_failure_leaves_its_message_to_the_dead_letter_queue(
+    service: Service,
+    papers: PapersToMatch,
+    matcher: ScriptedMatcher,
+    notifier: RecordingNotifier,
+    working: RunWorker,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(matching_rules, "RETRY_DELAYS_S", (0.0, 0.0))
+
+    async def prepare(_document: DocumentToMatch) -> None:
+        raise ServerError("down")
+
+    matcher.preparing = prepare
+    document_id = await papers.read()
+
+    async with working():
+        state = await papers.until(document_id, lambda state: state.status == "failed")
+        await until_no_message(papers)
+
+    assert (state.attempts, len(notifier.notifications)) == (3, 1)
+    assert service.matching is not None
+    async with asyncio.timeout(20):
+        while not (dead := await service.matching.queue.dead_messages(limit=10)):
+            pass
+    assert [message.body for message in dead] == [str(document_id)]
+
+
+async def test_a_message_that_sqs_has_lost_is_sent_again(
+    service: Service, papers: PapersToMatch, working: RunWorker
+) -> None:
+    document_id = await papers.read()
+    assert service.matching is not None
+    (message,) = await service.matching.queue.receive(limit=1, wait_s=20)
+    await service.matching.queue.delete([message])
+    async with service.database.connection() as conn:
+        await conn.execute("UPDATE matching_job SET progress_at = progress_at - interval '1 min'")
+
+    await MatchingRepair(service.database, service.matching, grace_s=30).repair()
+
+    async with working():
+        assert (await papers.until(document_id, lambda state: state.status == "succeeded")).written == 1
+
+
+@pytest.mark.parametrize("emulator", ["ministack"], indirect=True)
+async def test_the_queue_is_needed_only_where_documents_are_matched(
+    service: Service, settings: Settings, matcher: ScriptedMatcher
+) -> None:
+    assert service.matching is not None
+    aws = settings.aws.model_copy(update={"create": False})
+    queues = Queues(ingestion=settings.queues.ingestion, matching="missing")
+    without = settings.model_copy(update={"aws": aws, "queues": queues})
+
+    async with open_service(without) as other:
+        assert other.matching is None
+    with pytest.raises(MisconfiguredError, match=r"'missing-dead' does not exist.*queues\.matching"):
+        await _opened(without, matcher)
+
+
+async def _opened(settings: Settings, matcher: ScriptedMatcher) -> None:
+    async with open_service(settings, matcher=matcher):
+        pass
