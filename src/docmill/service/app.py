@@ -108,9 +108,8 @@ async def open_service(
 ) -> AsyncGenerator[Service]:
     """The running service; its database is started, if it is our own, and brought to this release's schema.
 
-    tracer: instead of the one that the settings ask for. matcher: without one nothing is matched. notifier:
-    is told of documents that could not be. Raises SetupError if that is impossible, ServerError if the
-    database cannot be reached.
+    tracer: instead of that of the settings. matcher: without one nothing is matched. notifier: is told of
+    failures. Raises SetupError if that is impossible, ServerError if the database cannot be reached.
     """
     async with AsyncExitStack() as stack:
         tracer = tracer or await stack.enter_async_context(open_tracer(settings))
@@ -118,39 +117,32 @@ async def open_service(
         await asyncio.to_thread(migrate, url)
         database = await stack.enter_async_context(Database(url))
         wakeups = await stack.enter_async_context(Wakeups(database))
-        opened = await stack.enter_async_context(
-            _open_resources(settings, database, wakeups, matches=matcher is not None)
-        )
-        async with database.connection() as conn:
-            vault_id = await sweeps.vault_id(conn)
+        resources = _open_resources(settings, database, wakeups, matches=matcher is not None)
+        opened = await stack.enter_async_context(resources)
         feed, fingerprint = EventFeed(database, wakeups), Fingerprint(settings)
-        ingestion, matching = opened.ingestion, None
-        if matcher is not None and opened.matching is not None:
-            matching = Matching(opened.matching.queue, opened.matching.sender, matcher, notifier)
-        requests = MatchingRequests(matching and matching.sender)
+        requests = MatchingRequests(opened.matching and opened.matching.sender)
         intake = Intake(
             database,
             opened.blobs,
-            ingestion.sender,
+            opened.ingestion.sender,
             feed,
             max_bytes=settings.limits.file_bytes,
             fingerprint=fingerprint,
             matching=requests,
             tracer=tracer,
         )
-        passwords = Passwords()
         reviews = Reviews(database, opened.blobs, feed, RuleGate(), settings.own.by_choice, matching=requests)
         yield Service(
-            vault_id,
+            await _vault_id(database),
             settings,
             database,
             opened.blobs,
-            ingestion.queue,
-            ingestion.sender,
+            opened.ingestion.queue,
+            sender := opened.ingestion.sender,
             requests,
             intake,
-            DeadLetters(database, ingestion.sender, feed, requests),
-            Bin(database, opened.blobs, ingestion.sender, feed, days=settings.bin.days, matching=requests),
+            DeadLetters(database, sender, feed, requests),
+            Bin(database, opened.blobs, sender, feed, days=settings.bin.days, matching=requests),
             SignedAddresses(database, settings.secrets.keys()),
             reviews,
             Edits(database, reviews, feed, requests),
@@ -158,7 +150,7 @@ async def open_service(
             wakeups,
             feed,
             fingerprint,
-            Accounts(database, passwords),
+            Accounts(database, passwords := Passwords()),
             SignIn(database, passwords, settings.web),
             ApiKeys(database),
             Mailer(settings.smtp),
@@ -171,8 +163,21 @@ async def open_service(
                 settings.web.public_url,
             ),
             tracer,
-            matching=matching,
+            matching=_matching_of(opened, matcher, notifier),
         )
+
+
+async def _vault_id(database: Database) -> UUID:
+    async with database.connection() as conn:
+        return await sweeps.vault_id(conn)
+
+
+def _matching_of(
+    opened: "_Resources", matcher: Matcher[Any] | None, notifier: Notifier | None
+) -> Matching | None:
+    if matcher is None or opened.matching is None:
+        return None
+    return Matching(opened.matching.queue, opened.matching.sender, matcher, notifier)
 
 
 async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:

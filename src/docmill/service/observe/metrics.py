@@ -87,18 +87,7 @@ class Metrics:
         self._cost = Counter(
             "docmill_cost_usd", "Cost of language models in US dollars", ("model",), registry=registry
         )
-        self._matchings = Counter(
-            "docmill_matchings",
-            "Deliveries of documents to be matched by how they ended, and the code of the error",
-            ("outcome", "code"),
-            registry=registry,
-        )
-        self._matching_durations = Histogram(
-            "docmill_matching_duration_seconds",
-            "From the claim of a document to be matched to the end of the delivery",
-            buckets=_STEP_BUCKETS_S,
-            registry=registry,
-        )
+        self._matchings, self._matching_durations = _matching_metrics(registry)
         self._in_flight = Gauge("docmill_jobs_in_flight", "Documents in work now", registry=registry)
         self._pauses = Counter(
             "docmill_pauses",
@@ -237,3 +226,20 @@ class _Now(Collector):
         build = GaugeMetricFamily("docmill_build_info", "The release that runs", labels=["version"])
         build.add_metric([version("docmill")], 1)
         yield build
+
+
+def _matching_metrics(registry: CollectorRegistry) -> tuple[Counter, Histogram]:
+    """The number of deliveries of documents to be matched, and their time."""
+    deliveries = Counter(
+        "docmill_matchings",
+        "Deliveries of documents to be matched by how they ended, and the code of the error",
+        ("outcome", "code"),
+        registry=registry,
+    )
+    durations = Histogram(
+        "docmill_matching_duration_seconds",
+        "From the claim of a document to be matched to the end of the delivery",
+        buckets=_STEP_BUCKETS_S,
+        registry=registry,
+    )
+    return deliveries, durations

@@ -2,8 +2,12 @@
 
 from datetime import datetime
 from decimal import Decimal
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
+
+from docmill.service.store.dead_letters import DeadLetterRow
+from docmill.web.api.shapes import Fault
 
 
 class _Shape(BaseModel):
@@ -103,3 +107,33 @@ class OperationsReport(_Shape):
 
 
 FIGURES = OperationsReport.model_fields.keys() - {"queue", "matching_queue"}
+
+
+class DeadLetter(_Shape):
+    """A document that has failed for good. step: at which; attempts: how often it was tried.
+
+    queue: `ingestion`, or `matching` for one that could not be matched, which has no ingestion_id here.
+    """
+
+    id: UUID
+    queue: str
+    document_id: UUID
+    ingestion_id: UUID | None
+    file_name: str
+    error: Fault
+    step: str | None
+    attempts: int
+    died_at: datetime
+
+    @classmethod
+    def of(cls, row: DeadLetterRow) -> "DeadLetter":
+        """The row as the API shows it."""
+        error = Fault(code=row.error_code, message=row.error_message)
+        return cls.model_validate({**vars(row), "error": error})
+
+
+class DeadLetterList(_Shape):
+    """Dead letters, newest first. next: the address of those that follow, null on the last page."""
+
+    dead_letters: list[DeadLetter]
+    next: str | None

@@ -10,12 +10,10 @@ from fastapi import Query, Request
 from docmill.service.dead_letters import Selection
 from docmill.service.store import dead_letters, operations, pauses
 from docmill.web.access import Router, needs
-from docmill.web.api.operation_shapes import FIGURES, OperationsReport
+from docmill.web.api.operation_shapes import FIGURES, DeadLetter, DeadLetterList, OperationsReport
 from docmill.web.api.shapes import (
     WORD,
-    DeadLetter,
     DeadLetterChoice,
-    DeadLetterList,
     Pause,
     PauseList,
     Purging,

@@ -12,7 +12,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, c
 from docmill.model.result import Evidence, Failure, Suggestion, Verdict
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.search.snippets import Snippet
-from docmill.service.store.dead_letters import DeadLetterRow
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.near_duplicates import NearDuplicate as NearDuplicateRow
@@ -421,36 +420,6 @@ class Health(_Shape):
 
     status: Literal["ok", "failing", "stopping"]
     checks: dict[str, Literal["ok", "failing", "silent"]]
-
-
-class DeadLetter(_Shape):
-    """A document that has failed for good. step: at which; attempts: how often it was tried.
-
-    queue: `ingestion`, or `matching` for one that could not be matched, which has no ingestion_id here.
-    """
-
-    id: UUID
-    queue: str
-    document_id: UUID
-    ingestion_id: UUID | None
-    file_name: str
-    error: Fault
-    step: str | None
-    attempts: int
-    died_at: datetime
-
-    @classmethod
-    def of(cls, row: DeadLetterRow) -> "DeadLetter":
-        """The row as the API shows it."""
-        error = Fault(code=row.error_code, message=row.error_message)
-        return cls.model_validate({**vars(row), "error": error})
-
-
-class DeadLetterList(_Shape):
-    """Dead letters, newest first. next: the address of those that follow, null on the last page."""
-
-    dead_letters: list[DeadLetter]
-    next: str | None
 
 
 class DeadLetterChoice(BaseModel):
