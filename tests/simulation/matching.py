@@ -91,6 +91,8 @@ class MatchingStore(Store):
         has_job = row.status == "in-progress"
         is_held = has_job and row.lease_until is not None and row.lease_until > now
         has_message = has_job and (is_held or (row.lease_until is None and row.next_attempt_at is None))
+        if not has_job:
+            row.fence = 0  # a new row
         self.unfinished += row.status in {"completed", "failed"}
         self.kernel.note("{} is asked for", row.name)
         row.requests += 1

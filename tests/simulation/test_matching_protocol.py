@@ -25,11 +25,6 @@ class FenceOfEachJob(MatchingStore):
     def next_fence(self, row: Row) -> None:
         row.fence += 1
 
-    def insert(self, row: Row) -> bool:
-        if row.status in {"completed", "failed"}:
-            row.fence = 0
-        return super().insert(row)
-
 
 class RequestsAreNotCompared(MatchingStore):
     def ends(self, claim: MatchingClaim) -> bool:

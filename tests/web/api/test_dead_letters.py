@@ -58,6 +58,7 @@ async def test_letters_tell_what_failed_and_why(
     assert UUID(last.pop("id"))
     assert UUID(last.pop("ingestion_id"))
     assert last == {
+        "queue": "ingestion",
         "document_id": str(document_id),
         "file_name": "last.pdf",
         "error": {"code": "encrypted", "message": "it has a password"},
