@@ -284,7 +284,8 @@ class MatchingWorker(Worker):
         passage.enter(PART)
         yield behaviour.work_s[0]
         if behaviour.fatal:
-            self.store.note_death(row)
+            if isinstance(claim, MatchingClaim) and self.store.ends(claim):  # not of an earlier request
+                self.store.note_death(row)
             raise FatalError
         yield behaviour.work_s[1]
         if isinstance(behaviour.error, SetupError):

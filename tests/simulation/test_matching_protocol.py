@@ -27,9 +27,12 @@ class FenceOfEachJob(MatchingStore):
 
 
 class RequestsAreNotCompared(MatchingStore):
-    def ends(self, claim: MatchingClaim) -> bool:
-        del claim
-        return True
+    def end(self, claim: MatchingClaim, status: str) -> str:
+        assert isinstance(claim.row, MatchingRow)
+        asked_for, claim.row.requests = claim.row.requests, claim.requests
+        ending = super().end(claim, status)
+        claim.row.requests = asked_for
+        return ending
 
 
 class AttemptsAreNotCounted(MatchingStore):
