@@ -16,6 +16,7 @@ equals.
 
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import docmill.matching
@@ -23,13 +24,15 @@ from bench.arguments import argument_parser
 from bench.data.link_records import Matcher
 from bench.data.link_scores import COLUMNS, LinkScores, Share
 from bench.data.link_seeds import seeds
-from bench.peers import exact_references
+from bench.peers import exact_references, midday_formula, token_sort_ratio
 from docmill.matching.outcome import Matching
 from docmill.training.linked_documents.generator import generate_linked_documents
 from docmill.training.linked_documents.styles import KNOWN, OTHER
 from docmill.training.linked_documents.truth import GeneratedDocument, LabelledDocuments
 
 STYLES = {style.name: style for style in (KNOWN, OTHER)}
+TUNING_TENANTS, TUNING_LINKS = 3, 150
+"""Of the train part, for the thresholds of a matcher that is compared."""
 FEWEST = 8
 """True links from which on an edit is shown."""
 
@@ -56,7 +59,22 @@ def docmill_matcher() -> Matcher | None:
 def matchers() -> dict[str, Matcher]:
     """The matchers that are compared, by name."""
     own = docmill_matcher()
-    return ({"docmill": own} if own else {}) | {"exact references": exact_references.match}
+    others: dict[str, Matcher] = {
+        "exact references": exact_references.match,
+        "Midday's formula": midday_formula.match,
+        "token sort ratio": match_by_token_sort_ratio,
+    }
+    return ({"docmill": own} if own else {}) | others
+
+
+def match_by_token_sort_ratio(documents: Sequence[GeneratedDocument]) -> Matching:
+    return token_sort_ratio.matcher(_tuned_thresholds())(documents)
+
+
+@cache
+def _tuned_thresholds() -> token_sort_ratio.Thresholds:
+    """The thresholds of the train part, found when they are first needed."""
+    return token_sort_ratio.tuned_thresholds(tenants("known", "train", TUNING_TENANTS, TUNING_LINKS))
 
 
 def tenants(style: str, part: Any, count: int, links: int) -> list[LabelledDocuments]:

@@ -176,7 +176,9 @@ class _Maker:
 
     def near_name_payment(self) -> tuple[Booking, Company]:
         booking = self._paid_by_other(self._near)
-        if self._sampler.chance(0.5):
+        if not booking.numbers or self._sampler.chance(
+            0.4
+        ):  # only a number tells the name from a misread one
             booking = replace(booking, amount=self._other_amount(booking.amount))
         return booking, self._near
 
