@@ -35,6 +35,8 @@ TUNING_TENANTS, TUNING_LINKS = 3, 150
 """Of the train part, for the thresholds of a matcher that is compared."""
 FEWEST = 8
 """True links from which on an edit is shown."""
+MOST_KINDS = 12
+"""Kinds of false links that are shown."""
 
 
 def docmill_matcher() -> Matcher | None:
@@ -105,6 +107,9 @@ def print_details(name: str, scores: LinkScores) -> None:
             f"  {relation:<24} precision {share.precision:.3f}, recall {share.recall:.3f}, "
             f"{share.true} true, {scores.false_by_relation[relation]} between strangers"
         )
+    print(f"\n{name}: automatic links between strangers, by what they join")
+    for kinds, count in scores.false_by_decoy.most_common(MOST_KINDS):
+        print(f"  {count:>5} {kinds}")
     print(f"\n{name}: discrepancies")
     for code, share in sorted(scores.by_code.items()):
         print(f"  {code:<24} precision {share.precision:.3f}, recall {share.recall:.3f}, {share.true} true")

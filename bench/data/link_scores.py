@@ -49,6 +49,7 @@ class LinkScores:
     pairs: automatic links, whatever their relation. first_ranks: these and, where a record has none of a
     relation, its best suggestion. groups: those of the truth, and the clusters that equal them. candidates:
     links of any state. by_edit: of the true links that an edit touched, those that are automatic.
+    false_by_decoy: automatic links between strangers by the kinds of decoys that they join.
     """
 
     pairs: Share = field(default_factory=Share)
@@ -62,6 +63,7 @@ class LinkScores:
     by_code: dict[str, Share] = field(default_factory=dict[str, Share])
     by_edit: dict[str, Share] = field(default_factory=dict[str, Share])
     false_by_relation: Counter[str] = field(default_factory=Counter[str])
+    false_by_decoy: Counter[str] = field(default_factory=Counter[str])
     automatic: int = 0
     false_automatic: int = 0
 
@@ -84,6 +86,7 @@ class LinkScores:
         true_pairs = set(map(_pair, true))
         wrong = [key for key in automatic if _pair(key) not in true_pairs]
         self.false_by_relation.update(key[2] for key in wrong)
+        self.false_by_decoy.update(_decoys_of(key, truth) for key in wrong)
         self.automatic += len(automatic)
         self.false_automatic += len(wrong)
         clusters = {frozenset(cluster) for cluster in matching.clusters if len(cluster) > 1}
@@ -157,6 +160,11 @@ def _key(link: TrueLink | Link, original: Mapping[str, str]) -> _Key:
 def _keys(links: Iterable[Link], original: Mapping[str, str]) -> set[_Key]:
     keys = (_key(link, original) for link in links)
     return {key for key in keys if key[0] != key[1]}
+
+
+def _decoys_of(key: _Key, truth: Truth) -> str:
+    """The kinds of decoys among the two records of a link."""
+    return " and ".join(truth.decoys.get(each, "true record") for each in key[:2])
 
 
 def _pair(key: _Key) -> _Pair:

@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from functools import cache
+from pathlib import Path
 from typing import Any
+
+import pikepdf
 
 from bench.data.shared import DATA
 from docmill.schemas.types import Invoice, Party
@@ -24,14 +27,31 @@ def seeds() -> tuple[Invoice, ...]:
 
 
 def _einvoices() -> Iterator[Invoice]:
-    """Those whose XML is a file of its own, in UBL and CII."""
-    for path in sorted((DATA / "einvoice").rglob("*.xml")):
+    """Those of XML files, in UBL and CII, and of the XML within PDFs."""
+    files = sorted((DATA / "einvoice").rglob("*.xml"))
+    contents = [path.read_bytes() for path in files]
+    for path in sorted((DATA / "einvoice").rglob("*.pdf")):
+        contents += _attached(path)
+    for content in contents:
         try:
-            read = einvoice(path.read_bytes())
+            read = einvoice(content)
         except UnreadableError:
             continue
         if type(read.data) is Invoice:
             yield read.data
+
+
+def _attached(path: Path) -> list[bytes]:
+    """The XML files within a PDF."""
+    try:
+        with pikepdf.open(path) as document:
+            return [
+                spec.get_file().read_bytes()
+                for name, spec in document.attachments.items()
+                if name.endswith(".xml")
+            ]
+    except pikepdf.PdfError:
+        return []
 
 
 def _broadcasters() -> Iterator[Invoice]:

@@ -16,6 +16,7 @@ TRUTH = Truth(
         TrueDiscrepancy("price", "invoice", 1, "2.00", "2.20"),
         TrueDiscrepancy("over_billed", "invoice", is_optional=True),
     ),
+    decoys={"statement#2": "next_month_payment"},
 )
 
 
@@ -67,6 +68,7 @@ def test_a_link_between_strangers_is_false() -> None:
 
     assert (scores.false_automatic, scores.automatic) == (1, 1)
     assert scores.false_by_relation == {"invoice_to_payment": 1}
+    assert scores.false_by_decoy == {"true record and next_month_payment": 1}
 
 
 def test_a_link_of_another_relation_is_a_right_pair_and_no_right_link() -> None:

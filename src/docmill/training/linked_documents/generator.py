@@ -150,7 +150,9 @@ class _Tenant:
         id_of = {key: document_id for document_id, (key, *_) in zip(ids, papers, strict=False)}
         for statement_id, statement in zip(statement_ids, statements, strict=True):
             id_of |= {key: f"{statement_id}#{number}" for number, key in enumerate(statement.keys, 1)}
-        return LabelledDocuments(tuple(sorted(made, key=lambda each: each.id)), _truth(self.deals, id_of))
+        decoys = {id_of[index, decoy.item.key]: decoy.kind for index, decoy in self.decoys}
+        truth = replace(_truth(self.deals, id_of), decoys=decoys)
+        return LabelledDocuments(tuple(sorted(made, key=lambda each: each.id)), truth)
 
     def _printed(self, document_id: str, paper: Paper, deal: Deal, company: Company) -> GeneratedDocument:
         is_own = deal.is_sale != (paper.document_type == "purchase_order")
@@ -203,9 +205,25 @@ def _truth(deals: Sequence[Deal], id_of: Mapping[_Key, str]) -> Truth:
         links.extend(map(translated, deal.links))
         duplicates.extend(map(translated, deal.duplicates))
         discrepancies.extend(
-            replace(each, record_id=id_of[index, each.record_id]) for each in deal.discrepancies
+            replace(
+                each,
+                record_id=id_of[index, each.record_id],
+                is_optional=each.is_optional or not _is_legible(deal, each),
+            )
+            for each in deal.discrepancies
         )
     return Truth(tuple(links), groups_of((*links, *duplicates)), tuple(duplicates), tuple(discrepancies))
+
+
+def _is_legible(deal: Deal, discrepancy: TrueDiscrepancy) -> bool:
+    """Whether both accounts can still be read after all edits, where another account is the discrepancy."""
+    if discrepancy.code != "iban_changed":
+        return True
+    invoices = [paper for paper in deal.of_type("invoice") if not paper.key.startswith("copy")]
+    accounts = {paper.payment.iban for paper in invoices if paper.key != discrepancy.record_id}
+    changed = deal.paper(discrepancy.record_id)
+    is_changed_read = changed is not None and changed.payment.iban == discrepancy.found
+    return is_changed_read and discrepancy.expected in accounts
 
 
 def groups_of(links: Iterable[TrueLink]) -> tuple[frozenset[str], ...]:

@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from functools import lru_cache
 
 from docmill.demo import wording
 from docmill.demo.wording import Wording
@@ -127,6 +128,7 @@ def _line_text(line: Line, say: Wording) -> str:
     return " ".join([line.position or "", line.description or "", *cells]).strip()
 
 
+@lru_cache(maxsize=4096)
 def _day(say: Wording, day: dt.date | None) -> str:
     return say.day(day) if day else ""
 

@@ -1,6 +1,7 @@
 """Generated documents and the truth about which of them belong together."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
@@ -53,12 +54,14 @@ class Truth:
 
     links: without duplicates. A link with a copy of a document is as right as one with the original.
     groups: the records that links and duplicates connect. duplicates: the earlier document comes first.
+    decoys: the kind of each record that was made to look as if it belonged to others.
     """
 
     links: tuple[TrueLink, ...]
     groups: tuple[frozenset[str], ...]
     duplicates: tuple[TrueLink, ...]
     discrepancies: tuple[TrueDiscrepancy, ...]
+    decoys: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,7 +253,9 @@ def paid_late(deal: Deal, sampler: Sampler) -> Deal:
     if not deal.bookings:
         return deal
     booking = sampler.choice(deal.bookings)
-    return deal.with_booking(replace(booking, day=sampler.later(booking.day, 15, 90)))
+    deal = deal.with_booking(replace(booking, day=sampler.later(booking.day, 15, 90)))
+    # A discount was then taken too late.
+    return deal.with_discrepancy("underpaid", booking.key, is_optional=True)
 
 
 def paid_in_advance(deal: Deal, sampler: Sampler) -> Deal:
