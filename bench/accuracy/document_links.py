@@ -19,12 +19,12 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-import docmill.matching
 from bench.arguments import argument_parser
 from bench.data.link_records import Matcher
 from bench.data.link_scores import COLUMNS, LinkScores, Share
 from bench.data.link_seeds import seeds
 from bench.peers import exact_references, midday_formula, token_sort_ratio
+from docmill.matching import match, records_of
 from docmill.matching.outcome import Matching
 from docmill.training.linked_documents.generator import generate_linked_documents
 from docmill.training.linked_documents.styles import KNOWN, OTHER
@@ -39,34 +39,25 @@ MOST_KINDS = 12
 """Kinds of false links that are shown."""
 
 
-def docmill_matcher() -> Matcher | None:
-    """The product's own matching as a matcher of generated documents."""
-    package: Any = docmill.matching
-    match, records_of = getattr(package, "match", None), getattr(package, "records_of", None)
-    if match is None or records_of is None:
-        return None
-
-    def matched(documents: Sequence[GeneratedDocument]) -> Matching:
-        records = [
-            record
-            for document in documents
-            for record in records_of(document.id, document.document_type, document.data, document.text)
-        ]
-        found: Matching = match(records)
-        return found
-
-    return matched
+def match_by_docmill(documents: Sequence[GeneratedDocument]) -> Matching:
+    """The product's own matching, with the weights that it comes with."""
+    return match(
+        record
+        for document in documents
+        for record in records_of(
+            document.id, document.document_type, document.data.model_dump(mode="json"), document.text
+        )
+    )
 
 
 def matchers() -> dict[str, Matcher]:
     """The matchers that are compared, by name."""
-    own = docmill_matcher()
-    others: dict[str, Matcher] = {
+    return {
+        "docmill": match_by_docmill,
         "exact references": exact_references.match,
         "Midday's formula": midday_formula.match,
         "token sort ratio": match_by_token_sort_ratio,
     }
-    return ({"docmill": own} if own else {}) | others
 
 
 def match_by_token_sort_ratio(documents: Sequence[GeneratedDocument]) -> Matching:
@@ -86,10 +77,10 @@ def tenants(style: str, part: Any, count: int, links: int) -> list[LabelledDocum
     ]
 
 
-def scored(match: Matcher, labelled: Sequence[LabelledDocuments]) -> LinkScores:
+def scored(matcher: Matcher, labelled: Sequence[LabelledDocuments]) -> LinkScores:
     scores = LinkScores()
     for tenant in labelled:
-        scores.add(match(tenant.documents), tenant.truth)
+        scores.add(matcher(tenant.documents), tenant.truth)
     return scores
 
 
@@ -126,9 +117,9 @@ def print_speed(count: int, chosen: dict[str, Matcher]) -> None:
     links = round(count * 100 / len(few.documents))
     tenant = generate_linked_documents(seeds(), seed=0, links=links, part="test")
     print(f"{len(tenant.documents)} documents, {len(tenant.truth.links)} true links")
-    for name, match in chosen.items():
+    for name, matcher in chosen.items():
         started = time.perf_counter()
-        match(tenant.documents)
+        matcher(tenant.documents)
         print(f"{name}: {time.perf_counter() - started:.1f} s")
 
 
@@ -142,7 +133,7 @@ def main() -> None:
     parser.add_argument("--by", action="store_true", help="by relation, discrepancy and edit")
     parser.add_argument("--speed", type=int, metavar="DOCUMENTS")
     arguments = parser.parse_args()
-    chosen = {name: match for name, match in matchers().items() if name in (arguments.only or matchers())}
+    chosen = {name: matcher for name, matcher in matchers().items() if name in (arguments.only or matchers())}
     if arguments.speed:
         print_speed(arguments.speed, chosen)
         return
@@ -152,7 +143,7 @@ def main() -> None:
         links = sum(len(tenant.truth.links) for tenant in labelled)
         print(f"\n{style} edits, {arguments.part} vendors, {len(labelled)} tenants:", end=" ")
         print(f"{documents} documents, {links} links\n")
-        scores = {name: scored(match, labelled) for name, match in chosen.items()}
+        scores = {name: scored(matcher, labelled) for name, matcher in chosen.items()}
         print_table(scores)
         if arguments.by:
             for name, each in scores.items():

@@ -93,6 +93,7 @@ class _Maker:
         self._are_payments_nameless = sampler.chance(0.5)
         self._near = near_company(deal.partner, sampler.random)
         self._is_near_paid = sampler.chance(0.5)
+        self._days: set[tuple[str, dt.date]] = {(paper.document_type, paper.day) for paper in deal.papers}
 
     def kinds(self) -> list[Callable[[], tuple[Paper | Booking, Company]]]:
         near = self.near_name_payment if self._is_near_paid else self.near_name_invoice
@@ -140,7 +141,7 @@ class _Maker:
             day = self._sampler.later(last, 10, 120)
         else:
             day = paper.day - dt.timedelta(days=self._sampler.random.randint(60, 200))
-        return self._renumbered(self._on(paper, day)), self._deal.partner
+        return self._renumbered(self._on(paper, self._unused_day(paper, day))), self._deal.partner
 
     def neighbouring_number(self) -> tuple[Paper, Company]:
         """Another invoice of the partner whose number is next to the true one, or has digits exchanged."""
@@ -155,7 +156,7 @@ class _Maker:
     def same_amount_other_vendor_invoice(self) -> tuple[Paper, Company]:
         other = self._sampler.choice(self._companies.billing)
         paper = self._from_other(self._invoice(), other)
-        return self._on(paper, self._sampler.later(paper.day, -20, 20)), other
+        return self._on(paper, self._unused_day(paper, self._sampler.later(paper.day, -20, 20))), other
 
     def same_number_other_vendor(self) -> tuple[Paper, Company]:
         invoice = self._invoice()
@@ -170,6 +171,7 @@ class _Maker:
 
     def near_name_invoice(self) -> tuple[Paper, Company]:
         paper = self._from_other(self._invoice(), self._near)
+        paper = self._on(paper, self._unused_day(paper, self._sampler.later(paper.day, -20, 20)))
         if self._sampler.chance(0.5):
             paper = paper.with_values(**sums_of(draw_lines(self._deal.seed, self._near, self._sampler)))
         return paper, self._near
@@ -236,7 +238,7 @@ class _Maker:
         )
 
     def _other_number(self, day: dt.date) -> str:
-        return self._sampler.number(self._deal.seller, "invoice", day)
+        return self._sampler.absent_number(self._deal.seller, "invoice", day)
 
     def _other_amount(self, amount: Decimal) -> Decimal:
         factor = Decimal(str(round(self._sampler.random.choice((0.37, 0.71, 1.31, 1.9, 3.3)), 2)))
@@ -244,7 +246,7 @@ class _Maker:
 
     def _paid_by_other(self, other: Company) -> Booking:
         booking = self._template()
-        number = self._sampler.number(other, "invoice", booking.day)
+        number = self._sampler.absent_number(other, "invoice", booking.day)
         numbers = () if self._are_payments_nameless and self._sampler.chance(_NAMELESS) else (number,)
         iban = other.iban if self._sampler.chance(0.7) else ""
         day = self._sampler.later(booking.day, -10, 10)
@@ -279,7 +281,7 @@ class _Maker:
             "invoice_number": (issuer, "invoice"),
         }
         others = {
-            field: None if is_nameless else sampler.number(company, kind, paper.day)
+            field: None if is_nameless else sampler.absent_number(company, kind, paper.day)
             for field, (company, kind) in named.items()
             if paper.text(field)
             or (field == "order_number" and deal.of_type("purchase_order") and not is_nameless)
@@ -295,7 +297,14 @@ class _Maker:
                 day = next_month(day)
         else:
             day = paper.day - dt.timedelta(days=30 * months + 1)
-        return self._on(paper, day)
+        return self._on(paper, self._unused_day(paper, day))
+
+    def _unused_day(self, paper: Paper, day: dt.date) -> dt.date:
+        """A day from this one on without a paper of the type: two of one day would look like copies."""
+        while (paper.document_type, day) in self._days:
+            day += dt.timedelta(days=3)
+        self._days.add((paper.document_type, day))
+        return day
 
     def _on(self, paper: Paper, day: dt.date) -> Paper:
         """The paper on another day, its other days moved as far."""

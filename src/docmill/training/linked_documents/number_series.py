@@ -1,8 +1,9 @@
-"""Numbers of documents: each company has its own pattern for each kind, and counts up."""
+"""Numbers of documents: each company has a pattern for each kind, and counts up."""
 
 import datetime as dt
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 PATTERNS: dict[str, tuple[str, ...]] = {
@@ -39,30 +40,58 @@ PATTERNS: dict[str, tuple[str, ...]] = {
 }
 
 
+_FIRST_DAY = dt.date(2025, 1, 1)
+_DAYS_BEFORE = 500
+"""Days before the first day for which there are numbers as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """How a company numbers its papers of a kind. first: the count of the first day; rate: papers a day."""
+
+    pattern: str
+    first: int
+    rate: float
+
+
 class NumberSeries:
-    """Counters of companies' numbers. patterns: by kind; others replace `PATTERNS`."""
+    """Numbers of companies' papers, which grow with the days at a rate of each company and kind.
+
+    patterns: by kind; others replace `PATTERNS`. No number is given twice to one issuer's papers of a kind.
+    """
 
     def __init__(self, random_: random.Random, patterns: dict[str, tuple[str, ...]]) -> None:
         self._random = random_
         self._patterns = {**PATTERNS, **patterns}
-        self._chosen: dict[tuple[str, str], str] = {}
-        self._counts: dict[tuple[str, str], int] = {}
+        self._series: dict[tuple[str, str], _Series] = {}
         self._issued: set[tuple[str, str, str]] = set()
 
     def next_number(self, issuer: str, kind: str, day: dt.date) -> str:
-        """Count up by a little, as other customers have numbers in between."""
-        key = issuer, kind
-        if key not in self._chosen:
-            self._chosen[key] = self._random.choice(self._patterns[kind])
-            self._counts[key] = int(10 ** self._random.uniform(1.6, 4.5))
+        """The number of a paper of this day."""
+        return self._unused(issuer, kind, day, 0)
+
+    def absent_number(self, issuer: str, kind: str, day: dt.date) -> str:
+        """A number of about this day that no paper has, nor one that differs in a single digit."""
+        tens, units = self._random.randint(1, 40), self._random.randint(1, 9)
+        return self._unused(issuer, kind, day, self._random.choice((1, -1)) * (10 * tens + units))
+
+    def _unused(self, issuer: str, kind: str, day: dt.date, step: int) -> str:
+        series = self._series_of(issuer, kind)
+        count = max(1, series.first + int(series.rate * (day - _FIRST_DAY).days) + step)
         while True:
-            self._counts[key] += self._random.choice((1, 1, 1, 2, 3, 5, 9, 17, 40))
-            number = self._chosen[key].format(
-                n=self._counts[key], year=day.year, yy=f"{day:%y}", month=day.month
-            )
+            number = series.pattern.format(n=count, year=day.year, yy=f"{day:%y}", month=day.month)
             if (issuer, kind, number) not in self._issued:
                 self._issued.add((issuer, kind, number))
                 return number
+            count += self._random.randint(1, 3)
+
+    def _series_of(self, issuer: str, kind: str) -> _Series:
+        key = issuer, kind
+        if key not in self._series:
+            rate = 10 ** self._random.uniform(-1.5, 1.3)
+            first = int(_DAYS_BEFORE * rate + 10 ** self._random.uniform(1.7, 4.3))
+            self._series[key] = _Series(self._random.choice(self._patterns[kind]), first, rate)
+        return self._series[key]
 
     def neighbour(self, issuer: str, kind: str, number: str, day: dt.date) -> str:
         """An unused number near another of this issuer: counted on, or with two digits exchanged."""

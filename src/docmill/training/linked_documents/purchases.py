@@ -29,6 +29,8 @@ TAX_RATES = {
     "NO": "25",
     "FI": "25.5",
 }
+_LEAST_NET = 5
+"""Units of a currency below which nobody writes an invoice."""
 PRICES = ("unit_price", "net_amount", "tax_rate")
 """The fields of a line that delivery notes do not show."""
 _NET_TERMS = {
@@ -87,7 +89,15 @@ def draw_lines(seed: Invoice, seller: Company, sampler: Sampler) -> tuple[Line, 
                 tax_rate=line.tax_rate if line.tax_rate is not None else Decimal(TAX_RATES[seller.country]),
             )
         )
-    return tuple(lines)
+    net = sum((line.net_amount or Decimal(0) for line in lines), Decimal(0))
+    factor = 100 if net < _LEAST_NET else 1
+    return tuple(with_quantity(line, (line.quantity or Decimal(1)) * factor) for line in lines)
+
+
+def with_quantity(line: Line, quantity: Decimal) -> Line:
+    """The line for another quantity."""
+    net = cents(quantity * line.unit_price) if line.unit_price is not None else None
+    return line.model_copy(update={"quantity": quantity, "net_amount": net})
 
 
 def sums_of(lines: Sequence[Line]) -> dict[str, Any]:

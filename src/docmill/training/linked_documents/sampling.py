@@ -42,6 +42,10 @@ class Sampler:
         """The next number of an issuer's papers of a kind."""
         return self.numbers.next_number(issuer.name, kind, day)
 
+    def absent_number(self, issuer: Company, kind: str, day: dt.date) -> str:
+        """A number that none of an issuer's papers has, nor a similar one."""
+        return self.numbers.absent_number(issuer.name, kind, day)
+
     def customer_number(self, seller: Company, buyer: Company) -> str:
         """The buyer's number with this seller, the same each time."""
         key = seller.name, buyer.name

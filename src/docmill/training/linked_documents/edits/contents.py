@@ -6,8 +6,7 @@ from decimal import Decimal
 from docmill.demo.plan import cents, without
 from docmill.schemas.types import Line
 from docmill.training.linked_documents.deals import Deal, Paper
-from docmill.training.linked_documents.edits.structure import with_quantity
-from docmill.training.linked_documents.purchases import PRICES, sums_of
+from docmill.training.linked_documents.purchases import PRICES, sums_of, with_quantity
 from docmill.training.linked_documents.sampling import Sampler
 
 _Change = Callable[[Line], Line]

@@ -17,6 +17,7 @@ from docmill.training.linked_documents.purchases import (
     other_document,
     party_of,
     sums_of,
+    with_quantity,
 )
 from docmill.training.linked_documents.sampling import Sampler
 
@@ -228,8 +229,14 @@ def framework_contract(deal: Deal, sampler: Sampler) -> Deal:
 
 
 def reminder(deal: Deal, sampler: Sampler) -> Deal:
-    """The seller reminds of an invoice."""
-    invoices = deal.of_type("invoice")
+    """The seller reminds of an invoice, which is paid after that if it is."""
+    paid = {link.first_id: link.second_id for link in deal.links if link.relation == "invoice_to_payment"}
+    bookings = {booking.key: booking for booking in deal.bookings}
+    invoices = [
+        invoice
+        for invoice in deal.of_type("invoice")
+        if invoice.key not in paid or abs(bookings[paid[invoice.key]].amount) == invoice.gross
+    ]
     if not invoices:
         return deal
     invoice = sampler.choice(invoices)
@@ -243,6 +250,8 @@ def reminder(deal: Deal, sampler: Sampler) -> Deal:
     }
     values |= {"amount_due": invoice.gross, "subject": None}
     paper = other_document(f"reminder {invoice.key}", "reminder", values)
+    if invoice.key in paid:
+        deal = deal.with_booking(replace(bookings[paid[invoice.key]], day=sampler.later(day, 2, 14)))
     return deal.with_paper(paper).with_link(invoice.key, paper.key, "invoice_to_reminder")
 
 
@@ -287,12 +296,6 @@ def split_lines(lines: Sequence[Line], parts: int, sampler: Sampler) -> list[lis
             share.append(with_quantity(line, Decimal(stop - start)))
     filled = [share for share in shares if share]
     return filled if len(filled) == parts else [*filled, *[list(lines[:1])] * (parts - len(filled))]
-
-
-def with_quantity(line: Line, quantity: Decimal) -> Line:
-    """The line for another quantity."""
-    net = cents(quantity * line.unit_price) if line.unit_price is not None else None
-    return line.model_copy(update={"quantity": quantity, "net_amount": net})
 
 
 def next_month(day: dt.date) -> dt.date:
