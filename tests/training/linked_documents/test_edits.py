@@ -2,6 +2,8 @@
 
 import datetime as dt
 import random
+from collections import Counter
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -9,11 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stdnum import get_cc_module, iban
 
+from docmill.schemas.types import Line
 from docmill.training.linked_documents import name_variants
 from docmill.training.linked_documents.companies import LEGAL_FORMS, make_company, near_company
+from docmill.training.linked_documents.edits.structure import split_lines
 from docmill.training.linked_documents.identifiers import make_iban, make_vat_id
 from docmill.training.linked_documents.misreading import misread, misread_once, mistype, transpose
 from docmill.training.linked_documents.number_series import NumberSeries, next_in_digits
+from docmill.training.linked_documents.sampling import Sampler
 
 
 def seeded(seed: int) -> random.Random:
@@ -97,3 +102,20 @@ def test_a_company_with_a_near_name_is_another_one() -> None:
     assert near.short_name != company.short_name
     assert near.vat_id != company.vat_id
     assert near.iban != company.iban
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(2, 3), st.integers(0, 500))
+def test_parts_of_goods_sum_up_to_them(quantities: list[int], parts: int, seed: int) -> None:
+    lines = [
+        Line(position=str(position), quantity=Decimal(quantity), unit_price=Decimal(2))
+        for position, quantity in enumerate(quantities)
+    ]
+
+    shares = split_lines(lines, parts, Sampler(str(seed), {}))
+
+    assert 1 <= len(shares) <= parts
+    assert all(shares)
+    totals = Counter[str]()
+    for line in (line for share in shares for line in share):
+        totals[line.position or ""] += int(line.quantity or 0)
+    assert totals == {line.position: line.quantity for line in lines}

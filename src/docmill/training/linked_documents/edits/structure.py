@@ -51,8 +51,10 @@ def several_deliveries(deal: Deal, sampler: Sampler) -> Deal:
     order, invoice = deal.paper("order 1"), deal.paper("invoice 1")
     if order is None or invoice is None or deal.paper("delivery 1") is None:
         return deal
-    deal = deal.without("delivery 1")
     shares = split_lines(order.lines, sampler.random.choice((2, 2, 3)), sampler)
+    if len(shares) < 2:
+        return deal
+    deal = deal.without("delivery 1")
     day = order.day
     numbers: list[str] = []
     for number, share in enumerate(shares, 1):
@@ -71,7 +73,9 @@ def partial_delivery(deal: Deal, sampler: Sampler) -> Deal:
     delivery, invoice = deal.paper("delivery 1"), deal.paper("invoice 1")
     if deal.paper("order 1") is None or delivery is None or invoice is None:
         return deal
-    share = split_lines(invoice.lines, 2, sampler)[0]
+    share, *rest = split_lines(invoice.lines, 2, sampler)
+    if not rest:
+        return deal
     shown = without(tuple(share), *PRICES)
     deal = deal.with_paper(delivery.with_values(lines=shown))
     deal = deal.with_paper(invoice.with_values(**sums_of(share)))
@@ -87,6 +91,8 @@ def partial_invoices(deal: Deal, sampler: Sampler) -> Deal:
     if order is None or first is None or deal.paper("delivery 2"):
         return deal
     shares = split_lines(order.lines, sampler.choice((2, 3)), sampler)
+    if len(shares) < 2:
+        return deal
     return _billed_in_parts(deal, sampler, shares, [f"Teilrechnung {number}" for number in range(1, 4)])
 
 
@@ -284,7 +290,10 @@ def _credited(deal: Deal, sampler: Sampler, invoice: Paper, lines: Sequence[Line
 
 
 def split_lines(lines: Sequence[Line], parts: int, sampler: Sampler) -> list[list[Line]]:
-    """The goods in parts that sum up to them: quantities are shared, or whole lines where they cannot be."""
+    """The goods in at most so many parts that sum up to them.
+
+    Quantities are shared, or whole lines where they cannot be, so that a single line may stay one part.
+    """
     shares: list[list[Line]] = [[] for _ in range(parts)]
     for line in lines:
         quantity = line.quantity or Decimal(1)
@@ -294,8 +303,7 @@ def split_lines(lines: Sequence[Line], parts: int, sampler: Sampler) -> list[lis
         cuts = sorted(sampler.random.sample(range(1, int(quantity)), parts - 1))
         for share, start, stop in zip(shares, [0, *cuts], [*cuts, int(quantity)], strict=True):
             share.append(with_quantity(line, Decimal(stop - start)))
-    filled = [share for share in shares if share]
-    return filled if len(filled) == parts else [*filled, *[list(lines[:1])] * (parts - len(filled))]
+    return [share for share in shares if share]
 
 
 def next_month(day: dt.date) -> dt.date:
