@@ -1,10 +1,17 @@
 """The matchers that are compared: they answer in the form of the product, on documents made here."""
 
-from bench.accuracy.document_links import matchers, scored
-from bench.peers import exact_references
+from datetime import date
+from decimal import Decimal
 
+import pytest
+from bench.accuracy.document_links import matchers, scored
+from bench.data.link_seeds import seeds
+from bench.peers import exact_references, midday_formula, token_sort_ratio
+
+from docmill.schemas.types import BankStatement, Invoice, Party, Transaction
 from docmill.training.linked_documents.generator import generate_linked_documents
 from docmill.training.linked_documents.seeds import made_up_seeds
+from docmill.training.linked_documents.truth import GeneratedDocument
 
 TENANT = generate_linked_documents(made_up_seeds(), seed=2, links=40, part="test")
 
@@ -24,3 +31,64 @@ def test_equal_numbers_alone_find_what_was_not_edited() -> None:
     scores = scored(exact_references.match, [TENANT])
 
     assert 0.3 < scores.links.recall < 0.9
+
+
+def documents(*, invoiced: str = "120.00", paid: str = "120.00", day: int = 20) -> list[GeneratedDocument]:
+    """An invoice of the last of March and a payment in April without its number, and another invoice."""
+    invoice = Invoice(
+        number="RE-1",
+        issue_date=date(2026, 3, 31),
+        seller=Party(name="Meyer Logistik GmbH"),
+        buyer=Party(name="Own Company Ltd"),
+        currency="EUR",
+        gross_total=Decimal(invoiced),
+    )
+    payment = Transaction(
+        date=date(2026, 4, day),
+        amount=-Decimal(paid),
+        currency="EUR",
+        counterparty="Meyer Logistik GmbH",
+        description="Meyer Logistik",
+    )
+    statement = BankStatement(transactions=(payment,))
+    other = invoice.model_copy(update={"seller": Party(name="Kettle Printing"), "gross_total": Decimal(9)})
+    return [
+        GeneratedDocument("other invoice", "invoice", other, "", "Kettle Printing"),
+        GeneratedDocument("invoice", "invoice", invoice, "", "Meyer Logistik GmbH"),
+        GeneratedDocument("statement", "bank_statement", statement, "", "Bank"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "states"),
+    [
+        (documents(), ["automatic"]),
+        (documents(paid="117.60"), ["automatic"]),
+        (documents(paid="60.00"), []),
+        (documents(invoiced="1200.00", paid="1080.00"), ["automatic"]),
+    ],
+    ids=["the amount", "two percent less", "half of it", "ten percent less"],
+)
+def test_middays_formula_takes_names_with_amounts_that_are_near(
+    given: list[GeneratedDocument], states: list[str]
+) -> None:
+    links = midday_formula.match(given).links
+
+    assert [link.state for link in links] == states
+    assert all((link.first_id, link.second_id) == ("invoice", "statement#1") for link in links)
+
+
+def test_token_sort_ratio_takes_pairs_from_the_threshold_on() -> None:
+    taken, suggested = (
+        token_sort_ratio.matcher({"invoice_to_payment": threshold})(documents()).links
+        for threshold in (50, 99)
+    )
+
+    assert [link.state for link in taken] == ["automatic"]
+    assert [link.state for link in suggested] == ["suggested"]
+
+
+def test_the_invoices_of_the_demo_are_always_among_the_seeds() -> None:
+    numbers = {seed.number for seed in seeds()}
+
+    assert {seed.number for seed in made_up_seeds()} <= numbers
