@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from stdnum import get_cc_module, iban
 
@@ -38,6 +38,7 @@ def test_vat_numbers_and_ibans_have_valid_check_digits(country: str) -> None:
     assert vat_id == "" if country == "US" else module.is_valid(vat_id)
 
 
+@settings(deadline=None)
 @given(NUMBERS, st.integers(0, 1000))
 def test_a_mistyped_number_differs_in_one_character(number: str, seed: int) -> None:
     mistyped = mistype(number, seeded(seed))
@@ -46,6 +47,7 @@ def test_a_mistyped_number_differs_in_one_character(number: str, seed: int) -> N
     assert sum(old != new for old, new in zip(number, mistyped, strict=True)) == 1
 
 
+@settings(deadline=None)
 @given(NUMBERS, st.integers(0, 1000))
 def test_a_transposed_number_has_the_same_characters(number: str, seed: int) -> None:
     assert sorted(transpose(number, seeded(seed))) == sorted(number)
@@ -104,6 +106,7 @@ def test_a_company_with_a_near_name_is_another_one() -> None:
     assert near.iban != company.iban
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(2, 3), st.integers(0, 500))
 def test_parts_of_goods_sum_up_to_them(quantities: list[int], parts: int, seed: int) -> None:
     lines = [
