@@ -130,7 +130,7 @@ BENCHMARKS = (
         arguments="--golden, --orders and --pictures FOLDER",
     ),
     Benchmark("receipt_beliefs", "bench.fit.receipt_beliefs", 30, data=True, arguments="--keep FOLDER"),
-    Benchmark("match_weights", "bench.fit.match_weights", 8, data=True),
+    Benchmark("fitted_links", "bench.fit.fitted_links", 8, data=True),
     Benchmark("page_quality", "bench.fit.page_quality", 1, data=True, arguments="FOLDER"),
     Benchmark("looks_at_digits", "bench.fit.looks_at_digits", 5, data=True),
     Benchmark("character_sequences", "bench.fit.character_sequences", 1, data=True),

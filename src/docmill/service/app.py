@@ -21,7 +21,7 @@ from docmill.service.intake.accept import Intake
 from docmill.service.intake.type_choice import TypeChoices
 from docmill.service.meaning import Meaning, open_embedder
 from docmill.service.notify.channels import open_channels
-from docmill.service.notify.notifier import Notifier
+from docmill.service.notify.notifier import Notifier, StoredNotifications
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
 from docmill.service.people.accounts import Accounts
 from docmill.service.people.keys import ApiKeys
@@ -30,7 +30,7 @@ from docmill.service.people.openid import OpenIdProvider
 from docmill.service.people.passwords import Passwords
 from docmill.service.people.sign_in import SignIn
 from docmill.service.ports import Queue, Sender
-from docmill.service.ports.matching import Matcher, Matching, Notifier
+from docmill.service.ports.matching import FailureNotifier, Matcher, Matching
 from docmill.service.protocol.queues import INGESTION, MATCHING, QueuePolicy
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.review.edits import Edits
@@ -104,12 +104,13 @@ async def open_service(
     tracer: Tracer | None = None,
     *,
     matcher: Matcher[Any] | None = None,
-    notifier: Notifier | None = None,
+    notifier: FailureNotifier | None = None,
 ) -> AsyncGenerator[Service]:
     """The running service; its database is started, if it is our own, and brought to this release's schema.
 
     tracer: instead of that of the settings. matcher: without one nothing is matched. notifier: is told of
-    failures. Raises SetupError if that is impossible, ServerError if the database cannot be reached.
+    failures, instead of those whom the settings name. Raises SetupError if that is impossible, ServerError if
+    the database cannot be reached.
     """
     async with AsyncExitStack() as stack:
         tracer = tracer or await stack.enter_async_context(open_tracer(settings))
@@ -173,11 +174,11 @@ async def _vault_id(database: Database) -> UUID:
 
 
 def _matching_of(
-    opened: "_Resources", matcher: Matcher[Any] | None, notifier: Notifier | None
+    opened: "_Resources", matcher: Matcher[Any] | None, notifier: FailureNotifier | None
 ) -> Matching | None:
     if matcher is None or opened.matching is None:
         return None
-    return Matching(opened.matching.queue, opened.matching.sender, matcher, notifier)
+    return Matching(opened.matching.queue, opened.matching.sender, matcher, notifier or StoredNotifications())
 
 
 async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:

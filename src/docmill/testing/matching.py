@@ -3,8 +3,9 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from docmill.service.ports.matching import DocumentToMatch, Notification
+from docmill.service.ports.matching import DocumentToMatch
 from docmill.service.store.database import Conn
+from docmill.service.store.notifications import Notification
 
 
 async def _do_nothing(_document: DocumentToMatch) -> None:
@@ -53,13 +54,13 @@ class ScriptedMatcher:
 
 @dataclass
 class RecordingNotifier:
-    """`Notifier` that keeps its notifications. error: raised instead."""
+    """`FailureNotifier` that keeps its notifications. error: raised instead."""
 
     notifications: list[Notification] = field(default_factory=list[Notification])
     error: Exception | None = None
 
     async def notify(self, conn: Conn, notification: Notification) -> None:
-        """See `Notifier.notify`."""
+        """See `FailureNotifier.notify`."""
         del conn
         if self.error is not None:
             raise self.error

@@ -18,11 +18,12 @@ from docmill.pipeline import Steps
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.observe.metrics import Metrics
-from docmill.service.ports.matching import DocumentToMatch, Notification
+from docmill.service.ports.matching import DocumentToMatch
 from docmill.service.processing import matching_work
 from docmill.service.protocol import matching_rules
 from docmill.service.store import dead_letters, pauses
 from docmill.service.store.database import DEFAULT_USER_ID
+from docmill.service.store.notifications import Notification
 from docmill.service.sweeper import Sweeper
 from docmill.service.worker import run_worker
 from docmill.testing.matching import RecordingNotifier, ScriptedMatcher

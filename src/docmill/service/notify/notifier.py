@@ -12,8 +12,8 @@ from docmill.service.notify.channels import Channel
 from docmill.service.notify.message import Digest
 from docmill.service.observe.metrics import Metrics
 from docmill.service.store import notifications
-from docmill.service.store.database import Database, try_lock
-from docmill.service.store.notifications import DueMessage
+from docmill.service.store.database import Conn, Database, try_lock
+from docmill.service.store.notifications import DueMessage, Notification
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +24,14 @@ _PAUSE_S = 1.0
 _FIRST_DELAY_S = 5.0
 _LONGEST_DELAY_S = 1800.0
 _LOCK = "notifications"
+
+
+class StoredNotifications:
+    """`FailureNotifier` that has every channel told, by a `Notifier`."""
+
+    async def notify(self, conn: Conn, notification: Notification) -> None:
+        """See `FailureNotifier.notify`."""
+        await notifications.add(conn, notification)
 
 
 @dataclass(frozen=True)

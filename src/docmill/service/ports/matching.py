@@ -1,13 +1,14 @@
 """Ports of matching: the step itself, and notifications of its failures."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID
 
 from docmill.service.ports import Queue, Sender
 
 if TYPE_CHECKING:
     from docmill.service.store.database import Conn
+    from docmill.service.store.notifications import Notification
 
 Decision = TypeVar("Decision")
 """Of a matcher; nobody but itself looks into it."""
@@ -52,25 +53,10 @@ class Matcher(Protocol[Decision]):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
-    """Something that people are told of.
-
-    error: its message. attempts: that were made. link: the path of the document's page in the vault.
-    """
-
-    kind: Literal["matching_failed"]
-    tenant_id: UUID
-    document_id: UUID
-    error: str
-    attempts: int
-    link: str
-
-
-class Notifier(Protocol):
+class FailureNotifier(Protocol):
     """Has people told of failures."""
 
-    async def notify(self, conn: "Conn", notification: Notification) -> None:
+    async def notify(self, conn: "Conn", notification: "Notification") -> None:
         """Record what is to be told within the caller's transaction of the tenant; it is sent after it."""
         ...
 
@@ -82,4 +68,4 @@ class Matching:
     queue: Queue
     sender: Sender
     matcher: Matcher[Any]
-    notifier: Notifier | None = None
+    notifier: FailureNotifier | None = None

@@ -9,7 +9,7 @@ from uuid import UUID
 import psycopg
 
 from docmill.errors import DocmillError
-from docmill.service.ports.matching import DocumentToMatch, Matching, Notification
+from docmill.service.ports.matching import DocumentToMatch, Matching
 from docmill.service.processing.claim_writer import persistently
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.protocol.matching_rules import MatchingObstacle
@@ -17,6 +17,7 @@ from docmill.service.store import matching_jobs
 from docmill.service.store.claims import lock_documents
 from docmill.service.store.database import Conn, Database, lock_file, new_id
 from docmill.service.store.matching_jobs import Ending, MatchingClaim
+from docmill.service.store.notifications import Notification
 
 log = logging.getLogger(__name__)
 

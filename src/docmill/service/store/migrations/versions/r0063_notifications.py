@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0063"
-down_revision = "0061"
+down_revision = "0062"
 branch_labels = None
 depends_on = None
 

@@ -1,6 +1,6 @@
 """Fit the weights of matching in `weights.json` to generated documents that belong together.
 
-python -m bench match_weights [--links N] [--tenants N] [--write]
+python -m bench fitted_links [--links N] [--tenants N] [--write]
 
 Documents are of vendors of the training part. Weights are drawn to those that are shipped.
 """
