@@ -1,0 +1,74 @@
+"""The matcher of the vault: candidates from the database, decided offline with all that is around them."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from docmill.matching import records_of
+from docmill.matching.decision import decide
+from docmill.matching.pairs import ScoredPair, score_pair
+from docmill.matching.scoring import shipped_weights
+from docmill.resilience.concurrency import off_loop
+from docmill.service.ports.matching import DocumentToMatch
+from docmill.service.store import match_edges, match_records
+from docmill.service.store.database import Conn, Database
+
+if TYPE_CHECKING:
+    from docmill.matching.match_record import MatchRecord
+
+CHARACTERS_OF_WORD = 6
+
+
+@dataclass(frozen=True)
+class RecordMatcher:
+    """`Matcher` by the shipped weights, without any other machine.
+
+    A document's pairs are scored alone; what follows from them is decided for all records that pairs connect,
+    in the transaction that writes it. So the order in which documents come makes no difference.
+    """
+
+    database: Database
+
+    async def prepare(self, document: DocumentToMatch) -> None:
+        """See `Matcher.prepare`. A document that cannot be matched any more has no records."""
+        async with self.database.tenant(document.tenant_id) as conn:
+            source = await match_records.source_of(conn, document.id)
+            records: list[MatchRecord] = []
+            if source is not None:
+                values = source.document_type, source.data, source.text
+                size = len(source.text) / CHARACTERS_OF_WORD
+                records = await off_loop(records_of, str(document.id), *values, size=size)
+            await match_records.replace(conn, document.id, records, tenant_id=document.tenant_id)
+
+    async def decide(self, document: DocumentToMatch) -> tuple[ScoredPair, ...]:
+        """See `Matcher.decide`: the pairs of the document's records with their candidates."""
+        tenant_id = document.tenant_id
+        pairs: dict[tuple[str, str, str], ScoredPair] = {}
+        async with self.database.tenant(tenant_id) as conn:
+            for record in await match_records.of_document(conn, document.id):
+                others = await match_records.candidates(conn, record, tenant_id=tenant_id)
+                # Also those that had asked for this one: with so many candidates, it may not ask for them.
+                partners = await match_edges.partners(conn, [record.id], tenant_id=tenant_id)
+                asking = await match_records.of_ids(conn, partners - {other.id for other in others})
+                for other in (*others, *asking.values()):
+                    if pair := score_pair(record, other, shipped_weights()):
+                        pairs[pair.key] = pair
+        return tuple(pairs.values())
+
+    async def write(self, conn: Conn, document: DocumentToMatch, decision: tuple[ScoredPair, ...]) -> None:
+        """See `Matcher.write`."""
+        tenant_id = document.tenant_id
+        # A candidate may have been deleted or changed since it was scored: then it has asked for itself.
+        there = await match_records.of_ids(
+            conn, {record.id for pair in decision for record in (pair.first, pair.second)}
+        )
+        pairs = [pair for pair in decision if pair.first.id in there and pair.second.id in there]
+        concerned = await match_edges.replace_of_document(conn, document.id, pairs, tenant_id=tenant_id)
+        await match_records.remove_gone(conn, document.id)
+        around = await match_edges.around(conn, concerned, tenant_id=tenant_id)
+        records = await match_records.of_ids(conn, around)
+        between = await match_edges.pairs_between(conn, records, tenant_id=tenant_id)
+        declined = await match_edges.declined(conn, records, tenant_id=tenant_id)
+        links = await asyncio.to_thread(decide, between, shipped_weights(), declined=declined)
+        await match_edges.settle(conn, records, links, tenant_id=tenant_id)
+        await match_edges.recompute_clusters(conn, around, tenant_id=tenant_id)
