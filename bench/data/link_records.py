@@ -13,7 +13,7 @@ from docmill.schemas.types import BankStatement
 from docmill.training.linked_documents.truth import GeneratedDocument
 
 Matcher = Callable[[Sequence[GeneratedDocument]], Matching]
-"""What is compared: from all documents of a tenant to links, clusters and discrepancies."""
+"""A matcher to be compared: from all documents of a tenant to its links, clusters and discrepancies."""
 
 RELATIONS: dict[tuple[Kind, Kind], Relation] = {
     ("quote", "purchase_order"): "quote_to_order",

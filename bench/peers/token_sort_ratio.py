@@ -71,7 +71,7 @@ def tuned_thresholds(tenants: Sequence[LabelledDocuments]) -> Thresholds:
 def _shares(
     tenants: Sequence[LabelledDocuments], found: Sequence[Sequence[Link]], threshold: float
 ) -> dict[str, Share]:
-    """How many links of each relation are right if pairs are taken from a ratio on."""
+    """The number of right links of each relation, if all pairs with at least some ratio are taken."""
     scores = LinkScores()
     for tenant, links in zip(tenants, found, strict=True):
         taken = [replace(link, state="automatic") for link in links if 100 * link.score >= threshold]

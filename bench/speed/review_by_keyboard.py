@@ -43,7 +43,7 @@ OTHERS_ARE_LEFT = f"""before => {OPEN}.length < before
 
 @dataclass
 class Actions:
-    """What a person does. keys: pressed, with those that are held. buttons: of the mouse, down or up."""
+    """The actions of a person. keys: pressed, with those that are held. buttons: of the mouse, down or up."""
 
     keys: int = 0
     pointings: int = 0

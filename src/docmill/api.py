@@ -138,7 +138,7 @@ async def aextract(
 
 
 def match(documents: Mapping[str, Result | Extracted[Any]]) -> Matching:
-    """Which documents belong together, by what was extracted from them; nothing is read or sent.
+    """Link the documents that belong together, by what was extracted from them; nothing is read or sent.
 
     documents: results of `process_file`, or of `extract` with a built-in type, by a name that is used in the
     result. Those of types that cannot be matched are passed over. The third transaction of a bank statement

@@ -1,4 +1,4 @@
-"""How the amounts of two records agree: equal, by tax, discount or fee, in part, or not at all."""
+"""Comparison of the amounts of two records: equal, by tax, discount or fee, in part, or not at all."""
 
 import re
 from collections.abc import Iterator
@@ -66,7 +66,7 @@ def compare_duplicates(one: MatchRecord, other: MatchRecord) -> AmountComparison
 
 
 def total(record: MatchRecord) -> Decimal | None:
-    """What is to be paid: with tax, if that is known."""
+    """The amount to be paid: with tax, if that is known."""
     return next(
         (
             amount

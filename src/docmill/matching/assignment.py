@@ -68,7 +68,7 @@ def places_of(pair: ScoredPair) -> Iterator[Hashable]:
 
 
 def is_named(pair: ScoredPair) -> bool:
-    """Whether one record names the other by its number; a payment may do so in its text."""
+    """Return whether one record names the other by its number; a payment may do so in its text."""
     least = ReferenceLevel.TEXT if pair.second.kind == "payment" else ReferenceLevel.CORE
     return pair.evidence.reference >= least
 

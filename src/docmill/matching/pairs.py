@@ -9,15 +9,11 @@ from docmill.matching.comparison import compare, compare_duplicates, compare_ite
 from docmill.matching.evidence import AmountLevel, Evidence, ItemLevel
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Relation
-from docmill.matching.relations import DUPLICATED, RULES
+from docmill.matching.relations import DUPLICATED, RULES, WHOLES
 from docmill.matching.scoring import Weights, log_odds
 
 LEAST_LOG_ODDS = -3.0
 """Pairs below these are given up."""
-SUMMED: frozenset[Relation] = frozenset(
-    {"invoice_to_payment", "order_to_invoice", "order_to_delivery", "delivery_to_invoice"}
-)
-"""The relations of which several links may be explained by a sum: see `docmill.matching.sums`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +75,7 @@ def score_pair(
 
 def _best_case(evidence: Evidence, weights: Weights, relation: Relation) -> float:
     """The log-odds of a pair if all line items were the same and its amount were explained by a sum."""
-    amount = max(evidence.amount, AmountLevel.EXPLAINED) if relation in SUMMED else evidence.amount
+    amount = max(evidence.amount, AmountLevel.EXPLAINED) if relation in WHOLES else evidence.amount
     return log_odds(evidence._replace(items=ItemLevel.ALL, amount=amount), weights)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from docmill.matching.match_record import Kind, ReferenceKind
 from docmill.matching.outcome import Relation
@@ -75,6 +76,16 @@ _RULES = (
 RULES: Mapping[tuple[Kind, Kind], RelationRule] = {(rule.first, rule.second): rule for rule in _RULES}
 """The relations of different kinds, by the kinds of first and second."""
 RULE_OF: Mapping[Relation, RelationRule] = {rule.relation: rule for rule in _RULES}
+
+Side = Literal["first", "second"]
+
+WHOLES: Mapping[Relation, tuple[Side, ...]] = {
+    "invoice_to_payment": ("first", "second"),
+    "order_to_invoice": ("first", "second"),
+    "order_to_delivery": ("first",),
+    "delivery_to_invoice": ("second",),
+}
+"""The relations of which several links may be explained by a sum: the sides that may be the whole."""
 
 DUPLICATED: frozenset[Kind] = frozenset(
     {"invoice", "credit_note", "receipt", "purchase_order", "delivery_note", "reminder", "quote"}

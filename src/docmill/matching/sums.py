@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from operator import add, lt, sub
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from docmill.matching.amounts import AmountComparison, discounted, discounts, total
 from docmill.matching.evidence import AmountLevel, DateLevel, ReferenceLevel, SharedLevel
@@ -13,24 +13,17 @@ from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Relation
 from docmill.matching.pairs import ScoredPair
 from docmill.matching.parties import Likeness
+from docmill.matching.relations import WHOLES, Side
 
 MOST_PARTS = 12
 _MOST_CANDIDATES = 14
 _MOST_STEPS = 4000
 """Combinations that are tried for one record."""
 
-Side = Literal["first", "second"]
 Figures = tuple[Decimal, ...]
 """What is added up: one amount, or the quantity of each line item of the whole."""
 Rescore = Callable[[ScoredPair, AmountComparison], ScoredPair]
 
-_WHOLES: Mapping[Relation, tuple[Side, ...]] = {
-    "invoice_to_payment": ("first", "second"),
-    "order_to_invoice": ("first", "second"),
-    "order_to_delivery": ("first",),
-    "delivery_to_invoice": ("second",),
-}
-"""The side of the record that has parts, by relation."""
 _BY_QUANTITY: frozenset[Relation] = frozenset({"order_to_delivery", "delivery_to_invoice"})
 
 
@@ -59,7 +52,7 @@ def find_sums(pairs: Iterable[ScoredPair], rescore: Rescore) -> list[SumGroup]:
     """
     by_whole: defaultdict[tuple[Relation, Side, str], list[ScoredPair]] = defaultdict(list)
     for pair in pairs:
-        for side in _WHOLES.get(pair.relation, ()):
+        for side in WHOLES.get(pair.relation, ()):
             if _may_be_part(pair):
                 by_whole[pair.relation, side, _whole(pair, side).id].append(pair)
     groups: list[SumGroup] = []

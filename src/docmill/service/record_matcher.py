@@ -16,7 +16,7 @@ from docmill.service.store.database import Conn, Database
 if TYPE_CHECKING:
     from docmill.matching.match_record import MatchRecord
 
-CHARACTERS_OF_WORD = 6
+_CHARACTERS_OF_WORD = 6
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class RecordMatcher:
             records: list[MatchRecord] = []
             if source is not None:
                 values = source.document_type, source.data, source.text
-                size = len(source.text) / CHARACTERS_OF_WORD
+                size = len(source.text) / _CHARACTERS_OF_WORD
                 records = await off_loop(records_of, str(document.id), *values, size=size)
             await match_records.replace(conn, document.id, records, tenant_id=document.tenant_id)
 

@@ -52,7 +52,7 @@ def match_folder(options: RunOptions, *, keeps_records: bool, out: Path | None, 
 
 
 def as_data(found: Matching) -> dict[str, object]:
-    """What matching found as JSON, with a sentence for each reason and discrepancy."""
+    """The result of matching as JSON, with a sentence for each reason and discrepancy."""
     return {
         "links": [
             {

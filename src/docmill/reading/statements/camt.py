@@ -19,6 +19,7 @@ from docmill.reading.statements.parsed import (
     check_count,
     choose_reference,
     damaged,
+    day_of,
     exact_amount,
     find_iban,
     one_line,
@@ -248,13 +249,7 @@ def _first_day(entry: Element, name: str) -> date | None:
 
 
 def _day(text: str | None) -> date | None:
-    match = _DAY.match(text or "")
-    if match is None:
-        return None
-    try:
-        return date(*map(int, match.groups()))
-    except ValueError as error:
-        raise damaged("a date is none") from error
+    return day_of(_DAY.match(text or ""))
 
 
 def _is_true(text: str | None) -> bool:

@@ -21,6 +21,7 @@ from docmill.reading.statements.parsed import (
     check_count,
     choose_reference,
     damaged,
+    day_of,
     exact_amount,
     find_iban,
     one_line,
@@ -175,10 +176,4 @@ def _signed(text: str | None, what: str) -> Decimal:
 
 
 def _day(text: str | None) -> date | None:
-    match = _DAY.match(text or "")
-    if match is None:
-        return None
-    try:
-        return date(*map(int, match.groups()))
-    except ValueError as error:
-        raise damaged("a date is none") from error
+    return day_of(_DAY.match(text or ""))

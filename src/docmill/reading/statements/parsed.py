@@ -58,6 +58,16 @@ def check_count(count: int) -> None:
         raise TooLargeError(TOO_LONG)
 
 
+def day_of(match: re.Match[str] | None) -> date | None:
+    """The day whose year, month and day are the groups of a match; None without one. Raises CorruptError."""
+    if match is None:
+        return None
+    try:
+        return date(*map(int, match.groups()))
+    except ValueError as error:
+        raise damaged("a date is none") from error
+
+
 def exact_amount(text: str | None, what: str) -> Decimal:
     """An amount without a sign and without marks between thousands. Raises CorruptError."""
     written = (text or "").strip()
