@@ -20,31 +20,45 @@ from docmill.matching.sums import SumGroup
 if TYPE_CHECKING:
     from docmill.matching.outcome import Relation
 
+_SURE = 1000.0
+"""What a confirmed link adds to the value of its bundle: more than log-odds ever take from it."""
 PAID = frozenset({"invoice_to_payment", "receipt_to_payment", "credit_note_to_payment"})
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Links that are taken together. places: what only one bundle can have. value: sum of log-odds."""
+    """Links that are taken together. places: what only one bundle can have.
+
+    value: the sum of log-odds, with so much for each confirmed link that no other bundle outweighs it.
+    """
 
     pairs: tuple[ScoredPair, ...]
     places: frozenset[Hashable]
     value: float
 
 
-def bundles_of(pairs: Iterable[ScoredPair], sums: Iterable[SumGroup]) -> list[Bundle]:
-    """The bundles with a positive value: single links, sums, and links of records that name each other."""
+def bundles_of(
+    pairs: Iterable[ScoredPair],
+    sums: Iterable[SumGroup],
+    confirmed: frozenset[tuple[str, str]] = frozenset(),
+) -> list[Bundle]:
+    """The bundles with a positive value: single links, sums, and links of records that name each other.
+
+    confirmed: pairs of ids. Confirmed links never exclude each other: where one is in a bundle, so are those
+    that claim the same places.
+    """
     pairs = list(pairs)
     groups: list[tuple[ScoredPair, ...]] = [(pair,) for pair in pairs]
     groups.extend(group.pairs for group in sums)
     groups.extend(_named_together(pairs))
+    sure = [pair for pair in pairs if pair.ids in confirmed]
     bundles = [
         Bundle(
             group,
             frozenset(place for pair in group for place in places_of(pair)),
-            sum(pair.log_odds for pair in group),
+            sum(pair.log_odds + _SURE * (pair.ids in confirmed) for pair in group),
         )
-        for group in groups
+        for group in _with_confirmed(groups, sure)
     ]
     return [bundle for bundle in bundles if bundle.value > 0]
 
@@ -87,6 +101,29 @@ def _named_together(pairs: Sequence[ScoredPair]) -> Iterator[tuple[ScoredPair, .
         for pair in named:
             together[sets.root(pair.first.id)].append(pair)
         yield from (tuple(group) for group in together.values() if len(group) > 1)
+
+
+def _with_confirmed(
+    groups: Sequence[tuple[ScoredPair, ...]], sure: Sequence[ScoredPair]
+) -> Iterator[tuple[ScoredPair, ...]]:
+    """The groups, each with all confirmed links that are connected by places to one that it has."""
+    if not sure:
+        yield from groups
+        return
+    sets = DisjointSets(str(pair.key) for pair in sure)
+    owner: dict[Hashable, str] = {}
+    for pair in sure:
+        for place in places_of(pair):
+            sets.join(owner.setdefault(place, str(pair.key)), str(pair.key))
+    connected: defaultdict[str, list[ScoredPair]] = defaultdict(list)
+    root_of = {pair.key: sets.root(str(pair.key)) for pair in sure}
+    for pair in sure:
+        connected[root_of[pair.key]].append(pair)
+    for group in groups:
+        own = {pair.key for pair in group}
+        roots = {root_of[pair.key] for pair in group if pair.key in root_of}
+        missing = (pair for root in sorted(roots) for pair in connected[root] if pair.key not in own)
+        yield (*group, *missing)
 
 
 def best_bundles(bundles: Sequence[Bundle]) -> list[Bundle]:

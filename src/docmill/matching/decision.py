@@ -8,6 +8,7 @@ amount that one payment may pay.
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from docmill.matching.assignment import best_bundles, bundles_of, places_of
 from docmill.matching.evidence import AmountLevel, DateLevel, ReferenceLevel, SharedLevel
@@ -29,11 +30,20 @@ def decide(
     weights: Mapping[Relation, Weights],
     *,
     declined: frozenset[tuple[str, str]] = frozenset(),
+    confirmed: frozenset[tuple[str, str]] = frozenset(),
 ) -> list[Link]:
-    """The links of a set of records, by probability. declined: pairs of ids that a person has parted."""
-    pairs = [pair for pair in pairs if (pair.first.id, pair.second.id) not in declined]
-    duplicates = [pair for pair in pairs if pair.relation == "duplicate" and pair.log_odds > LEAST_LOG_ODDS]
-    links = _links(duplicates, [], weights)
+    """The links of a set of records, by probability.
+
+    declined, confirmed: pairs of ids, in the order of their relation, that a person has parted or linked.
+    A confirmed link is certain, and what it excludes is no longer taken.
+    """
+    pairs = [pair for pair in pairs if pair.ids not in declined]
+    duplicates = [
+        pair
+        for pair in pairs
+        if pair.relation == "duplicate" and (pair.log_odds > LEAST_LOG_ODDS or pair.ids in confirmed)
+    ]
+    links = _links(duplicates, [], weights, confirmed)
     copies = {link.second_id for link in links if link.state == "automatic"}
     others = [
         pair
@@ -41,8 +51,8 @@ def decide(
         if pair.relation != "duplicate" and not copies.intersection((pair.first.id, pair.second.id))
     ]
     sums = find_sums(others, rescorer(weights))
-    likely = [pair for pair in others if pair.log_odds > LEAST_LOG_ODDS]
-    links.extend(_links(likely, [group for group in sums if group.is_only], weights))
+    likely = [pair for pair in others if pair.log_odds > LEAST_LOG_ODDS or pair.ids in confirmed]
+    links.extend(_links(likely, [group for group in sums if group.is_only], weights, confirmed))
     return sorted(links, key=lambda link: (-link.score, link.first_id, link.second_id))
 
 
@@ -55,22 +65,29 @@ def with_sums(pairs: Iterable[ScoredPair], weights: Mapping[Relation, Weights]) 
 
 
 def _links(
-    pairs: Sequence[ScoredPair], sums: Sequence[SumGroup], weights: Mapping[Relation, Weights]
+    pairs: Sequence[ScoredPair],
+    sums: Sequence[SumGroup],
+    weights: Mapping[Relation, Weights],
+    confirmed: frozenset[tuple[str, str]],
 ) -> list[Link]:
     chosen: dict[Hashable, ScoredPair] = {}
     bundle_of: dict[Hashable, frozenset[Hashable]] = {}
-    for bundle in best_bundles(bundles_of(pairs, sums)):
+    for bundle in best_bundles(bundles_of(pairs, sums, confirmed)):
         keys = frozenset(pair.key for pair in bundle.pairs)
         for pair in bundle.pairs:
             chosen[pair.key] = pair
             bundle_of[pair.key] = keys
     final = {pair.key: pair for pair in pairs} | chosen
+    for key, pair in final.items():
+        if pair.ids in confirmed:
+            final[key] = replace(pair, log_odds=_HIGHEST_LOG_ODDS)
     rivals = _Rivals(final.values(), bundle_of)
     links: list[Link] = []
     for key, pair in final.items():
         score = rivals.probability(pair)
         if key in chosen:
-            state: State = "automatic" if score >= AUTOMATIC and _may_be_automatic(pair) else "suggested"
+            is_sure = pair.ids in confirmed or _may_be_automatic(pair)
+            state: State = "automatic" if score >= AUTOMATIC and is_sure else "suggested"
         else:
             state = "outranked" if rivals.is_taken(pair) else "suggested"
         if score >= SUGGESTED or (state == "outranked" and probability(pair.log_odds) >= SUGGESTED):

@@ -32,6 +32,11 @@ class ScoredPair:
         """What tells a pair apart."""
         return self.first.id, self.second.id, self.relation
 
+    @property
+    def ids(self) -> tuple[str, str]:
+        """The ids of its records, by which people link and part them."""
+        return self.first.id, self.second.id
+
     def with_amount(self, amount: AmountComparison, weights: Weights) -> "ScoredPair":
         """The pair with another comparison of its amounts, scored anew."""
         evidence = self.evidence._replace(amount=amount.level)

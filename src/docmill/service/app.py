@@ -33,6 +33,7 @@ from docmill.service.ports import Queue, Sender
 from docmill.service.ports.matching import FailureNotifier, Matcher, Matching
 from docmill.service.protocol.queues import INGESTION, MATCHING, QueuePolicy
 from docmill.service.queue.postgres import PostgresQueue
+from docmill.service.record_matcher import RecordMatcher
 from docmill.service.review.edits import Edits
 from docmill.service.review.reviews import Reviews
 from docmill.service.signed_addresses import SignedAddresses
@@ -60,7 +61,7 @@ class Service:
 
     vault_id: of the database, the same for ever. queue: of ingestions. sender: into it, within a transaction.
     matching_requests: how a document is asked to be matched. fingerprint: of the pipeline, see `Fingerprint`.
-    matching: None if there is no matcher; nothing is asked to be matched then.
+    matching: None if the settings want none; nothing is asked to be matched then.
     """
 
     vault_id: UUID
@@ -108,9 +109,9 @@ async def open_service(
 ) -> AsyncGenerator[Service]:
     """The running service; its database is started, if it is our own, and brought to this release's schema.
 
-    tracer: instead of that of the settings. matcher: without one nothing is matched. notifier: is told of
-    failures, instead of those whom the settings name. Raises SetupError if that is impossible, ServerError if
-    the database cannot be reached.
+    tracer: instead of that of the settings. matcher: instead of `RecordMatcher`; nothing is matched if the
+    settings say so. notifier: is told of failures, instead of those whom the settings name. Raises SetupError
+    if that is impossible, ServerError if the database cannot be reached.
     """
     async with AsyncExitStack() as stack:
         tracer = tracer or await stack.enter_async_context(open_tracer(settings))
@@ -118,7 +119,7 @@ async def open_service(
         await asyncio.to_thread(migrate, url)
         database = await stack.enter_async_context(Database(url))
         wakeups = await stack.enter_async_context(Wakeups(database))
-        resources = _open_resources(settings, database, wakeups, matches=matcher is not None)
+        resources = _open_resources(settings, database, wakeups)
         opened = await stack.enter_async_context(resources)
         feed, fingerprint = EventFeed(database, wakeups), Fingerprint(settings)
         requests = MatchingRequests(opened.matching and opened.matching.sender)
@@ -164,21 +165,19 @@ async def open_service(
                 settings.web.public_url,
             ),
             tracer,
-            matching=_matching_of(opened, matcher, notifier),
+            matching=opened.matching
+            and Matching(
+                opened.matching.queue,
+                opened.matching.sender,
+                matcher or RecordMatcher(database),
+                notifier or StoredNotifications(),
+            ),
         )
 
 
 async def _vault_id(database: Database) -> UUID:
     async with database.connection() as conn:
         return await sweeps.vault_id(conn)
-
-
-def _matching_of(
-    opened: "_Resources", matcher: Matcher[Any] | None, notifier: FailureNotifier | None
-) -> Matching | None:
-    if matcher is None or opened.matching is None:
-        return None
-    return Matching(opened.matching.queue, opened.matching.sender, matcher, notifier or StoredNotifications())
 
 
 async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
@@ -204,7 +203,7 @@ class _Resources:
 
 @asynccontextmanager
 async def _open_resources(
-    settings: Settings, database: Database, wakeups: Wakeups, *, matches: bool
+    settings: Settings, database: Database, wakeups: Wakeups
 ) -> AsyncGenerator[_Resources]:
     if not settings.aws.enabled:
 
@@ -216,7 +215,7 @@ async def _open_resources(
 
         yield _Resources(
             open_queue(INGESTION, settings.worker.lease_s),
-            open_queue(MATCHING, settings.matching.lease_s) if matches else None,
+            open_queue(MATCHING, settings.matching.lease_s) if settings.matching.enabled else None,
             Blobs.in_folder(settings.folder / "blobs"),
         )
         return
@@ -227,7 +226,7 @@ async def _open_resources(
             f"aws.enabled needs {error.name!r}; run: pip install 'docmill[aws]'"
         ) from error
     async with AsyncExitStack() as stack:
-        aws = await stack.enter_async_context(open_aws_resources(settings, matches=matches))
+        aws = await stack.enter_async_context(open_aws_resources(settings))
         outbox = await stack.enter_async_context(Outbox(database, wakeups, aws.queue, INGESTION.name))
         matching = None
         if aws.matching is not None:

@@ -1,12 +1,16 @@
 """The matcher of the vault: candidates from the database, decided offline with all that is around them."""
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from docmill.matching import records_of
 from docmill.matching.decision import decide
-from docmill.matching.pairs import ScoredPair, score_pair
+from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair, score_pair
 from docmill.matching.scoring import shipped_weights
 from docmill.resilience.concurrency import off_loop
 from docmill.service.ports.matching import DocumentToMatch
@@ -49,9 +53,12 @@ class RecordMatcher:
                 others = await match_records.candidates(conn, record, tenant_id=tenant_id)
                 # Also those that had asked for this one: with so many candidates, it may not ask for them.
                 partners = await match_edges.partners(conn, [record.id], tenant_id=tenant_id)
-                asking = await match_records.of_ids(conn, partners - {other.id for other in others})
+                confirmed = await match_edges.confirmed_partners(conn, record.id, tenant_id=tenant_id)
+                wanted = (partners | confirmed) - {other.id for other in others}
+                asking = await match_records.of_ids(conn, wanted)
                 for other in (*others, *asking.values()):
-                    if pair := score_pair(record, other, shipped_weights()):
+                    least = -inf if other.id in confirmed else LEAST_LOG_ODDS
+                    if pair := score_pair(record, other, shipped_weights(), least=least):
                         pairs[pair.key] = pair
         return tuple(pairs.values())
 
@@ -62,13 +69,23 @@ class RecordMatcher:
         there = await match_records.of_ids(
             conn, {record.id for pair in decision for record in (pair.first, pair.second)}
         )
-        pairs = [pair for pair in decision if pair.first.id in there and pair.second.id in there]
-        concerned = await match_edges.replace_of_document(conn, document.id, pairs, tenant_id=tenant_id)
+        scored = [pair for pair in decision if pair.first.id in there and pair.second.id in there]
+        concerned = await match_edges.replace_of_document(conn, document.id, scored, tenant_id=tenant_id)
         await match_records.remove_gone(conn, document.id)
-        around = await match_edges.around(conn, concerned, tenant_id=tenant_id)
-        records = await match_records.of_ids(conn, around)
-        between = await match_edges.pairs_between(conn, records, tenant_id=tenant_id)
-        declined = await match_edges.declined(conn, records, tenant_id=tenant_id)
-        links = await asyncio.to_thread(decide, between, shipped_weights(), declined=declined)
-        await match_edges.settle(conn, records, links, tenant_id=tenant_id)
-        await match_edges.recompute_clusters(conn, around, tenant_id=tenant_id)
+        await settle_around(conn, concerned, tenant_id=tenant_id)
+
+
+async def settle_around(conn: Conn, record_ids: Collection[str], *, tenant_id: UUID) -> None:
+    """Decide anew about all pairs around these records, with what people said of them, and their clusters.
+
+    No other document of the tenant may be written by a matcher at the same time.
+    """
+    around = await match_edges.around(conn, record_ids, tenant_id=tenant_id)
+    records = await match_records.of_ids(conn, around)
+    pairs = await match_edges.pairs_between(conn, records, tenant_id=tenant_id)
+    declined = await match_edges.decided(conn, records, "declined", tenant_id=tenant_id)
+    confirmed = await match_edges.decided(conn, records, "confirmed", tenant_id=tenant_id)
+    decision = partial(decide, declined=declined, confirmed=confirmed)
+    links = await asyncio.to_thread(decision, pairs, shipped_weights())
+    await match_edges.settle(conn, records, links, tenant_id=tenant_id)
+    await match_edges.recompute_clusters(conn, around, tenant_id=tenant_id)

@@ -93,19 +93,22 @@ async def test_a_message_that_sqs_has_lost_is_sent_again(
 
 @pytest.mark.parametrize("emulator", ["ministack"], indirect=True)
 async def test_the_queue_is_needed_only_where_documents_are_matched(
-    service: Service, settings: Settings, matcher: ScriptedMatcher
+    service: Service, settings: Settings
 ) -> None:
     assert service.matching is not None
     aws = settings.aws.model_copy(update={"create": False})
     queues = Queues(ingestion=settings.queues.ingestion, matching="missing")
-    without = settings.model_copy(update={"aws": aws, "queues": queues})
+    missing = settings.model_copy(update={"aws": aws, "queues": queues})
+    no_matching = settings.matching.model_copy(update={"enabled": False})
 
-    async with open_service(without) as other:
+    async with open_service(missing.model_copy(update={"matching": no_matching})) as other:
         assert other.matching is None
-    with pytest.raises(MisconfiguredError, match=r"'missing-dead' does not exist.*queues\.matching"):
-        await _opened(without, matcher)
+    with pytest.raises(
+        MisconfiguredError, match=r"'missing-dead' does not exist.*queues\.matching.*matching\.enabled"
+    ):
+        await _opened(missing)
 
 
-async def _opened(settings: Settings, matcher: ScriptedMatcher) -> None:
-    async with open_service(settings, matcher=matcher):
+async def _opened(settings: Settings) -> None:
+    async with open_service(settings):
         pass

@@ -2,16 +2,18 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 
 import pytest
 
 from docmill.errors import CrashedError, ServerError
 from docmill.service.app import Service
+from docmill.service.events.matching_requests import MatchingRequests
 from docmill.service.ports import Message
 from docmill.service.probes import Probes
 from docmill.service.processing.matching_repair import MatchingRepair
 from docmill.service.store import matching_jobs, operations
-from docmill.service.store.database import new_id
+from docmill.service.store.database import DEFAULT_USER_ID, new_id
 from docmill.testing.matching import RecordingNotifier, ScriptedMatcher
 from support.papers_to_match import PapersToMatch
 from support.scripted_steps import RunWorker
@@ -64,6 +66,26 @@ async def test_a_document_without_a_message_gets_one_and_is_matched(
     assert await papers.messages() == 1
     async with working():
         await papers.until(document_id, lambda state: state.status == "succeeded")
+
+
+async def test_documents_that_were_read_while_nothing_was_matched_are_asked_for(
+    service: Service, papers: PapersToMatch, repair: MatchingRepair, working: RunWorker
+) -> None:
+    without_matching = replace(service, matching_requests=MatchingRequests())
+    before = PapersToMatch(without_matching)
+    invoice, letter = await before.read(), await before.read("other")
+    deleted = await before.read("receipt")
+    await service.bin.delete(deleted, tenant_id=service.default_tenant_id, deleted_by=DEFAULT_USER_ID)
+    assert await papers.messages() == 0
+
+    await repair.repair()
+    await repair.repair()
+
+    assert await papers.messages() == 1
+    assert (await papers.state(invoice)).status == "pending"
+    assert (await papers.state(letter)).status is None
+    async with working():
+        await papers.until(invoice, lambda state: state.status == "succeeded")
 
 
 async def test_a_document_that_waits_or_is_in_work_gets_no_other_message(

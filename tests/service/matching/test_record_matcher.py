@@ -237,8 +237,21 @@ async def test_a_confirmed_pair_stays_together_whatever_it_says_later(made: Pape
     await made.change(made.id_of("invoice"), ("invoice", unlike))
     await made.match(made.id_of("invoice"))
 
-    assert await made.links() == set()
+    assert await made.links() == {("order", "invoice")}
     assert await made.clusters() == [{"order", "invoice"}]
+
+
+async def test_what_a_confirmed_pair_excludes_is_no_longer_linked(made: Papers) -> None:
+    other_order = ("purchase_order", {**ORDER[1], "number": "PO-9", "issue_date": "2025-11-05"})
+    await add_chain(made, ("order", "invoice"))
+    assert await made.links() == {("order", "invoice")}
+    other = await made.add("other order", other_order)
+
+    await made.say("confirmed", "other order", "invoice")
+    await made.match(other)
+
+    assert await made.links() == {("other order", "invoice")}
+    assert await made.clusters() == [{"other order", "invoice"}]
 
 
 async def test_documents_of_another_organisation_are_never_candidates(made: Papers, service: Service) -> None:

@@ -24,6 +24,8 @@ _KEPT_S = 14 * 24 * 3600
 """The longest that SQS keeps a message."""
 
 _NO_QUEUE = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"})
+_INSTEAD = {f"queues.{MATCHING.name}": ", or set matching.enabled = false"}
+"""What may be done instead of making a queue, by its setting."""
 _NO_BUCKET = frozenset({str(HTTPStatus.NOT_FOUND.value), "NoSuchBucket"})
 _MADE_MEANWHILE = "BucketAlreadyOwnedByYou"
 _DEFAULT_REGION = "us-east-1"
@@ -75,6 +77,7 @@ async def _queue(
             raise MisconfiguredError(
                 f"the SQS queue {name!r} does not exist in this account and region; create it "
                 f"(docs/how-to/deploy-on-aws.md), or set aws.create, or correct {setting} or aws.region"
+                f"{_INSTEAD.get(setting, '')}"
             ) from error
     wanted = {"MessageRetentionPeriod": str(_KEPT_S), **(attributes or {})}
     return (await sqs.call("create_queue", QueueName=name, Attributes=wanted))["QueueUrl"]
@@ -124,8 +127,8 @@ class AwsResources:
 
 
 @asynccontextmanager
-async def open_aws_resources(settings: Settings, *, matches: bool) -> AsyncGenerator[AwsResources]:
-    """Queues and files, for the length of the block. matches: whether the queue of matching is needed.
+async def open_aws_resources(settings: Settings) -> AsyncGenerator[AwsResources]:
+    """Queues and files, for the length of the block.
 
     Raises UnauthorizedError, or MisconfiguredError if one is missing and not to be made; both say what to do.
     NetworkError or ServerError if AWS cannot be reached.
@@ -139,7 +142,7 @@ async def open_aws_resources(settings: Settings, *, matches: bool) -> AsyncGener
             sqs, settings.queues.ingestion, INGESTION, create=aws.create, visibility_s=settings.worker.lease_s
         )
         matching = None
-        if matches:
+        if settings.matching.enabled:
             name, visibility_s = settings.queues.matching, settings.matching.lease_s
             matching = await _open_queue(sqs, name, MATCHING, create=aws.create, visibility_s=visibility_s)
         blobs = Blobs.in_bucket(

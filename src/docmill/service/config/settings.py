@@ -62,6 +62,7 @@ class WorkerSettings(Section):
 class MatchingSettings(Section):
     """The way a worker takes documents to be matched; times in seconds. limit_s: of one delivery's work."""
 
+    enabled: bool = True
     concurrency: int = Field(default=4, ge=1)
     heartbeat_s: float = Field(default=20, gt=0)
     lease_s: float = Field(default=60, gt=0)
@@ -396,7 +397,6 @@ class Settings(BaseSettings):
     def waiting(self) -> dict[str, str]:
         """The settings that are set and that this release does not use yet, by the feature they wait for."""
         waiting = {
-            "queues.matching": ("matching", "matching" in self.queues.model_fields_set),
             "queues.acquisition": ("sources", "acquisition" in self.queues.model_fields_set),
             "buckets.emails": ("sources", "emails" in self.buckets.model_fields_set),
         }

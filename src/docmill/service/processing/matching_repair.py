@@ -1,11 +1,15 @@
-"""Sends the lost messages of documents to be matched again, and warns of those that are stuck."""
+"""Asks for documents that were never matched, sends lost messages again, and warns of what is stuck."""
 
 import logging
 from uuid import UUID
 
+from docmill.service.events.matching_requests import MatchingRequests
 from docmill.service.ports.matching import Matching
+from docmill.service.protocol.matching_rules import MATCHABLE_TYPES
 from docmill.service.store import matching_jobs
+from docmill.service.store.claims import lock_documents
 from docmill.service.store.database import Database
+from docmill.service.store.sweeps import by_tenant
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +40,20 @@ class MatchingRepair:
         """Do it once."""
         await self.warn_of_stuck()
         await self.send_lost_again()
+        await self.ask_for_never_matched()
+
+    async def ask_for_never_matched(self) -> None:
+        """Ask for documents that were read while nothing was matched, some with each repair."""
+        requests = MatchingRequests(self._matching.sender)
+        async with self._database.connection() as conn:
+            missing = await matching_jobs.never_asked_for(conn, types=MATCHABLE_TYPES, limit=_PAGE)
+        for tenant_id, ids in by_tenant(missing).items():
+            async with self._database.tenant(tenant_id) as conn:
+                await lock_documents(conn, ids)
+                await requests.request(conn, ids)
+        if missing:
+            requests.announce()
+            log.info("documents are matched for the first time", extra={"count": len(missing)})
 
     async def send_lost_again(self) -> None:
         """Send the messages of documents to be matched again that have neither a worker nor a message."""

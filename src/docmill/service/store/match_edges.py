@@ -1,7 +1,7 @@
 """Links between records that are matched: what the matcher found, and what people decided."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID, uuid5
 
 from psycopg.types.json import Jsonb
@@ -82,6 +82,21 @@ async def partners(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[
     return {id_ for (id_,) in await cur.fetchall()}
 
 
+async def confirmed_partners(conn: Conn, record_id: str, *, tenant_id: UUID) -> set[str]:
+    """The records that a person has linked to this one."""
+    cur = await conn.execute(
+        """
+        SELECT second_id FROM match_decision
+         WHERE tenant_id = %(tenant_id)s AND first_id = %(id)s AND decision = 'confirmed'
+         UNION
+        SELECT first_id FROM match_decision
+         WHERE tenant_id = %(tenant_id)s AND second_id = %(id)s AND decision = 'confirmed'
+        """,
+        {"tenant_id": tenant_id, "id": record_id},
+    )
+    return {id_ for (id_,) in await cur.fetchall()}
+
+
 async def around(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[str]:
     """The records that pairs connect to some, with these: at most `MOST_AROUND`, the nearest first."""
     found, newest = set(ids), set(ids)
@@ -144,16 +159,18 @@ async def settle(conn: Conn, ids: Collection[str], links: Sequence[Link], *, ten
     )
 
 
-async def declined(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> frozenset[tuple[str, str]]:
-    """The pairs of these records that a person has parted."""
+async def decided(
+    conn: Conn, ids: Collection[str], decision: Literal["confirmed", "declined"], *, tenant_id: UUID
+) -> frozenset[tuple[str, str]]:
+    """The pairs of these records that a person has linked or parted."""
     cur = await conn.execute(
         """
         SELECT first_id, second_id
           FROM match_decision
-         WHERE tenant_id = %(tenant_id)s AND decision = 'declined'
+         WHERE tenant_id = %(tenant_id)s AND decision = %(decision)s
            AND first_id = ANY(%(ids)s) AND second_id = ANY(%(ids)s)
         """,
-        {"tenant_id": tenant_id, "ids": list(ids)},
+        {"tenant_id": tenant_id, "decision": decision, "ids": list(ids)},
     )
     return frozenset(await cur.fetchall())  # type: ignore[arg-type]
 

@@ -92,6 +92,16 @@ async def request_matching(conn: Conn, document_ids: Sequence[UUID], *, types: C
     return to_send
 
 
+async def never_asked_for(conn: Conn, *, types: Collection[str], limit: int) -> list[MatchingJobId]:
+    """Up to `limit` documents of these types, of all tenants, that were read while nothing was matched."""
+    async with conn.cursor(row_factory=class_row(MatchingJobId)) as cur:
+        await cur.execute(
+            "SELECT id, tenant_id FROM documents_never_matched(%(types)s, %(limit)s)",
+            {"types": sorted(types), "limit": limit},
+        )
+        return await cur.fetchall()
+
+
 async def withdraw(conn: Conn, document_ids: Sequence[UUID]) -> None:
     """Have documents matched no more, which are about to go to the bin. Who works on one loses it."""
     await conn.execute(

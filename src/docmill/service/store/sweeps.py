@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -19,11 +20,25 @@ class IngestionId:
     tenant_id: UUID
 
 
-def by_tenant(ingestions: Iterable[IngestionId]) -> Mapping[UUID, list[UUID]]:
-    """The ingestions of each tenant."""
+class OfTenant(Protocol):
+    """Anything that has an id and belongs to a tenant."""
+
+    @property
+    def id(self) -> UUID:
+        """Its own id."""
+        ...
+
+    @property
+    def tenant_id(self) -> UUID:
+        """The id of its tenant."""
+        ...
+
+
+def by_tenant(things: Iterable[OfTenant]) -> Mapping[UUID, list[UUID]]:
+    """The ids of each tenant."""
     ids: defaultdict[UUID, list[UUID]] = defaultdict(list)
-    for ingestion in ingestions:
-        ids[ingestion.tenant_id].append(ingestion.id)
+    for thing in things:
+        ids[thing.tenant_id].append(thing.id)
     return ids
 
 

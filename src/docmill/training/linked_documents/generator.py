@@ -11,7 +11,7 @@ from docmill.training.linked_documents.edits.structure import several_invoices
 from docmill.training.linked_documents.misreading import misread
 from docmill.training.linked_documents.printed_text import paper_text, statement_text
 from docmill.training.linked_documents.purchases import make_purchase, make_till_purchase
-from docmill.training.linked_documents.sampling import Sampler
+from docmill.training.linked_documents.sampling import DAYS, Sampler
 from docmill.training.linked_documents.seeds import Part, part_of, usable_seeds
 from docmill.training.linked_documents.statements import MadeStatement, make_statements
 from docmill.training.linked_documents.styles import KNOWN, Style
@@ -28,6 +28,10 @@ _SALES = 0.25
 _TILL_PURCHASES = 0.06
 _REAL_PARTNERS = 0.3
 _CHANGES_OF_ACCOUNT = 0.03
+_LINKS_OF_SMALL_BUSINESS = 500
+_NUMBERS_OF_LINK = 4
+"""With more links, the owner gives so many numbers for each, and has to count on as fast: without that, a
+free number is searched for longer and longer."""
 _Key = tuple[int, str]
 """A deal's index and a key within it."""
 
@@ -63,7 +67,8 @@ class _Tenant:
         self._seeds = usable_seeds(seeds, part)
         if not self._seeds:
             raise ValueError("no seed has a priced line or a total")
-        self.sampler = Sampler(f"{style.name} {part} {seed}", dict(style.patterns))
+        least_rate = links * _NUMBERS_OF_LINK / DAYS if links > _LINKS_OF_SMALL_BUSINESS else 0.0
+        self.sampler = Sampler(f"{style.name} {part} {seed}", dict(style.patterns), least_rate=least_rate)
         random_ = self.sampler.random
         self._owner = make_company(random_, random_.choice(style.owner_countries))
         real = [

@@ -57,11 +57,15 @@ class _Series:
 class NumberSeries:
     """Numbers of companies' papers, which grow with the days at a rate of each company and kind.
 
-    patterns: by kind; others replace `PATTERNS`. No number is given twice to one issuer's papers of a kind.
+    patterns: by kind; others replace `PATTERNS`. least_rate: of papers of a kind that an issuer gives
+    numbers to a day. No number is given twice to one issuer's papers of a kind.
     """
 
-    def __init__(self, random_: random.Random, patterns: dict[str, tuple[str, ...]]) -> None:
+    def __init__(
+        self, random_: random.Random, patterns: dict[str, tuple[str, ...]], *, least_rate: float = 0.0
+    ) -> None:
         self._random = random_
+        self._least_rate = least_rate
         self._patterns = {**PATTERNS, **patterns}
         self._series: dict[tuple[str, str], _Series] = {}
         self._issued: set[tuple[str, str, str]] = set()
@@ -88,7 +92,7 @@ class NumberSeries:
     def _series_of(self, issuer: str, kind: str) -> _Series:
         key = issuer, kind
         if key not in self._series:
-            rate = 10 ** self._random.uniform(-1.5, 1.3)
+            rate = max(10 ** self._random.uniform(-1.5, 1.3), self._least_rate)
             first = int(_DAYS_BEFORE * rate + 10 ** self._random.uniform(1.7, 4.3))
             self._series[key] = _Series(self._random.choice(self._patterns[kind]), first, rate)
         return self._series[key]

@@ -11,15 +11,16 @@ from docmill.training.linked_documents.number_series import NumberSeries
 _Item = TypeVar("_Item")
 
 _FIRST_DAY = dt.date(2025, 1, 2)
-_DAYS = 540
+DAYS = 540
+"""Days on which deals begin."""
 
 
 class Sampler:
-    """Draws by chance, always the same for the same seed. patterns: see `NumberSeries`."""
+    """Draws by chance, always the same for the same seed. patterns, least_rate: see `NumberSeries`."""
 
-    def __init__(self, seed: str, patterns: dict[str, tuple[str, ...]]) -> None:
+    def __init__(self, seed: str, patterns: dict[str, tuple[str, ...]], *, least_rate: float = 0.0) -> None:
         self.random = random.Random(seed)
-        self.numbers = NumberSeries(self.random, patterns)
+        self.numbers = NumberSeries(self.random, patterns, least_rate=least_rate)
         self._customer_numbers: dict[tuple[str, str], str] = {}
 
     def chance(self, share: float) -> bool:
@@ -32,7 +33,7 @@ class Sampler:
 
     def day(self) -> dt.date:
         """A day of the year and a half in which deals begin."""
-        return _FIRST_DAY + dt.timedelta(days=self.random.randrange(_DAYS))
+        return _FIRST_DAY + dt.timedelta(days=self.random.randrange(DAYS))
 
     def later(self, day: dt.date, least: int, most: int) -> dt.date:
         """A day from `least` to `most` days later."""

@@ -1,0 +1,80 @@
+"""What people have linked or parted, against what scores say."""
+
+from itertools import combinations
+from math import inf
+
+from tests.matching.records import delivery, invoice, line, order, paid, payments
+
+from docmill.matching.decision import decide
+from docmill.matching.match_record import MatchRecord
+from docmill.matching.outcome import Link
+from docmill.matching.pairs import score_pair
+from docmill.matching.scoring import shipped_weights
+
+NO_PAIRS: frozenset[tuple[str, str]] = frozenset()
+
+
+def decided(
+    *records: MatchRecord,
+    confirmed: frozenset[tuple[str, str]] = NO_PAIRS,
+    declined: frozenset[tuple[str, str]] = NO_PAIRS,
+) -> dict[tuple[str, str], Link]:
+    """The links by the ids of their records, of all pairs, however unlikely."""
+    scored = (score_pair(*pair, shipped_weights(), least=-inf) for pair in combinations(records, 2))
+    pairs = [pair for pair in scored if pair is not None]
+    links = decide(pairs, shipped_weights(), confirmed=confirmed, declined=declined)
+    return {(link.first_id, link.second_id): link for link in links}
+
+
+def test_of_two_equal_invoices_the_confirmed_one_is_paid() -> None:
+    lines = [line("Wartung der Anlage", "1", "1000.00")]
+    twin = invoice(
+        "twin", number="RE-2026-0937", issue_date="2026-01-17", order_number="PO 4820", lines=lines
+    )
+    (payment,) = payments(paid(description="Danke"))
+    pair = ("twin", payment.id)
+    assert "automatic" not in {link.state for link in decided(invoice(), twin, payment).values()}
+
+    after = decided(invoice(), twin, payment, confirmed=frozenset({pair}))
+
+    assert after[pair].state == "automatic"
+    assert after[pair].score > 0.99
+    assert ("invoice", payment.id) not in after or after["invoice", payment.id].score < 0.1
+
+
+def test_a_confirmed_link_takes_none_of_those_that_belong_beside_it() -> None:
+    first = delivery("first", number="LS-1")
+    second = delivery("second", number="LS-2")
+    before = decided(order(), first, second)
+    assert {before["order", "first"].state, before["order", "second"].state} == {"automatic"}
+
+    after = decided(order(), first, second, confirmed=frozenset({("order", "first")}))
+
+    assert {after["order", "first"].state, after["order", "second"].state} == {"automatic"}
+
+
+def test_several_confirmed_links_of_one_record_hold() -> None:
+    (payment,) = payments(paid(amount="777.00", description="Danke"))
+    others = [invoice(), invoice("second", number="RE-2", gross_total="99.00", net_total="83.19")]
+    confirmed = frozenset((other.id, payment.id) for other in others)
+
+    after = decided(*others, payment, confirmed=confirmed)
+
+    assert {after[pair].state for pair in confirmed} == {"automatic"}
+
+
+def test_a_confirmed_link_holds_whatever_speaks_against_it() -> None:
+    (payment,) = payments(paid(amount="1.00", counterparty="Somebody else", description="x"))
+    pair = ("invoice", payment.id)
+
+    after = decided(invoice(), payment, confirmed=frozenset({pair}))
+
+    assert after[pair].state == "automatic"
+
+
+def test_a_declined_pair_is_not_even_suggested() -> None:
+    (payment,) = payments(paid())
+    pair = ("invoice", payment.id)
+    assert decided(invoice(), payment)[pair].state == "automatic"
+
+    assert pair not in decided(invoice(), payment, declined=frozenset({pair}))
