@@ -72,15 +72,15 @@ class RecordMatcher:
         scored = [pair for pair in decision if pair.first.id in there and pair.second.id in there]
         concerned = await match_edges.replace_of_document(conn, document.id, scored, tenant_id=tenant_id)
         await match_records.remove_gone(conn, document.id)
-        await settle_around(conn, concerned, tenant_id=tenant_id)
+        await decide_around(conn, concerned, tenant_id=tenant_id)
 
 
-async def settle_around(conn: Conn, record_ids: Collection[str], *, tenant_id: UUID) -> None:
-    """Decide anew about all pairs around these records, with what people said of them, and their clusters.
+async def decide_around(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> None:
+    """Decide again about all records that pairs connect to these, and give them their clusters.
 
-    No other document of the tenant may be written by a matcher at the same time.
+    What people said of them counts. The caller has locked the matches of the tenant.
     """
-    around = await match_edges.around(conn, record_ids, tenant_id=tenant_id)
+    around = await match_edges.around(conn, ids, tenant_id=tenant_id)
     records = await match_records.of_ids(conn, around)
     pairs = await match_edges.pairs_between(conn, records, tenant_id=tenant_id)
     declined = await match_edges.decided(conn, records, "declined", tenant_id=tenant_id)

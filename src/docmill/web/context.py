@@ -24,6 +24,7 @@ from docmill.service.intake.accept import (
     takes_password,
     unlocking,
 )
+from docmill.service.matches import Matches
 from docmill.service.meaning import SearchMode
 from docmill.service.observe.metrics import Metrics
 from docmill.service.people.access import Access
@@ -94,6 +95,11 @@ class Vault:
     def user_id(self) -> UUID:
         """The user whose uploads and reviews these are; of an API key, who made it."""
         return self.access.user_id
+
+    @property
+    def matches(self) -> Matches:
+        """The links between documents."""
+        return Matches(self.service.database, self.service.feed)
 
     @asynccontextmanager
     async def connection(self) -> AsyncGenerator[Conn]:

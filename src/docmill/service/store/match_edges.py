@@ -13,13 +13,15 @@ from docmill.matching.evidence import LEVELS, Evidence
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Link, Reason
 from docmill.matching.pairs import ScoredPair
-from docmill.service.store.database import Conn, new_id, storable_values
+from docmill.service.store.database import Conn, storable_values
 
 MOST_AROUND = 200
 """Records whose links are decided together: those that pairs connect to a document, the nearest first."""
 
 _CLUSTERS = UUID("6f2c1f6e-3d0b-5a37-9a0a-6a1d3c1a7b52")
 """Namespace of the ids of clusters."""
+_LINKS = UUID("0b8de1d4-5c0e-5f0a-9d43-52a1f2f0c9be")
+"""Namespace of the ids of links."""
 _AMOUNT = TypeAdapter(AmountComparison)
 _REASONS = TypeAdapter(tuple[Reason, ...])
 
@@ -49,7 +51,7 @@ async def replace_of_document(
         """,
         {
             "tenant_id": tenant_id,
-            "ids": [new_id() for _ in pairs],
+            "ids": [link_id(*pair.key) for pair in pairs],
             "firsts": [pair.first.id for pair in pairs],
             "seconds": [pair.second.id for pair in pairs],
             "relations": [pair.relation for pair in pairs],
@@ -255,6 +257,11 @@ async def _links_of(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set
         {"tenant_id": tenant_id, "ids": list(ids)},
     )
     return {(first_id, second_id) for first_id, second_id in await cur.fetchall()}
+
+
+def link_id(first_id: str, second_id: str, relation: str) -> UUID:
+    """The id of a link, which follows from its records: it is the same whenever they are matched again."""
+    return uuid5(_LINKS, f"{first_id} {second_id} {relation}")
 
 
 def _cluster_id(cluster: Sequence[str]) -> UUID:

@@ -1,0 +1,149 @@
+"""What people decided about pairs of records: that they belong together, or that they do not."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from docmill.service.store.database import Conn
+from docmill.service.store.match_edges import link_id
+
+Decision = Literal["confirmed", "declined"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two records and their relation, in its order. relation: one of matching's, or `related`."""
+
+    first_id: str
+    second_id: str
+    relation: str
+
+    @property
+    def id(self) -> UUID:
+        """See `link_id`."""
+        return link_id(self.first_id, self.second_id, self.relation)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRow:
+    """The decision that holds about a pair. earlier: those that it replaced, the newest last."""
+
+    decision: Decision
+    decided_by: UUID | None
+    decided_at: datetime
+    earlier: list[dict[str, Any]]
+
+
+def document_of(record_id: str) -> UUID:
+    """The document of a record."""
+    return UUID(record_id.partition("#")[0])
+
+
+async def get(conn: Conn, pair: Pair, *, tenant_id: UUID) -> DecisionRow | None:
+    """The decision that holds about a pair."""
+    async with conn.cursor(row_factory=class_row(DecisionRow)) as cur:
+        await cur.execute(
+            """
+            SELECT decision, decided_by, decided_at, earlier
+              FROM match_decision
+             WHERE tenant_id = %(tenant_id)s
+               AND first_id = %(first_id)s AND second_id = %(second_id)s AND relation = %(relation)s
+            """,
+            _values(pair, tenant_id),
+        )
+        return await cur.fetchone()
+
+
+async def decide(conn: Conn, pair: Pair, decision: Decision, *, tenant_id: UUID, decided_by: UUID) -> bool:
+    """Store a decision about a pair in place of the one before; False if that was the same."""
+    cur = await conn.execute(
+        """
+        INSERT INTO match_decision AS held (id, tenant_id, first_document_id, second_document_id, first_id,
+                                            second_id, relation, decision, decided_by)
+        VALUES (%(id)s, %(tenant_id)s, %(first_document_id)s, %(second_document_id)s, %(first_id)s,
+                %(second_id)s, %(relation)s, %(decision)s, %(decided_by)s)
+            ON CONFLICT (tenant_id, first_id, second_id, relation) DO UPDATE
+           SET decision = excluded.decision,
+               decided_by = excluded.decided_by,
+               decided_at = clock_timestamp(),
+               earlier = held.earlier || jsonb_build_object(
+                   'decision', held.decision, 'decided_by', held.decided_by, 'decided_at', held.decided_at)
+         WHERE held.decision <> excluded.decision
+        """,
+        {
+            **_values(pair, tenant_id),
+            "id": pair.id,
+            "first_document_id": document_of(pair.first_id),
+            "second_document_id": document_of(pair.second_id),
+            "decision": decision,
+            "decided_by": decided_by,
+        },
+    )
+    return cur.rowcount > 0
+
+
+async def undo(conn: Conn, pair: Pair, *, tenant_id: UUID) -> bool:
+    """Put the decision before in place of the last one, or none; False if there is no decision."""
+    held = await get(conn, pair, tenant_id=tenant_id)
+    if held is None:
+        return False
+    if not held.earlier:
+        await conn.execute(
+            """
+            DELETE FROM match_decision
+             WHERE tenant_id = %(tenant_id)s
+               AND first_id = %(first_id)s AND second_id = %(second_id)s AND relation = %(relation)s
+            """,
+            _values(pair, tenant_id),
+        )
+        return True
+    *earlier, before = held.earlier
+    await conn.execute(
+        """
+        UPDATE match_decision
+           SET decision = %(decision)s, decided_by = %(decided_by)s::uuid,
+               decided_at = %(decided_at)s::timestamptz, earlier = %(earlier)s
+         WHERE tenant_id = %(tenant_id)s
+           AND first_id = %(first_id)s AND second_id = %(second_id)s AND relation = %(relation)s
+        """,
+        {**_values(pair, tenant_id), **before, "earlier": Jsonb(earlier)},
+    )
+    return True
+
+
+async def pair_of(conn: Conn, id_: UUID, *, tenant_id: UUID) -> Pair | None:
+    """The pair with this id, of which the matcher or a person said something; None if there is none.
+
+    Those of deleted documents are not there.
+    """
+    async with conn.cursor(row_factory=class_row(Pair)) as cur:
+        await cur.execute(
+            """
+            SELECT first_id, second_id, relation
+              FROM (SELECT first_id, second_id, relation
+                      FROM match_edge
+                     WHERE tenant_id = %(tenant_id)s AND id = %(id)s
+                     UNION
+                    SELECT first_id, second_id, relation
+                      FROM match_decision
+                     WHERE tenant_id = %(tenant_id)s AND id = %(id)s) AS pair
+              JOIN document AS one ON one.id = split_part(first_id, '#', 1)::uuid
+              JOIN document AS other ON other.id = split_part(second_id, '#', 1)::uuid
+             LIMIT 1
+            """,
+            {"tenant_id": tenant_id, "id": id_},
+        )
+        return await cur.fetchone()
+
+
+def _values(pair: Pair, tenant_id: UUID) -> dict[str, Any]:
+    return {
+        "tenant_id": tenant_id,
+        "first_id": pair.first_id,
+        "second_id": pair.second_id,
+        "relation": pair.relation,
+    }
