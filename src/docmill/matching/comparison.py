@@ -7,10 +7,14 @@ from docmill.matching import amounts
 from docmill.matching.amounts import AmountComparison, compare_amounts
 from docmill.matching.evidence import DateLevel, Evidence, ItemLevel, ReferenceLevel, SharedLevel
 from docmill.matching.items import compare_items
-from docmill.matching.match_record import MatchRecord, Reference, ReferenceKind
-from docmill.matching.parties import Likeness, compare_parties
+from docmill.matching.match_record import MatchRecord, PartyIdentity, Reference, ReferenceKind
+from docmill.matching.outcome import Relation
+from docmill.matching.parties import compare_parties
 from docmill.matching.references import is_contained, is_misreading, reference_core, reference_keys
 from docmill.matching.relations import RelationRule
+
+Parties = tuple[PartyIdentity, PartyIdentity]
+"""A party as the first record names it, and as the second does."""
 
 _SHORTEST_TELLING = 3
 """Characters of a number that tells more than that somebody counts from 1."""
@@ -24,12 +28,12 @@ def compare(rule: RelationRule, first: MatchRecord, second: MatchRecord) -> tupl
     Items are left out, which take the longest: see `compare_items_of`.
     """
     amount = compare_amounts(first, second)
-    party, other_party = _compare_sides(rule, first, second)
+    sides, other_sides = sides_of(rule.relation, first, second)
     evidence = Evidence(
         reference=_compare_reference(rule, first, second),
         shared=_compare_shared(first, second, rule.reference),
-        party=party,
-        other_party=other_party,
+        party=compare_parties(*sides),
+        other_party=compare_parties(*other_sides),
         amount=amount.level,
         date=_compare_days(rule, first, second),
         items=ItemLevel.UNKNOWN,
@@ -52,14 +56,14 @@ def compare_duplicates(one: MatchRecord, other: MatchRecord) -> tuple[Evidence, 
     return evidence, amount
 
 
-def _compare_sides(rule: RelationRule, first: MatchRecord, second: MatchRecord) -> tuple[Likeness, Likeness]:
-    if rule.relation == "credit_note_to_payment":  # money that goes back
-        return compare_parties(first.seller, second.buyer), compare_parties(first.buyer, second.seller)
-    if second.kind == "payment":
-        known = compare_parties(first.seller, second.seller), compare_parties(first.buyer, second.buyer)
-        # The name of the account's owner is not known; a seller's account says enough.
-        return known if second.is_incoming is not True else (known[1], known[0])
-    return compare_parties(first.seller, second.seller), compare_parties(first.buyer, second.buyer)
+def sides_of(relation: Relation, first: MatchRecord, second: MatchRecord) -> tuple[Parties, Parties]:
+    """The parties that are compared: those who are paid, and those who pay."""
+    if relation == "credit_note_to_payment":  # money that goes back
+        return (first.seller, second.buyer), (first.buyer, second.seller)
+    sellers, buyers = (first.seller, second.seller), (first.buyer, second.buyer)
+    # The name of the account's owner is not known; a seller's account says enough.
+    is_incoming = second.kind == "payment" and second.is_incoming is True
+    return (buyers, sellers) if is_incoming else (sellers, buyers)
 
 
 def _compare_reference(rule: RelationRule, first: MatchRecord, second: MatchRecord) -> ReferenceLevel:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from docmill.matching import records_of
+from docmill.matching.aliases import PartyAliases, parties_of, with_alias_reasons
 from docmill.matching.decision import decide
-from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair, score_pair
+from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair
 from docmill.matching.scoring import shipped_weights
 from docmill.resilience.concurrency import off_loop
 from docmill.service.ports.matching import DocumentToMatch
-from docmill.service.store import match_edges, match_records
+from docmill.service.store import match_edges, match_records, party_aliases
 from docmill.service.store.database import Conn, Database
 
 if TYPE_CHECKING:
@@ -50,7 +51,10 @@ class RecordMatcher:
         pairs: dict[tuple[str, str, str], ScoredPair] = {}
         async with self.database.tenant(tenant_id) as conn:
             for record in await match_records.of_document(conn, document.id):
-                others = await match_records.candidates(conn, record, tenant_id=tenant_id)
+                parties = parties_of(record)
+                aliases = PartyAliases(await party_aliases.of_parties(conn, parties, tenant_id=tenant_id))
+                asked = aliases.asked_keys(record)
+                others = await match_records.candidates(conn, record, tenant_id=tenant_id, asked=asked)
                 # Also those that had asked for this one: with so many candidates, it may not ask for them.
                 partners = await match_edges.partners(conn, [record.id], tenant_id=tenant_id)
                 confirmed = await match_edges.confirmed_partners(conn, record.id, tenant_id=tenant_id)
@@ -58,7 +62,7 @@ class RecordMatcher:
                 asking = await match_records.of_ids(conn, wanted)
                 for other in (*others, *asking.values()):
                     least = -inf if other.id in confirmed else LEAST_LOG_ODDS
-                    if pair := score_pair(record, other, shipped_weights(), least=least):
+                    if pair := aliases.score_pair(record, other, shipped_weights(), least=least):
                         pairs[pair.key] = pair
         return tuple(pairs.values())
 
@@ -87,5 +91,6 @@ async def decide_around(conn: Conn, ids: Collection[str], *, tenant_id: UUID) ->
     confirmed = await match_edges.decided(conn, records, "confirmed", tenant_id=tenant_id)
     decision = partial(decide, declined=declined, confirmed=confirmed)
     links = await asyncio.to_thread(decision, pairs, shipped_weights())
+    links = with_alias_reasons(links, pairs)
     await match_edges.settle(conn, records, links, tenant_id=tenant_id)
     await match_edges.recompute_clusters(conn, around, tenant_id=tenant_id)

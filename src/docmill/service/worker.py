@@ -15,6 +15,7 @@ from structlog.contextvars import bound_contextvars
 from docmill.pipeline import Steps
 from docmill.resilience.concurrency import cancel_and_wait
 from docmill.service.app import Service
+from docmill.service.match_learning import MatchLearning
 from docmill.service.observe.metrics import Metrics
 from docmill.service.ports import CorrectionMaker
 from docmill.service.processing.claim_writer import ClaimWriter
@@ -85,10 +86,13 @@ async def run_worker(
             sweeping = asyncio.create_task(sweep_for_ever(service, metrics))
             embedding = asyncio.create_task(service.meaning.work_for_ever())
             notifying = asyncio.create_task(service.notifier.work_for_ever(metrics))
+            learning = asyncio.create_task(
+                MatchLearning(service.database, service.matching_requests).work_for_ever()
+            )
         try:
             await worker.run(stop, abort or asyncio.Event(), beside=matching)
         finally:
-            await cancel_and_wait([sweeping, embedding, notifying])
+            await cancel_and_wait([sweeping, embedding, notifying, learning])
 
 
 def matching_poller(service: Service, worker_id: str, metrics: Metrics, *, pauses: Pauses) -> Poller | None:

@@ -13,7 +13,7 @@ from support.scripted_steps import Upload
 
 WITHOUT_TENANT = {
     *("alembic_version", "message", "dead_message", "outbox", "chore", "vault", "pause"),
-    *("embedding_job", "matching_job"),
+    *("embedding_job", "matching_job", "match_learning_job"),
     *(
         "users",
         "sessions",

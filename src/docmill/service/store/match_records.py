@@ -10,7 +10,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 from pydantic import TypeAdapter
 
-from docmill.matching.candidate_keys import WEIGHTS, asked_keys, stored_keys
+from docmill.matching.candidate_keys import WEIGHTS, KeyKind, asked_keys, stored_keys
 from docmill.matching.candidates import MOST_CANDIDATES, MOST_OF_KEY
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.relations import related_kinds
@@ -139,12 +139,15 @@ async def of_ids(conn: Conn, ids: Collection[str]) -> dict[str, MatchRecord]:
     return {id_: _RECORD.validate_python(content) for id_, content in await cur.fetchall()}
 
 
-async def candidates(conn: Conn, record: MatchRecord, *, tenant_id: UUID) -> list[MatchRecord]:
+async def candidates(
+    conn: Conn, record: MatchRecord, *, tenant_id: UUID, asked: Mapping[int, KeyKind] | None = None
+) -> list[MatchRecord]:
     """The records of the tenant that may be related to one, the likeliest first.
 
-    As `CandidateIndex.find`: of each key, the records nearest in time.
+    As `CandidateIndex.find`: of each key, the records nearest in time. asked: by which they are looked for;
+    None for the record's own keys.
     """
-    asked = asked_keys(record)
+    asked = asked_keys(record) if asked is None else asked
     cur = await conn.execute(
         """
         SELECT nearest.record_id
