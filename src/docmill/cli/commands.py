@@ -27,7 +27,13 @@ from docmill.cli.console import (
     give_up_stdout,
     stderr,
 )
-from docmill.cli.vault import backup_commands, dead_letter_commands, export_commands, people_commands
+from docmill.cli.vault import (
+    backup_commands,
+    dead_letter_commands,
+    export_commands,
+    learned_commands,
+    people_commands,
+)
 from docmill.cli.vault.notify_commands import app as notify_commands
 from docmill.errors import DocmillError
 
@@ -48,6 +54,7 @@ app.add_typer(people_commands.tenants)
 app.add_typer(export_commands.app)
 app.add_typer(backup_commands.app)
 app.add_typer(notify_commands)
+app.add_typer(learned_commands.app)
 
 
 def main() -> None:

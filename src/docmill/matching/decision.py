@@ -86,7 +86,7 @@ def _links(
     for key, pair in final.items():
         score = rivals.probability(pair)
         if key in chosen:
-            is_sure = pair.ids in confirmed or _may_be_automatic(pair)
+            is_sure = pair.ids in confirmed or may_be_automatic(pair)
             state: State = "automatic" if score >= AUTOMATIC and is_sure else "suggested"
         else:
             state = "outranked" if rivals.is_taken(pair) else "suggested"
@@ -148,7 +148,7 @@ def _odds(pair: ScoredPair) -> float:
     return math.exp(min(pair.log_odds, _HIGHEST_LOG_ODDS))
 
 
-def _may_be_automatic(pair: ScoredPair) -> bool:
+def may_be_automatic(pair: ScoredPair) -> bool:
     """Whether nothing speaks against a link so strongly that a person has to look, whatever speaks for it."""
     evidence = pair.evidence
     is_party_known = max(evidence.party, evidence.other_party) > Likeness.UNKNOWN

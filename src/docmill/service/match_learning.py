@@ -1,20 +1,25 @@
 """Learning from what people decide about links, in the background of a worker."""
 
+import asyncio
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
 from docmill.matching.aliases import aliases_between
+from docmill.matching.calibration import try_correction
 from docmill.matching.match_record import PartyIdentity
 from docmill.resilience.concurrency import keep_doing
 from docmill.service.events.matching_requests import MatchingRequests
-from docmill.service.store import match_records, party_aliases
+from docmill.service.store import match_calibrations, match_records, party_aliases
 from docmill.service.store.claims import lock_documents
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.party_aliases import DecidedPair
 
 log = logging.getLogger(__name__)
+
+DECISIONS_BETWEEN_TRIALS = 10
+"""A correction of scores is tried again when there are so many more decisions, or fewer."""
 
 MOST_MATCHED_AGAIN = 200
 """Documents that are matched again after something was learned or forgotten, the newest."""
@@ -29,6 +34,16 @@ class MatchLearning:
 
     database: Database
     requests: MatchingRequests
+
+    async def reset_calibration(self, tenant_id: UUID) -> None:
+        """Go back to the shipped scores; decisions made from now on may correct them again."""
+        async with self.database.tenant(tenant_id) as conn:
+            await match_calibrations.reset(conn, tenant_id=tenant_id)
+            again = await match_calibrations.documents_with_links(
+                conn, tenant_id=tenant_id, limit=MOST_MATCHED_AGAIN
+            )
+            await self._match_again(conn, again)
+        self.requests.announce()
 
     async def work_for_ever(self) -> None:
         """Learn from decisions as they come, until cancelled."""
@@ -50,9 +65,21 @@ class MatchLearning:
         changed: list[PartyIdentity] = []
         for pair in pairs:
             changed += await self._learn_aliases(conn, pair, tenant_id)
+        again: set[UUID] = set()
         if changed:
             log.info("aliases of parties have changed", extra={"tenant_id": str(tenant_id)})
-            await self._match_again(conn, changed, tenant_id)
+            again.update(
+                await party_aliases.documents_of_parties(
+                    conn, changed, tenant_id=tenant_id, limit=MOST_MATCHED_AGAIN
+                )
+            )
+        if pairs and await self._calibrate(conn, tenant_id):
+            again.update(
+                await match_calibrations.documents_with_links(
+                    conn, tenant_id=tenant_id, limit=MOST_MATCHED_AGAIN
+                )
+            )
+        await self._match_again(conn, again)
         return len(pairs)
 
     async def _learn_aliases(self, conn: Conn, pair: DecidedPair, tenant_id: UUID) -> list[PartyIdentity]:
@@ -64,10 +91,26 @@ class MatchLearning:
             aliases = aliases_between(pair.relation, first, second)
         return await party_aliases.replace_of_decision(conn, pair, aliases, tenant_id=tenant_id)
 
-    async def _match_again(self, conn: Conn, parties: Collection[PartyIdentity], tenant_id: UUID) -> None:
-        """Ask for the documents of parties to be matched again."""
-        ids = await party_aliases.documents_of_parties(
-            conn, parties, tenant_id=tenant_id, limit=MOST_MATCHED_AGAIN
+    async def _calibrate(self, conn: Conn, tenant_id: UUID) -> bool:
+        """Try another correction if there are enough new decisions; whether another one is in use now."""
+        labels = await match_calibrations.labels(conn, tenant_id=tenant_id)
+        tried = await match_calibrations.history(conn, tenant_id=tenant_id, limit=1)
+        before = tried[0].confirmed + tried[0].declined if tried else 0
+        if abs(len(labels) - before) < DECISIONS_BETWEEN_TRIALS:
+            return False
+        current = await match_calibrations.current(conn, tenant_id=tenant_id)
+        trial = await asyncio.to_thread(try_correction, labels, current)
+        if trial is None:
+            return False
+        await match_calibrations.add(conn, trial, tenant_id=tenant_id)
+        log.info(
+            "a correction of scores was tried",
+            extra={"tenant_id": str(tenant_id), "status": trial.outcome, "decisions": len(labels)},
         )
+        return trial.outcome != "rejected"
+
+    async def _match_again(self, conn: Conn, ids: Collection[UUID]) -> None:
+        """Ask for documents to be matched again."""
+        ids = sorted(ids)
         await lock_documents(conn, ids)
         await self.requests.request(conn, ids)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from docmill.matching import records_of
-from docmill.matching.aliases import PartyAliases, parties_of, with_alias_reasons
+from docmill.matching.aliases import PartyAliases, parties_of
 from docmill.matching.decision import decide
 from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair
 from docmill.matching.scoring import shipped_weights
 from docmill.resilience.concurrency import off_loop
+from docmill.service.match_refinement import refine
 from docmill.service.ports.matching import DocumentToMatch
 from docmill.service.store import match_edges, match_records, party_aliases
 from docmill.service.store.database import Conn, Database
@@ -91,6 +92,6 @@ async def decide_around(conn: Conn, ids: Collection[str], *, tenant_id: UUID) ->
     confirmed = await match_edges.decided(conn, records, "confirmed", tenant_id=tenant_id)
     decision = partial(decide, declined=declined, confirmed=confirmed)
     links = await asyncio.to_thread(decision, pairs, shipped_weights())
-    links = with_alias_reasons(links, pairs)
-    await match_edges.settle(conn, records, links, tenant_id=tenant_id)
+    refined = await refine(conn, links, pairs, tenant_id=tenant_id)
+    await match_edges.settle(conn, records, refined, raw=links, tenant_id=tenant_id)
     await match_edges.recompute_clusters(conn, around, tenant_id=tenant_id)

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from docmill.service.app import Service
-from docmill.service.match_learning import MatchLearning
-from docmill.service.store import party_aliases, tenants
+from docmill.service.match_learning import DECISIONS_BETWEEN_TRIALS, MatchLearning
+from docmill.service.store import match_calibrations, party_aliases, tenants
 from docmill.service.worker import run_worker
 from support.decided_papers import DecidedPapers
 from support.scripted_steps import ScriptedSteps
@@ -208,6 +208,131 @@ async def test_a_worker_learns_as_decisions_are_made(papers: DecidedPapers, scri
 
     stop.set()
     await working
+
+
+async def history(papers: DecidedPapers) -> list[match_calibrations.CalibrationRow]:
+    async with papers.service.database.tenant(papers.tenant_id) as conn:
+        return await match_calibrations.history(conn, tenant_id=papers.tenant_id, limit=10)
+
+
+async def insert_decisions(papers: DecidedPapers, score: float, decision: str, count: int) -> None:
+    """Decisions about links of two documents that had this score, each of another payment."""
+    async with papers.service.database.tenant(papers.tenant_id) as conn:
+        await conn.execute(
+            """
+            INSERT INTO match_decision (id, tenant_id, first_document_id, second_document_id, first_id,
+                                        second_id, relation, decision)
+            SELECT gen_random_uuid(), %(tenant_id)s, %(first)s, %(second)s, %(first)s::text,
+                   %(second)s::text || '#' || gen_random_uuid(), 'invoice_to_payment', %(decision)s
+              FROM generate_series(1, %(count)s)
+            """,
+            {
+                "tenant_id": papers.tenant_id,
+                "first": papers.ids["first"],
+                "second": papers.ids["paid"],
+                "decision": decision,
+                "count": count,
+            },
+        )
+        await conn.execute("UPDATE match_decision SET score = %s WHERE score IS NULL", [score])
+
+
+async def learn_all(learning: MatchLearning) -> None:
+    while await learning.work():
+        pass
+
+
+async def test_a_decision_keeps_the_score_that_the_link_had_when_it_was_made(papers: DecidedPapers) -> None:
+    await add_both(papers)
+    link = await papers.link("first", "paid#1")
+
+    await papers.decide("first", "paid#1", RELATION, "declined")
+    await papers.match("first")
+    await papers.decide("first", "paid#1", RELATION, "confirmed")
+    async with papers.service.database.tenant(papers.tenant_id) as conn:
+        (label,) = await match_calibrations.labels(conn, tenant_id=papers.tenant_id)
+
+    assert link is not None
+    assert (label.score, label.is_right) == (link.score, True)
+
+
+async def test_enough_decisions_correct_scores_and_a_reset_undoes_it(
+    papers: DecidedPapers, learning: MatchLearning
+) -> None:
+    await add_both(papers)
+    before = await papers.link("second", "paid later#1")
+    await insert_decisions(papers, 0.8, "confirmed", 60)
+    await insert_decisions(papers, 0.15, "declined", 40)
+
+    await learn_all(learning)
+    promoted = await history(papers)
+    asked = await requested(papers)
+    await papers.match("second")
+    corrected = await papers.link("second", "paid later#1")
+    await learning.reset_calibration(papers.tenant_id)
+    await papers.match("second")
+    after = await papers.link("second", "paid later#1")
+
+    assert [row.outcome for row in promoted] == ["promoted"]
+    assert promoted[0].may_raise
+    assert {"first", "paid", "second", "paid later"} <= asked
+    assert before is not None
+    assert corrected is not None
+    assert (corrected.score or 0) > (before.score or 0)
+    assert after == before
+    assert [row.outcome for row in await history(papers)] == ["reset", "promoted"]
+
+
+async def test_a_correction_that_is_no_better_is_recorded_and_not_used(
+    papers: DecidedPapers, learning: MatchLearning
+) -> None:
+    await add_both(papers)
+    await insert_decisions(papers, 0.8, "confirmed", 48)
+    await insert_decisions(papers, 0.8, "declined", 12)
+    await insert_decisions(papers, 0.2, "confirmed", 4)
+    await insert_decisions(papers, 0.2, "declined", 16)
+
+    await learn_all(learning)
+
+    assert [row.outcome for row in await history(papers)] == ["rejected"]
+    async with papers.service.database.tenant(papers.tenant_id) as conn:
+        assert await match_calibrations.current(conn, tenant_id=papers.tenant_id) is None
+
+
+async def test_scores_are_tried_again_only_after_some_more_decisions(
+    papers: DecidedPapers, learning: MatchLearning
+) -> None:
+    await add_both(papers)
+    await insert_decisions(papers, 0.8, "confirmed", 60)
+    await insert_decisions(papers, 0.15, "declined", 40)
+    await learn_all(learning)
+
+    await insert_decisions(papers, 0.8, "confirmed", DECISIONS_BETWEEN_TRIALS - 1)
+    await learn_all(learning)
+    few = len(await history(papers))
+    await insert_decisions(papers, 0.8, "confirmed", 1)
+    await learn_all(learning)
+
+    assert (few, len(await history(papers))) == (1, 2)
+
+
+async def test_the_decisions_of_one_tenant_correct_nothing_of_another(
+    papers: DecidedPapers, learning: MatchLearning
+) -> None:
+    async with papers.service.database.accounts() as conn:
+        other_tenant = await tenants.add(conn, "Other")
+    theirs = DecidedPapers(papers.service, other_tenant)
+    await add_both(papers)
+    await add_both(theirs)
+    before = await theirs.link("second", "paid later#1")
+    await insert_decisions(papers, 0.8, "confirmed", 60)
+    await insert_decisions(papers, 0.15, "declined", 40)
+
+    await learn_all(learning)
+    await theirs.match("second")
+
+    assert await theirs.link("second", "paid later#1") == before
+    assert await history(theirs) == []
 
 
 async def _aliases(papers: DecidedPapers) -> list[party_aliases.AliasRow]:

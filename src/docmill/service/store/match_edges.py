@@ -132,16 +132,30 @@ async def pairs_between(conn: Conn, records: dict[str, MatchRecord], *, tenant_i
     ]
 
 
-async def settle(conn: Conn, ids: Collection[str], links: Sequence[Link], *, tenant_id: UUID) -> None:
-    """Store the decision about the pairs between records: which are links, and how sure they are."""
+async def settle(
+    conn: Conn,
+    ids: Collection[str],
+    links: Sequence[Link],
+    *,
+    tenant_id: UUID,
+    raw: Sequence[Link] | None = None,
+) -> None:
+    """Store the decision about the pairs between records: which are links, and how sure they are.
+
+    raw: the links before they were refined by what the tenant has taught, whose scores are kept, too.
+    """
+    raw_scores = {
+        (link.first_id, link.second_id, link.relation): link.score for link in (links if raw is None else raw)
+    }
     await conn.execute(
         """
         UPDATE match_edge
-           SET state = decided.state, score = decided.score, reasons = coalesce(decided.reasons, '[]')
+           SET state = decided.state, score = decided.score, raw_score = decided.raw_score,
+               reasons = coalesce(decided.reasons, '[]')
           FROM match_edge AS edge
           LEFT JOIN unnest(%(firsts)s::text[], %(seconds)s::text[], %(relations)s::text[], %(states)s::text[],
-                           %(scores)s::float8[], %(reasons)s::jsonb[])
-                    AS decided (first_id, second_id, relation, state, score, reasons)
+                           %(scores)s::float8[], %(raw_scores)s::float8[], %(reasons)s::jsonb[])
+                    AS decided (first_id, second_id, relation, state, score, raw_score, reasons)
                  ON decided.first_id = edge.first_id AND decided.second_id = edge.second_id
                 AND decided.relation = edge.relation
          WHERE match_edge.id = edge.id
@@ -156,6 +170,7 @@ async def settle(conn: Conn, ids: Collection[str], links: Sequence[Link], *, ten
             "relations": [link.relation for link in links],
             "states": [link.state for link in links],
             "scores": [link.score for link in links],
+            "raw_scores": [raw_scores[link.first_id, link.second_id, link.relation] for link in links],
             "reasons": [Jsonb(storable_values(_REASONS.dump_python(link.reasons))) for link in links],
         },
     )
