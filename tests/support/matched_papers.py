@@ -82,6 +82,33 @@ class Papers:
                 [content[0], Jsonb(content[1]), document_id],
             )
 
+    async def read(self, name: str, content: Content, *, title: str) -> UUID:
+        """Add a document whose processing has ended, and match it."""
+        document_id = await self.add(name, content)
+        async with self.service.database.tenant(self.tenant_id) as conn:
+            await conn.execute(
+                """
+                UPDATE ingestion
+                   SET status = 'completed', completed_at = clock_timestamp(), started_at = created_at,
+                       structured_data = %(data)s, valid_structured_data = true, attempt_count = 1,
+                       classification = %(classification)s
+                 WHERE document_id = %(id)s
+                """,
+                {
+                    "data": Jsonb(content[1]),
+                    "classification": Jsonb(
+                        {
+                            "document_type": content[0],
+                            "title": title,
+                            "document_date": content[1].get("issue_date"),
+                        }
+                    ),
+                    "id": document_id,
+                },
+            )
+        await self.match(document_id)
+        return document_id
+
     async def match(self, document_id: UUID) -> None:
         document = DocumentToMatch(document_id, self.tenant_id)
         await self.matcher.prepare(document)

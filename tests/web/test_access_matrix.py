@@ -16,12 +16,15 @@ from fastapi import FastAPI
 from starlette.routing import Mount, Route
 
 from docmill.service.app import Service
+from docmill.service.matches import Matches
 from docmill.service.people.access import ROLES, SCOPES, SCOPES_OF_ROLE, Scope
 from docmill.service.people.accounts import NewPerson
 from docmill.service.people.sign_in import Visitor
 from docmill.service.people.tokens import form_token
 from docmill.service.store import ingestions, saved_views, tags, tenants
 from docmill.service.store.database import new_id
+from docmill.service.store.match_decisions import Pair
+from docmill.service.store.match_links import RELATED
 from docmill.service.store.memberships import Role
 from docmill.web.access import AccessRoute, declaration_of
 from docmill.web.app import API_PREFIX, API_ROUTERS, PAGE_ROUTERS
@@ -68,7 +71,13 @@ NEEDS = {
     "GET /api/v1/ingestions": "read",
     "GET /api/v1/ingestions/{ingestion_id}": "read",
     "GET /api/v1/documents/{document_id}/related": "read",
+    "GET /api/v1/documents/{document_id}/matches": "read",
+    "POST /api/v1/documents/{document_id}/matches": "review",
     "GET /api/v1/matches": "read",
+    "POST /api/v1/matches/{match_id}/confirm": "review",
+    "POST /api/v1/matches/{match_id}/decline": "review",
+    "POST /api/v1/matches/{match_id}/unlink": "review",
+    "POST /api/v1/matches/{match_id}/undo": "review",
     "POST /api/v1/documents/{document_id}/signed-addresses": "write",
     "POST /api/v1/signing-keys/rotate": "administer",
     "GET /api/v1/dead-letters": "read",
@@ -104,6 +113,12 @@ NEEDS = {
     "POST /language": "public",
     "GET /texts/{language}/{version}.json": "public",
     "GET /docs/{document_id}": "read",
+    "GET /matches": "read",
+    "POST /matches": "review",
+    "GET /docs/{document_id}/matches": "read",
+    "POST /docs/{document_id}/matches": "review",
+    "GET /review/{document_id}/matches": "read",
+    "POST /review/{document_id}/matches": "review",
     "POST /docs/{document_id}/retry": "write",
     "POST /docs/{document_id}/unlock": "write",
     "POST /review/{document_id}/reviews": "review",
@@ -230,6 +245,7 @@ JSON: dict[str, dict[str, Any]] = {
     "POST /api/v1/documents/{document_id}/reviews/confirm": REVIEW,
     "POST /api/v1/documents/{document_id}/reviews/undo": REVIEW,
     "POST /api/v1/documents/{document_id}/unlock": {"password": "guess"},
+    "POST /api/v1/documents/{document_id}/matches": {"other_id": str(new_id())},
     "PATCH /api/v1/people/{user_id}": {"role": "viewer"},
     "POST /api/v1/documents/{document_id}/reviews/check": {
         "reviews": [{"path": "number", "action": "confirm"}]
@@ -244,6 +260,7 @@ JSON: dict[str, dict[str, Any]] = {
 _OF_DOCUMENT = {
     "duplicates": {"other_id": str(new_id()), "decision": "same"},
     "draft": {"path": "number", "typed": "8"},
+    "matches": {"link": f"{new_id()} {new_id()} related"},
     "read": {"page": "1", "box": "0,0,1,1"},
     "reviews": {**REVIEW, "path": "number"},
     "reviews/check": {**REVIEW, "path": "number", "typed": "8"},
@@ -254,6 +271,7 @@ _OF_DOCUMENT = {
     "type": {"document_type": "invoice"},
 }
 FORMS: dict[str, dict[str, str]] = {
+    "POST /matches": {"match_id": str(new_id()), "action": "confirm"},
     "POST /docs/{document_id}/unlock": {"password": "guess"},
     "POST /people/{user_id}/role": {"role": "viewer"},
     **{
@@ -417,6 +435,12 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         "tag_id": tag_id,
         "view_id": view.id,
     }
+    linked = await Matches(service.database, service.feed).link(
+        Pair(str(document_id), str(ids["other_id"]), RELATED),
+        tenant_id=service.default_tenant_id,
+        decided_by=owner,
+    )
+    ids["match_id"] = linked.link.pair.id
     before = await _everything(service)
     stranger = await person("owner", elsewhere)
 
@@ -442,7 +466,8 @@ async def _everything(service: Service) -> list[object]:
                    (SELECT array_agg(role || coalesce(ended_at::text, '') ORDER BY user_id) FROM memberships),
                    (SELECT count(*) FROM api_keys WHERE revoked_at IS NULL),
                    (SELECT count(*) FROM tag WHERE removed_at IS NULL), (SELECT count(*) FROM saved_view),
-                   (SELECT count(*) FROM review_lock), (SELECT count(*) FROM review_draft)
+                   (SELECT count(*) FROM review_lock), (SELECT count(*) FROM review_draft),
+                   (SELECT array_agg(decision) FROM match_decision)
             """
         )
         return list(await cur.fetchall())

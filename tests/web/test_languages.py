@@ -177,7 +177,8 @@ def test_german_texts_have_the_markup_of_the_english_ones_and_nothing_that_ends_
             assert re.findall(r"<[^>]*>", text) == re.findall(r"<[^>]*>", original), message.id
             rest = re.sub(r"<[^>]*>|&\w+;", "", text)
             assert not re.search(r"[<>&\"]", rest), message.id
-            assert "%" not in re.sub(r"%\(\w+\)s|%%", "", text), message.id
+            # Texts with names in braces stand in no template; their values are filled in by `format`.
+            assert "%" not in re.sub(r"%\(\w+\)s|%%|\{\w+\} %", "", text), message.id
 
 
 @pytest.mark.parametrize(

@@ -36,17 +36,18 @@ class NotMatchableError(ValidationError):
 class MatchedRecord:
     """A document, or a payment of a bank statement, as an end of a link.
 
-    payment: its number in the statement, from 1. amount: with tax, if that is known.
+    payment: its number in the statement, from 1. number: of the document, as printed. amount: with tax, if
+    that is known.
     """
 
     id: str
     document: DocumentSummary
     payment: int | None = None
     kind: str | None = None
+    number: str = ""
     day: date | None = None
     amount: Decimal | None = None
     currency: str = ""
-    counterparty: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,10 +346,10 @@ def _end(id_: str, summary: DocumentSummary, record: MatchRecord | None) -> Matc
         summary,
         payment,
         record.kind,
+        record.number.value if record.number else "",
         record.issue_date or summary.document_date,
         total(record),
         record.currency,
-        record.seller.name or record.buyer.name,
     )
 
 

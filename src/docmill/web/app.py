@@ -53,6 +53,7 @@ from docmill.web.pages import bin as bin_page
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import edits as edits_page
 from docmill.web.pages import languages as languages_page
+from docmill.web.pages import matches as matches_page
 from docmill.web.pages import operations as operations_page
 from docmill.web.pages import people as people_page
 from docmill.web.pages import review_queue as review_queue_page
@@ -92,6 +93,7 @@ PAGE_ROUTERS = (
     tags_page.router,
     views.form_router,
     edits_page.router,
+    matches_page.router,
     bin_page.router,
     operations_page.router,
     settings_page.router,

@@ -7,6 +7,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
+from docmill.matching.wording import DISCREPANCIES, REASONS, RELATION_NAMES
 from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.field_names import FIELD_NAMES, TABLES
 from docmill.schemas.payment_methods import PAYMENT_METHODS
@@ -33,13 +34,16 @@ def source_catalogue() -> Catalog:
 
 
 def _names_of_the_core() -> Iterator[str]:
-    """Names of types, fields and means of payment: the core knows no catalogues."""
+    """Names of types, fields, means of payment and links: the core knows no catalogues."""
     yield from (definition.label for definition in DEFINITIONS.values())
     yield from FIELD_NAMES.values()
     for heading, columns in TABLES.values():
         yield heading
         yield from columns.values()
     yield from PAYMENT_METHODS.values()
+    yield from RELATION_NAMES.values()
+    yield from REASONS.values()
+    yield from DISCREPANCIES.values()
 
 
 def update() -> None:

@@ -32,6 +32,7 @@ from docmill.web.access import Router, local_address, needs
 from docmill.web.choices import remember
 from docmill.web.context import MOST_COUNTED, TheVault, Vault, parse_document_id, parse_id
 from docmill.web.languages import gettext, gettext_noop, ngettext
+from docmill.web.matching import documents_to_link, load_matches, notice_of, query_of
 from docmill.web.page_images import is_viewable, picture_version
 from docmill.web.reviewing import base_of, drafts_of, is_in_queue, queue_view
 from docmill.web.templating import THEME_COOKIE, THEMES
@@ -354,12 +355,18 @@ async def document_page(
     row, history = await vault.document_with_history(document_id)
     transcription = await vault.transcription(history)
     choice = select_page(page, tab, field, page_count=page_count_of(row, transcription))
+    in_queue = is_in_queue(request)
+    find = query_of(request) if choice.tab == "matches" else ""
     return vault.templates.page(
         request,
         "document.html",
         view=await load_view(vault, row, history, choice, transcription),
         base=base_of(request, document_id),
-        queue=await queue_view(request, vault, document_id) if is_in_queue(request) else None,
+        queue=await queue_view(request, vault, document_id) if in_queue else None,
+        matches=await load_matches(vault, document_id) if in_queue or choice.tab == "matches" else None,
+        match_notice=await notice_of(request, vault),
+        find=find,
+        to_link=await documents_to_link(vault, document_id, find) if find else [],
         drafts=await drafts_of(vault, document_id),
         retried=next((each for each in history if str(each.id) == request.query_params.get("retried")), None),
         question=refused if isinstance(refused, OpenQuestion) else None,
