@@ -24,7 +24,7 @@ from docmill.service.people.tokens import form_token
 from docmill.service.store import ingestions, saved_views, tags, tenants
 from docmill.service.store.database import new_id
 from docmill.service.store.match_decisions import Pair
-from docmill.service.store.match_links import RELATED
+from docmill.service.store.match_edges import RELATED
 from docmill.service.store.memberships import Role
 from docmill.web.access import AccessRoute, declaration_of
 from docmill.web.app import API_PREFIX, API_ROUTERS, PAGE_ROUTERS

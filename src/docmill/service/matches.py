@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from math import inf
 from uuid import UUID
 
 from docmill.errors import ChangedError, ValidationError
@@ -12,15 +13,18 @@ from docmill.matching.amounts import total
 from docmill.matching.discrepancies import find_discrepancies
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Discrepancy
+from docmill.matching.pairs import score_pair
 from docmill.matching.relations import DUPLICATED, RULES
+from docmill.matching.scoring import shipped_weights
 from docmill.matching.three_way import ThreeWayMatch, three_way_match
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.record_matcher import decide_around
 from docmill.service.store import bin as bin_store
-from docmill.service.store import documents, match_decisions, match_links, match_records
+from docmill.service.store import documents, match_decisions, match_edges, match_links, match_records
 from docmill.service.store.database import Conn, Database, lock_file
 from docmill.service.store.match_decisions import Decision, Pair, document_of
-from docmill.service.store.match_links import RELATED, DocumentSummary, LinkCursor, LinkRow, Status
+from docmill.service.store.match_edges import RELATED
+from docmill.service.store.match_links import DocumentSummary, LinkCursor, LinkRow, Status
 
 MOST_RECORDS = 200
 """Records of a cluster that are shown, the nearest to a document first."""
@@ -154,12 +158,13 @@ class Matches:
         others follow it.
         """
         async with self.database.tenant(tenant_id) as conn:
+            ids = None if document_id is None else await _own_ids(conn, document_id, tenant_id=tenant_id)
             rows = await match_links.page(
                 conn,
                 tenant_id=tenant_id,
                 status=status,
                 relation=relation,
-                document_id=document_id,
+                ids=ids,
                 after=after,
                 limit=limit + 1,
             )
@@ -294,8 +299,17 @@ async def lock_matches(conn: Conn, tenant_id: UUID) -> None:
 
 
 async def _decide(conn: Conn, pair: Pair, decision: Decision, *, tenant_id: UUID, decided_by: UUID) -> None:
-    if await match_decisions.decide(conn, pair, decision, tenant_id=tenant_id, decided_by=decided_by):
-        await decide_around(conn, {pair.first_id, pair.second_id}, tenant_id=tenant_id)
+    if not await match_decisions.decide(conn, pair, decision, tenant_id=tenant_id, decided_by=decided_by):
+        return
+    if decision == "confirmed":
+        # The matcher may have given the pair up. What it excludes is decided again only if it is there.
+        records = await match_records.of_ids(conn, [pair.first_id, pair.second_id])
+        if len(records) == 2:  # noqa: PLR2004  both
+            one, other = records.values()
+            scored = score_pair(one, other, shipped_weights(), least=-inf)
+            if scored is not None and scored.relation == pair.relation:
+                await match_edges.add(conn, [scored], tenant_id=tenant_id)
+    await decide_around(conn, {pair.first_id, pair.second_id}, tenant_id=tenant_id)
 
 
 async def _own_ids(conn: Conn, document_id: UUID, *, tenant_id: UUID) -> list[str]:

@@ -11,7 +11,8 @@ from docmill.service.matches import DocumentMatches, Matches, NotMatchableError
 from docmill.service.store import tenants
 from docmill.service.store.database import new_id
 from docmill.service.store.match_decisions import Pair
-from docmill.service.store.match_links import RELATED, LinkCursor, LinkRow
+from docmill.service.store.match_edges import RELATED
+from docmill.service.store.match_links import LinkCursor, LinkRow
 from docmill.service.store.users import add as add_user
 from support.matched_papers import CHAIN, INVOICE, ORDER, PARTIES, Content, Papers
 
@@ -174,6 +175,37 @@ async def test_a_link_by_hand_outlives_every_matching(made: Papers, matches: Mat
     assert await made.clusters() == [{"other order", "invoice"}]
     found = await matches.of_document(invoice, tenant_id=made.tenant_id)
     assert link_between(found, order).status == "confirmed"
+
+
+async def test_what_a_link_by_hand_excludes_is_parted_at_once(
+    made: Papers, matches: Matches, anna: UUID
+) -> None:
+    await made.chain(("order", "invoice"))
+    other = await made.add("other order", OTHER_ORDER)
+    await made.match(other)
+    invoice = made.id_of("invoice")
+    assert await made.links() == {("order", "invoice")}
+
+    linked = await matches.link(
+        Pair(str(other), str(invoice), "order_to_invoice"), tenant_id=made.tenant_id, decided_by=anna
+    )
+
+    assert await made.links() == {("other order", "invoice")}
+    await matches.undo(linked.link.pair.id, tenant_id=made.tenant_id)
+    assert await made.links() == {("order", "invoice")}
+
+
+async def test_related_documents_say_nothing_of_other_relations(
+    made: Papers, matches: Matches, anna: UUID
+) -> None:
+    await made.chain(("order", "invoice"))
+    pair = Pair(str(made.id_of("order")), str(made.id_of("invoice")), RELATED)
+
+    linked = await matches.link(pair, tenant_id=made.tenant_id, decided_by=anna)
+    await matches.decide(linked.link.pair.id, "declined", tenant_id=made.tenant_id, decided_by=anna)
+    await made.match(made.id_of("order"))
+
+    assert await made.links() == {("order", "invoice")}
 
 
 async def test_documents_of_any_type_can_be_linked_as_related(

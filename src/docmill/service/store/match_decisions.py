@@ -124,15 +124,18 @@ async def pair_of(conn: Conn, id_: UUID, *, tenant_id: UUID) -> Pair | None:
         await cur.execute(
             """
             SELECT first_id, second_id, relation
-              FROM (SELECT first_id, second_id, relation
+              FROM (SELECT first_id, second_id, relation, one.document_id AS first_document_id,
+                           other.document_id AS second_document_id
                       FROM match_edge
-                     WHERE tenant_id = %(tenant_id)s AND id = %(id)s
+                      JOIN match_record AS one ON one.id = first_id
+                      JOIN match_record AS other ON other.id = second_id
+                     WHERE match_edge.tenant_id = %(tenant_id)s AND match_edge.id = %(id)s
                      UNION
-                    SELECT first_id, second_id, relation
+                    SELECT first_id, second_id, relation, first_document_id, second_document_id
                       FROM match_decision
                      WHERE tenant_id = %(tenant_id)s AND id = %(id)s) AS pair
-              JOIN document AS one ON one.id = split_part(first_id, '#', 1)::uuid
-              JOIN document AS other ON other.id = split_part(second_id, '#', 1)::uuid
+              JOIN document AS one ON one.id = first_document_id
+              JOIN document AS other ON other.id = second_document_id
              LIMIT 1
             """,
             {"tenant_id": tenant_id, "id": id_},

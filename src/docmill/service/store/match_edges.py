@@ -18,6 +18,9 @@ from docmill.service.store.database import Conn, storable_values
 MOST_AROUND = 200
 """Records whose links are decided together: those that pairs connect to a document, the nearest first."""
 
+RELATED = "related"
+"""The relation of documents that a person links, and that have no other."""
+
 _CLUSTERS = UUID("6f2c1f6e-3d0b-5a37-9a0a-6a1d3c1a7b52")
 """Namespace of the ids of clusters."""
 _LINKS = UUID("0b8de1d4-5c0e-5f0a-9d43-52a1f2f0c9be")
@@ -42,12 +45,27 @@ async def replace_of_document(
         {"tenant_id": tenant_id, "document_id": document_id},
     )
     concerned = {id_ for row in await cur.fetchall() for id_ in row}
+    await add(conn, pairs, tenant_id=tenant_id)
+    own = await conn.execute(
+        """
+        SELECT id FROM match_record
+         WHERE tenant_id = %(tenant_id)s AND document_id = %(document_id)s AND NOT is_gone
+        """,
+        {"tenant_id": tenant_id, "document_id": document_id},
+    )
+    concerned.update(id_ for (id_,) in await own.fetchall())
+    return concerned | {record.id for pair in pairs for record in (pair.first, pair.second)}
+
+
+async def add(conn: Conn, pairs: Sequence[ScoredPair], *, tenant_id: UUID) -> None:
+    """Store pairs, undecided; those that are there stay as they are."""
     await conn.execute(
         """
         INSERT INTO match_edge (id, tenant_id, first_id, second_id, relation, pair)
         SELECT id, %(tenant_id)s, first_id, second_id, relation, pair
           FROM unnest(%(ids)s::uuid[], %(firsts)s::text[], %(seconds)s::text[], %(relations)s::text[],
                       %(pairs)s::jsonb[]) AS made (id, first_id, second_id, relation, pair)
+            ON CONFLICT DO NOTHING
         """,
         {
             "tenant_id": tenant_id,
@@ -58,15 +76,6 @@ async def replace_of_document(
             "pairs": [Jsonb(_content(pair)) for pair in pairs],
         },
     )
-    own = await conn.execute(
-        """
-        SELECT id FROM match_record
-         WHERE tenant_id = %(tenant_id)s AND document_id = %(document_id)s AND NOT is_gone
-        """,
-        {"tenant_id": tenant_id, "document_id": document_id},
-    )
-    concerned.update(id_ for (id_,) in await own.fetchall())
-    return concerned | {record.id for pair in pairs for record in (pair.first, pair.second)}
 
 
 async def partners(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[str]:
@@ -85,16 +94,18 @@ async def partners(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[
 
 
 async def confirmed_partners(conn: Conn, record_id: str, *, tenant_id: UUID) -> set[str]:
-    """The records that a person has linked to this one."""
+    """The records that a person has linked to this one, in a relation that the matcher knows."""
     cur = await conn.execute(
         """
         SELECT second_id FROM match_decision
          WHERE tenant_id = %(tenant_id)s AND first_id = %(id)s AND decision = 'confirmed'
+           AND relation <> %(related)s
          UNION
         SELECT first_id FROM match_decision
          WHERE tenant_id = %(tenant_id)s AND second_id = %(id)s AND decision = 'confirmed'
+           AND relation <> %(related)s
         """,
-        {"tenant_id": tenant_id, "id": record_id},
+        {"tenant_id": tenant_id, "id": record_id, "related": RELATED},
     )
     return {id_ for (id_,) in await cur.fetchall()}
 
@@ -179,15 +190,15 @@ async def settle(
 async def decided(
     conn: Conn, ids: Collection[str], decision: Literal["confirmed", "declined"], *, tenant_id: UUID
 ) -> frozenset[tuple[str, str]]:
-    """The pairs of these records that a person has linked or parted."""
+    """The pairs of these records that a person has linked or parted, in a relation that the matcher knows."""
     cur = await conn.execute(
         """
         SELECT first_id, second_id
           FROM match_decision
-         WHERE tenant_id = %(tenant_id)s AND decision = %(decision)s
+         WHERE tenant_id = %(tenant_id)s AND decision = %(decision)s AND relation <> %(related)s
            AND first_id = ANY(%(ids)s) AND second_id = ANY(%(ids)s)
         """,
-        {"tenant_id": tenant_id, "decision": decision, "ids": list(ids)},
+        {"tenant_id": tenant_id, "decision": decision, "ids": list(ids), "related": RELATED},
     )
     return frozenset(await cur.fetchall())  # type: ignore[arg-type]
 

@@ -18,9 +18,6 @@ from docmill.service.store.match_decisions import Decision, Pair
 Status = Literal["automatic", "suggested", "outranked", "confirmed", "declined"]
 """Of a link: what a person decided, else the matcher's state."""
 
-RELATED = "related"
-"""The relation of documents that a person links, and that have no other."""
-
 _REASONS = TypeAdapter(tuple[Reason, ...])
 
 
@@ -106,23 +103,25 @@ async def touching(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> list
         await cur.execute(
             """
             WITH touched AS (
-                SELECT first_id, second_id, relation FROM match_edge
-                 WHERE tenant_id = %(tenant_id)s AND first_id = ANY(%(ids)s) AND state IS NOT NULL
+                SELECT first_id, second_id, relation, one.document_id AS first_document_id,
+                       other.document_id AS second_document_id
+                  FROM match_edge
+                  JOIN match_record AS one ON one.id = first_id
+                  JOIN match_record AS other ON other.id = second_id
+                 WHERE match_edge.tenant_id = %(tenant_id)s
+                   AND (first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
+                   AND state IS NOT NULL
                  UNION
-                SELECT first_id, second_id, relation FROM match_edge
-                 WHERE tenant_id = %(tenant_id)s AND second_id = ANY(%(ids)s) AND state IS NOT NULL
-                 UNION
-                SELECT first_id, second_id, relation FROM match_decision
-                 WHERE tenant_id = %(tenant_id)s AND first_id = ANY(%(ids)s)
-                 UNION
-                SELECT first_id, second_id, relation FROM match_decision
-                 WHERE tenant_id = %(tenant_id)s AND second_id = ANY(%(ids)s)
+                SELECT first_id, second_id, relation, first_document_id, second_document_id
+                  FROM match_decision
+                 WHERE tenant_id = %(tenant_id)s
+                   AND (first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
             )
             SELECT touched.first_id, touched.second_id, touched.relation, state, score, reasons, decision,
                    decided_by, decided_at, coalesce(edge.created_at, decided_at) AS created_at
               FROM touched
-              JOIN document AS one ON one.id = split_part(touched.first_id, '#', 1)::uuid
-              JOIN document AS other ON other.id = split_part(touched.second_id, '#', 1)::uuid
+              JOIN document AS one ON one.id = touched.first_document_id
+              JOIN document AS other ON other.id = touched.second_document_id
               LEFT JOIN match_edge AS edge
                      ON edge.tenant_id = %(tenant_id)s AND edge.first_id = touched.first_id
                     AND edge.second_id = touched.second_id AND edge.relation = touched.relation
@@ -142,11 +141,15 @@ async def page(
     tenant_id: UUID,
     status: Status | None = None,
     relation: str | None = None,
-    document_id: UUID | None = None,
+    ids: Collection[str] | None = None,
     after: LinkCursor | None = None,
     limit: int = 50,
 ) -> list[LinkRow]:
-    """Up to `limit` links of the tenant, the likeliest first; those by hand alone have the score 1."""
+    """Up to `limit` links of the tenant, the likeliest first; those by hand alone have the score 1.
+
+    ids: only links of these records.
+    """
+    is_decision = status in ("confirmed", "declined")
     async with conn.cursor(row_factory=class_row(LinkRow)) as cur:
         await cur.execute(
             """
@@ -157,12 +160,15 @@ async def page(
                            decided_by, decided_at, edge.created_at, score AS place
                       FROM match_edge AS edge
                       LEFT JOIN match_decision AS held USING (tenant_id, first_id, second_id, relation)
-                      JOIN document AS one ON one.id = split_part(first_id, '#', 1)::uuid
-                      JOIN document AS other ON other.id = split_part(second_id, '#', 1)::uuid
+                      JOIN match_record AS first_record ON first_record.id = first_id
+                      JOIN match_record AS second_record ON second_record.id = second_id
+                      JOIN document AS one ON one.id = first_record.document_id
+                      JOIN document AS other ON other.id = second_record.document_id
                      WHERE edge.tenant_id = %(tenant_id)s AND state IS NOT NULL
-                       AND (%(status)s::text IS NULL OR coalesce(decision, state) = %(status)s)
+                       AND (%(state)s::text IS NULL OR state = %(state)s AND decision IS NULL)
+                       AND (%(decision)s::text IS NULL OR decision = %(decision)s)
                        AND (%(relation)s::text IS NULL OR relation = %(relation)s)
-                       AND (%(document_id)s::uuid IS NULL OR %(document_id)s IN (one.id, other.id))
+                       AND (%(ids)s::text[] IS NULL OR first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
                        AND (%(score)s::float8 IS NULL OR (score, edge.id) < (%(score)s, %(after)s))
                      ORDER BY score DESC, edge.id DESC
                      LIMIT %(limit)s)
@@ -174,9 +180,10 @@ async def page(
                       JOIN document AS one ON one.id = first_document_id
                       JOIN document AS other ON other.id = second_document_id
                      WHERE held.tenant_id = %(tenant_id)s AND edge.state IS NULL
-                       AND (%(status)s::text IS NULL OR decision = %(status)s)
+                       AND %(state)s::text IS NULL
+                       AND (%(decision)s::text IS NULL OR decision = %(decision)s)
                        AND (%(relation)s::text IS NULL OR relation = %(relation)s)
-                       AND (%(document_id)s::uuid IS NULL OR %(document_id)s IN (one.id, other.id))
+                       AND (%(ids)s::text[] IS NULL OR first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
                        AND (%(score)s::float8 IS NULL OR (1, held.id) < (%(score)s, %(after)s))
                      ORDER BY held.id DESC
                      LIMIT %(limit)s)
@@ -186,9 +193,10 @@ async def page(
             """,
             {
                 "tenant_id": tenant_id,
-                "status": status,
+                "state": None if is_decision else status,
+                "decision": status if is_decision else None,
                 "relation": relation,
-                "document_id": document_id,
+                "ids": None if ids is None else list(ids),
                 "score": after and after.score,
                 "after": after and after.id,
                 "limit": limit,
@@ -205,8 +213,10 @@ async def count_suggested(conn: Conn, *, tenant_id: UUID, most: int) -> int:
           FROM (SELECT 1
                   FROM match_edge AS edge
                   LEFT JOIN match_decision AS held USING (tenant_id, first_id, second_id, relation)
-                  JOIN document AS one ON one.id = split_part(first_id, '#', 1)::uuid
-                  JOIN document AS other ON other.id = split_part(second_id, '#', 1)::uuid
+                  JOIN match_record AS first_record ON first_record.id = first_id
+                  JOIN match_record AS second_record ON second_record.id = second_id
+                  JOIN document AS one ON one.id = first_record.document_id
+                  JOIN document AS other ON other.id = second_record.document_id
                  WHERE edge.tenant_id = %(tenant_id)s AND state = 'suggested' AND decision IS NULL
                  LIMIT %(most)s) AS counted
         """,

@@ -27,6 +27,7 @@ from docmill.web.view.matches import Action, listed_entry
 router = Router(include_in_schema=False)
 
 PAGE_SIZE = 50
+_MOST_COUNTED = 1000
 _ALL = "all"
 _RECORD = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(#[1-9][0-9]{0,6})?"
 """Pattern of the ids of records."""
@@ -93,11 +94,12 @@ async def show_matches(request: Request, vault: TheVault, *, after: str = "") ->
         review_count=await vault.review_count(),
         entries=[listed_entry(each, names) for each in page.matches],
         filters=filters,
+        suggested=await vault.matches.count_suggested(tenant_id=vault.tenant_id, most=_MOST_COUNTED),
+        most_counted=_MOST_COUNTED,
         statuses={name: words for name, (words, _) in STATUSES.items()},
         relations=RELATIONS,
         follow=filters.link(page.follow) if page.follow else None,
         match_notice=await notice_of(request, vault),
-        is_matched=vault.service.matching is not None,
         last_event=last_event,
         pauses=paused,
     )

@@ -168,7 +168,7 @@ def _edge(link: LinkRow, places: Mapping[str, tuple[float, float]]) -> Edge:
         path = f"M{x0:g} {y0:g}L{x1:g} {y1:g}"
     score = 1.0 if link.score is None or link.decision == "confirmed" else link.score
     told = [relation_name(link.relation)]
-    if link.score is not None:
+    if link.score is not None and link.decision != "confirmed":
         told.append(percent_text(link.score))
     title = " · ".join([*told, *(reason_words(reason) for reason in link.link.reasons if reason.weight > 0)])
     return Edge(path, round(1 + 4 * score, 1), link.status, title, f"#match-{link.pair.id}")

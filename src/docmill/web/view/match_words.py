@@ -11,7 +11,8 @@ from docmill.matching.outcome import Discrepancy, Reason
 from docmill.matching.three_way import Stage
 from docmill.matching.wording import DISCREPANCIES, REASONS, RELATION_NAMES
 from docmill.service.matches import MatchedRecord
-from docmill.service.store.match_links import RELATED, Status
+from docmill.service.store.match_edges import RELATED
+from docmill.service.store.match_links import Status
 from docmill.web.languages import amount_text, current_language, day_text, gettext, gettext_noop
 from docmill.web.view.words import Tone, type_name
 

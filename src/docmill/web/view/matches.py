@@ -49,7 +49,7 @@ class EndView:
 
 @dataclass(frozen=True, slots=True)
 class MatchEntry:
-    """A link in a list. other: the end that is not the document at hand. percent: None if a person made it.
+    """A link in a list. other: the end that is not the document at hand. percent: None if a person is sure.
 
     decided_by: the person's name, None if nobody has decided. actions: what a person can do about it.
     """
@@ -210,7 +210,7 @@ def _entry(
         relation=relation_name(link.relation),
         status=gettext(name),
         tone=tone,
-        percent=None if link.score is None else percent_text(link.score),
+        percent=None if link.score is None or link.decision == "confirmed" else percent_text(link.score),
         reasons=[reason_words(reason) for reason in link.link.reasons],
         decided_by=None if link.decision is None else people.get(link.decided_by or UUID(int=0), ""),
         decided_at=link.decided_at,

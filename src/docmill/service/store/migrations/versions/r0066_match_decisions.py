@@ -18,7 +18,7 @@ def upgrade() -> None:
         ALTER TABLE match_decision ADD COLUMN earlier jsonb NOT NULL DEFAULT '[]'
         """
     )
-    op.execute("CREATE INDEX match_edge_by_score ON match_edge (tenant_id, score DESC, id DESC)")
+    op.execute("CREATE INDEX match_edge_by_score ON match_edge (tenant_id, state, score DESC, id DESC)")
     op.execute(
         """
         -- Both documents are shown otherwise.
@@ -37,5 +37,13 @@ def upgrade() -> None:
         """
         CREATE TRIGGER event_match_decision AFTER INSERT OR UPDATE OR DELETE ON match_decision
             FOR EACH ROW EXECUTE FUNCTION match_decision_event()
+        """
+    )
+    op.execute(
+        """
+        -- Each document of a cluster is shown otherwise when the cluster changes.
+        CREATE TRIGGER event_cluster AFTER UPDATE OF cluster_id ON document
+            FOR EACH ROW WHEN (OLD.cluster_id IS DISTINCT FROM NEW.cluster_id)
+            EXECUTE FUNCTION document_event('changed')
         """
     )
