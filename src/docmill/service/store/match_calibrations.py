@@ -35,9 +35,9 @@ async def labels(conn: Conn, *, tenant_id: UUID) -> list[Label]:
     """The decisions about links that the matcher had found, but for duplicates, since the last reset."""
     cur = await conn.execute(
         """
-        SELECT score, decision = 'confirmed'
+        SELECT score_when_decided, decision = 'confirmed'
           FROM match_decision
-         WHERE tenant_id = %(tenant_id)s AND score IS NOT NULL AND relation <> 'duplicate'
+         WHERE tenant_id = %(tenant_id)s AND score_when_decided IS NOT NULL AND relation <> 'duplicate'
            AND decided_at > coalesce(
                    (SELECT max(made_at) FROM match_calibration
                      WHERE tenant_id = %(tenant_id)s AND outcome = 'reset'),

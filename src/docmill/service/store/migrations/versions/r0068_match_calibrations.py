@@ -19,15 +19,15 @@ def upgrade() -> None:
     )
     op.execute(
         """
-        -- score: the raw score of the link when this was first decided; null if it was none.
-        ALTER TABLE match_decision ADD COLUMN score double precision
+        -- score_when_decided: the raw score of the link when this was first decided; null if it was none.
+        ALTER TABLE match_decision ADD COLUMN score_when_decided double precision
         """
     )
     op.execute(
         """
         CREATE FUNCTION keep_decided_score() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
-            NEW.score := (
+            NEW.score_when_decided := (
                 SELECT coalesce(raw_score, match_edge.score)
                   FROM match_edge
                  WHERE match_edge.tenant_id = NEW.tenant_id AND match_edge.first_id = NEW.first_id
