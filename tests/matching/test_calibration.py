@@ -204,3 +204,12 @@ def test_duplicates_stay_as_they_are() -> None:
 
     assert links
     assert with_correction(links, pairs, Correction(1.0, -9.0, may_lower=True)) == links
+
+
+def test_what_people_confirmed_stays_as_it_is() -> None:
+    _, pairs = decided(invoice(), *payments(paid()))
+    ids = frozenset(pair.ids for pair in pairs)
+    links = decide(pairs, WEIGHTS, confirmed=ids)
+
+    assert links
+    assert with_correction(links, pairs, Correction(0.1, -9.0, may_lower=True), confirmed=ids) == links

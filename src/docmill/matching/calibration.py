@@ -162,17 +162,24 @@ def _log_odds(score: float) -> float:
     return math.log(clipped / (1 - clipped))
 
 
-def with_correction(links: Iterable[Link], pairs: Iterable[ScoredPair], correction: Correction) -> list[Link]:
+def with_correction(
+    links: Iterable[Link],
+    pairs: Iterable[ScoredPair],
+    correction: Correction,
+    *,
+    confirmed: Collection[tuple[str, str]] = (),
+) -> list[Link]:
     """The links with corrected scores, and states that follow from them.
 
     A suggestion becomes automatic only if nothing speaks against it, and no other link that may be right
     excludes it. Duplicates stay as they are: which records take part in the rest follows from them.
+    So do confirmed links: pairs of ids that a person has linked.
     """
     links = list(links)
     by_key = {pair.key: pair for pair in pairs}
     corrected: list[Link] = []
     for link in links:
-        if link.relation == "duplicate":
+        if link.relation == "duplicate" or (link.first_id, link.second_id) in confirmed:
             corrected.append(link)
             continue
         score, state = correction.corrected(link.score), link.state

@@ -58,6 +58,8 @@ REASONS = {
     "items_most": "Most line items are the same.",
     "items_some": "Some line items are the same.",
     "items_none": "The line items differ.",
+    "model_belongs": "The model {by} says that they belong together: {text}",
+    "model_separate": "The model {by} says that they do not belong together.",
 }
 """By code; what was compared is put in for the names in braces."""
 

@@ -109,8 +109,8 @@ async def open_service(
 ) -> AsyncGenerator[Service]:
     """The running service; its database is started, if it is our own, and brought to this release's schema.
 
-    tracer: instead of that of the settings. matcher: instead of `RecordMatcher`; nothing is matched if the
-    settings say so. notifier: is told of failures, instead of those whom the settings name. Raises SetupError
+    tracer: instead of that of the settings. matcher: instead of that of the settings; nothing is matched if
+    they say so. notifier: is told of failures, instead of those whom the settings name. Raises SetupError
     if that is impossible, ServerError if the database cannot be reached.
     """
     async with AsyncExitStack() as stack:
@@ -169,10 +169,18 @@ async def open_service(
             and Matching(
                 opened.matching.queue,
                 opened.matching.sender,
-                matcher or RecordMatcher(database),
+                matcher or _matcher_of(settings, database, tracer),
                 notifier or StoredNotifications(),
             ),
         )
+
+
+def _matcher_of(settings: Settings, database: Database, tracer: Tracer) -> Matcher[Any]:
+    if settings.matching.model == "off":
+        return RecordMatcher(database)
+    from docmill.service.steps import open_matcher  # noqa: PLC0415  loads all that reads documents
+
+    return open_matcher(settings, database, tracer)
 
 
 async def _vault_id(database: Database) -> UUID:

@@ -9,6 +9,7 @@ from uuid import UUID
 from docmill.matching.aliases import aliases_between
 from docmill.matching.calibration import try_correction
 from docmill.matching.match_record import PartyIdentity
+from docmill.matching.wording import RELATION_NAMES
 from docmill.resilience.concurrency import keep_doing
 from docmill.service.events.matching_requests import MatchingRequests
 from docmill.service.store import match_calibrations, match_records, party_aliases
@@ -83,11 +84,17 @@ class MatchLearning:
         return len(pairs)
 
     async def _learn_aliases(self, conn: Conn, pair: DecidedPair, tenant_id: UUID) -> list[PartyIdentity]:
-        """The parties whose aliases have changed."""
+        """The parties whose aliases have changed. That documents are related in general says nothing of them."""
         records = await match_records.of_ids(conn, [pair.first_id, pair.second_id])
         first, second = records.get(pair.first_id), records.get(pair.second_id)
         aliases = ()
-        if first and second and await party_aliases.is_confirmed(conn, pair, tenant_id=tenant_id):
+        is_of_matching = pair.relation in RELATION_NAMES
+        if (
+            first
+            and second
+            and is_of_matching
+            and await party_aliases.is_confirmed(conn, pair, tenant_id=tenant_id)
+        ):
             aliases = aliases_between(pair.relation, first, second)
         return await party_aliases.replace_of_decision(conn, pair, aliases, tenant_id=tenant_id)
 

@@ -1,7 +1,7 @@
 """The matcher of the vault: candidates from the database, decided offline with all that is around them."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -12,11 +12,12 @@ from docmill.matching import records_of
 from docmill.matching.aliases import PartyAliases, parties_of
 from docmill.matching.decision import decide
 from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair
+from docmill.matching.questions import Judgement
 from docmill.matching.scoring import shipped_weights
 from docmill.resilience.concurrency import off_loop
 from docmill.service.match_refinement import refine
 from docmill.service.ports.matching import DocumentToMatch
-from docmill.service.store import match_edges, match_records, party_aliases
+from docmill.service.store import match_edges, match_questions, match_records, party_aliases
 from docmill.service.store.database import Conn, Database
 
 if TYPE_CHECKING:
@@ -67,9 +68,16 @@ class RecordMatcher:
                         pairs[pair.key] = pair
         return tuple(pairs.values())
 
-    async def write(self, conn: Conn, document: DocumentToMatch, decision: tuple[ScoredPair, ...]) -> None:
-        """See `Matcher.write`."""
+    async def write(
+        self,
+        conn: Conn,
+        document: DocumentToMatch,
+        decision: tuple[ScoredPair, ...],
+        judgements: Sequence[Judgement] = (),
+    ) -> None:
+        """See `Matcher.write`. judgements: what was answered about the document's uncertain links."""
         tenant_id = document.tenant_id
+        await match_questions.replace_judgements(conn, document.id, judgements, tenant_id=tenant_id)
         # A candidate may have been deleted or changed since it was scored: then it has asked for itself.
         there = await match_records.of_ids(
             conn, {record.id for pair in decision for record in (pair.first, pair.second)}
@@ -92,6 +100,6 @@ async def decide_around(conn: Conn, ids: Collection[str], *, tenant_id: UUID) ->
     confirmed = await match_edges.decided(conn, records, "confirmed", tenant_id=tenant_id)
     decision = partial(decide, declined=declined, confirmed=confirmed)
     links = await asyncio.to_thread(decision, pairs, shipped_weights())
-    refined = await refine(conn, links, pairs, tenant_id=tenant_id)
+    refined = await refine(conn, links, pairs, confirmed=confirmed, tenant_id=tenant_id)
     await match_edges.settle(conn, records, refined, raw=links, tenant_id=tenant_id)
     await match_edges.recompute_clusters(conn, around, tenant_id=tenant_id)

@@ -3,8 +3,9 @@
 import logging
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import replace
 from decimal import Decimal
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,11 @@ from docmill.resilience.breaker import Breaker
 from docmill.resilience.time_limits import Guard, Slots
 from docmill.service.config.fingerprint import stamp
 from docmill.service.config.settings import ChosenModel, Settings
+from docmill.service.model_matcher import ModelMatcher
 from docmill.service.observe.tracing import NO_TRACER, Tracer, model_attributes, traced_calls
 from docmill.service.protocol.pause import guarded_part, paused_part
+from docmill.service.record_matcher import RecordMatcher
+from docmill.service.store.database import Database
 from docmill.understanding.user_schemas.schema_model import model_in
 from docmill.wiring import LanguageModels, steps_for
 from docmill.workers.pool import Pool
@@ -187,6 +191,28 @@ def _client(name: str, chosen: ChosenModel, settings: Settings, tracer: Tracer) 
         price=price,
         limit_s=limit_s,
     )
+
+
+def open_matcher(
+    settings: Settings, database: Database, tracer: Tracer = NO_TRACER
+) -> RecordMatcher | ModelMatcher:
+    """The matcher that the settings ask for.
+
+    A model's library is loaded with the first question: a web server asks none. A call that fails is not
+    repeated at once, since a decision is tried again as a whole.
+    """
+    rules, name = RecordMatcher(database), settings.matching.model
+    if name == "off":
+        return rules
+    chosen: ChosenModel | None = getattr(settings.understanding, name)
+    assert chosen is not None, "the settings have checked that"
+
+    @cache
+    def client() -> "ModelClient":
+        remedy = "link the document by hand, or choose another model"
+        return replace(_client(name, chosen, settings, tracer), pauses_s=(), remedy=remedy)
+
+    return ModelMatcher(rules, client, settings.llm.budget_usd)
 
 
 class LearnedModels(Mapping[str, str]):

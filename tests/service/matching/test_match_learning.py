@@ -155,6 +155,17 @@ async def test_a_declined_pair_with_equal_names_spoils_nothing(
     assert await state_of(papers, "first", "first paid#1") == "automatic"
 
 
+async def test_documents_that_are_related_in_general_teach_no_names(
+    papers: DecidedPapers, learning: MatchLearning
+) -> None:
+    await add_both(papers)
+
+    await papers.decide("first", "paid#1", "related", "confirmed")
+
+    assert await learning.work() == 1
+    assert not await _aliases(papers)
+
+
 async def test_what_one_tenant_learned_is_nothing_to_another(
     papers: DecidedPapers, learning: MatchLearning
 ) -> None:

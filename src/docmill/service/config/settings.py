@@ -60,9 +60,13 @@ class WorkerSettings(Section):
 
 
 class MatchingSettings(Section):
-    """The way a worker takes documents to be matched; times in seconds. limit_s: of one delivery's work."""
+    """The way a worker takes documents to be matched; times in seconds. limit_s: of one delivery's work.
+
+    model: asked about links of which the rules are not sure; one of `understanding`.
+    """
 
     enabled: bool = True
+    model: Literal["off", "small", "large"] = "off"
     concurrency: int = Field(default=4, ge=1)
     heartbeat_s: float = Field(default=20, gt=0)
     lease_s: float = Field(default=60, gt=0)
@@ -382,6 +386,9 @@ class Settings(BaseSettings):
                 raise ValueError(
                     f"understanding.{name} needs an api_key or a base_url, its own or that of llm"
                 )
+        asked = self.matching.model
+        if asked != "off" and getattr(self.understanding, asked) is None:
+            raise ValueError(f"matching.model names the {asked} model, which is not set in understanding")
         if "vision" in self.ocr.engines and not (self.llm.model and (self.llm.api_key or self.llm.base_url)):
             raise ValueError(
                 "ocr.engines names vision, which needs llm.model, and llm.api_key or llm.base_url"

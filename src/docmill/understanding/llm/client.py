@@ -62,7 +62,8 @@ class ModelClient:
     guard: circuit breaker around every call, see `docmill.resilience.breaker.guarded`. slots: limit
     concurrent calls. output: the way in which the model is made to follow the schema; `native` suits most
     self-hosted servers. sees: whether pictures may be sent to it. price: None for the provider's list price.
-    limit_s: time limit of one call. pause: sleeps, in seconds.
+    limit_s: time limit of one call. pauses_s: before repeated calls of a provider that is busy or fails; then
+    its error is raised. remedy: advice for a person if the model refuses. pause: sleeps, in seconds.
     """
 
     model: Model
@@ -72,6 +73,8 @@ class ModelClient:
     sees: bool = False
     price: Price | None = None
     limit_s: float = 90
+    pauses_s: Sequence[float] = PAUSES_S
+    remedy: str = REMEDY
     pause: Pause = field(default=asyncio.sleep)
 
     @property
@@ -92,7 +95,7 @@ class ModelClient:
             response = await self._call(messages, prompt.schema)
             meter.add(usage_of(response, self.price))
             if response.finish_reason == "content_filter":
-                raise AiContentBlockedError(f"the model {self.name!r} refuses the document; {REMEDY}")
+                raise AiContentBlockedError(f"the model {self.name!r} refuses the document; {self.remedy}")
             call = next((part for part in response.parts if isinstance(part, ToolCallPart)), None)
             answer = _parse_answer(response, call)
             if answer is not None and (
@@ -125,11 +128,11 @@ class ModelClient:
         else:
             form = OutputObjectDefinition(json_schema=dict(schema), name=TOOL, strict=self.output == "native")
             parameters = ModelRequestParameters(output_mode=self.output, output_object=form)
-        pauses_s = iter(PAUSES_S)
+        pauses_s = iter(self.pauses_s)
         while True:
             try:
                 async with self.slots.taken(), self.guard():
-                    with translated(self.name, "document", remedy=REMEDY):
+                    with translated(self.name, "document", remedy=self.remedy):
                         return await model_request(
                             self.model, messages, model_settings=settings, model_request_parameters=parameters
                         )
@@ -143,7 +146,7 @@ class ModelClient:
 def _pause_before_retry(error: TransientError, usual_s: float | None) -> float | None:
     """The pause in seconds before the call is repeated; None if it is not repeated now.
 
-    usual_s: the next of `PAUSES_S`, None if all were used.
+    usual_s: the next of `pauses_s`, None if all were used.
     """
     if usual_s is None or not error.attempted:
         return None

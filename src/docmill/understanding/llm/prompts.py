@@ -155,15 +155,17 @@ async def draw_poor_pages(
 
 
 def find_injection(document: Document) -> tuple[Failure, ...]:
-    """Return a failure if any page holds orders to a language model; else an empty tuple.
+    """Return a failure if any page holds orders to a language model; else an empty tuple."""
+    return (FAILURE,) if any(holds_orders(page.text) for page in document.pages) else ()
 
-    Orders are found also in spaced-out letters, look-alike letters of other alphabets and between invisible
+
+def holds_orders(text: str) -> bool:
+    """Whether a text holds orders to a language model.
+
+    They are found also in spaced-out letters, look-alike letters of other alphabets and between invisible
     characters.
     """
-    for page in document.pages:
-        visible = "".join(char for char in page.text if char.isascii() or unicodedata.category(char) != "Cf")
-        folded = re.sub(r"\s+", " ", fold(visible))
-        joined = _SPACED_OUT.sub(lambda run: run[0].replace(" ", ""), folded.translate(_LOOK_ALIKE))
-        if _ORDERS.search(folded) or (joined != folded and _ORDERS.search(joined)):
-            return (FAILURE,)
-    return ()
+    visible = "".join(char for char in text if char.isascii() or unicodedata.category(char) != "Cf")
+    folded = re.sub(r"\s+", " ", fold(visible))
+    joined = _SPACED_OUT.sub(lambda run: run[0].replace(" ", ""), folded.translate(_LOOK_ALIKE))
+    return bool(_ORDERS.search(folded) or (joined != folded and _ORDERS.search(joined)))
