@@ -245,7 +245,9 @@ async def insert_decisions(papers: DecidedPapers, score: float, decision: str, c
                 "count": count,
             },
         )
-        await conn.execute("UPDATE match_decision SET score_when_decided = %s WHERE score_when_decided IS NULL", [score])
+        await conn.execute(
+            "UPDATE match_decision SET score_when_decided = %s WHERE score_when_decided IS NULL", [score]
+        )
 
 
 async def learn_all(learning: MatchLearning) -> None:
