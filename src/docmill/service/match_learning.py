@@ -84,7 +84,7 @@ class MatchLearning:
         return len(pairs)
 
     async def _learn_aliases(self, conn: Conn, pair: DecidedPair, tenant_id: UUID) -> list[PartyIdentity]:
-        """The parties whose aliases have changed. Links without a relation of their own say nothing of them."""
+        """The parties whose aliases have changed. Links of no kind of their own say nothing."""
         records = await match_records.of_ids(conn, [pair.first_id, pair.second_id])
         first, second = records.get(pair.first_id), records.get(pair.second_id)
         aliases = ()
