@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from math import inf
 from uuid import UUID
@@ -237,19 +237,25 @@ class Matches:
         self.feed.announce()
         return await self.get(match_id, tenant_id=tenant_id)
 
-    async def undo(self, match_id: UUID, *, tenant_id: UUID) -> ListedMatch | None:
+    async def undo(
+        self, match_id: UUID, *, tenant_id: UUID, decided_at: datetime | None = None
+    ) -> ListedMatch | None:
         """Take the last decision about a link back; the link as it is then, None if nothing is left of it.
 
-        What was decided before holds again, else what the matcher finds. Raises ChangedError if nobody has
-        decided about it.
+        What was decided before holds again, else what the matcher finds. decided_at: of the decision that the
+        person saw. Raises ChangedError if nobody has decided about it, or if another decision holds by now.
         """
         async with self.database.tenant(tenant_id) as conn:
             await lock_matches(conn, tenant_id)
             pair = await match_decisions.pair_of(conn, match_id, tenant_id=tenant_id)
             if pair is None:
                 return None
-            if not await match_decisions.undo(conn, pair, tenant_id=tenant_id):
+            held = await match_decisions.get(conn, pair, tenant_id=tenant_id)
+            if held is None:
                 raise ChangedError("There is no decision about this link to be undone.")
+            if decided_at is not None and held.decided_at != decided_at:
+                raise ChangedError("Somebody has decided about this link meanwhile. Look at it as it is now.")
+            await match_decisions.undo(conn, pair, held, tenant_id=tenant_id)
             await decide_around(conn, {pair.first_id, pair.second_id}, tenant_id=tenant_id)
         self.feed.announce()
         return await self.get(match_id, tenant_id=tenant_id)

@@ -351,3 +351,18 @@ async def test_the_decisions_of_one_tenant_correct_nothing_of_another(
 async def _aliases(papers: DecidedPapers) -> list[party_aliases.AliasRow]:
     async with papers.service.database.tenant(papers.tenant_id) as conn:
         return await party_aliases.shown(conn, tenant_id=papers.tenant_id, limit=10)
+
+
+async def test_documents_that_are_merely_related_teach_nothing(
+    papers: DecidedPapers, learning: MatchLearning
+) -> None:
+    await add_invoice(papers, "water", "W-1", "84.90", day="2026-03-01", seller="Stadtwerke")
+    await add_invoice(papers, "paper", "P-1", "17.50", day="2026-03-02", seller="Papier Meier")
+    await papers.match("water", "paper")
+
+    await papers.decide("water", "paper", "related", "confirmed")
+    await learning.work()
+
+    async with papers.service.database.tenant(papers.tenant_id) as conn:
+        cur = await conn.execute("SELECT count(*) FROM party_alias")
+        assert await cur.fetchall() == [(0,)]

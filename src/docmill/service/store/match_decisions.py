@@ -86,11 +86,8 @@ async def decide(conn: Conn, pair: Pair, decision: Decision, *, tenant_id: UUID,
     return cur.rowcount > 0
 
 
-async def undo(conn: Conn, pair: Pair, *, tenant_id: UUID) -> bool:
-    """Put the decision before in place of the last one, or none; False if there is no decision."""
-    held = await get(conn, pair, tenant_id=tenant_id)
-    if held is None:
-        return False
+async def undo(conn: Conn, pair: Pair, held: DecisionRow, *, tenant_id: UUID) -> None:
+    """Put the decision before in place of the one that holds, or none."""
     if not held.earlier:
         await conn.execute(
             """
@@ -100,7 +97,7 @@ async def undo(conn: Conn, pair: Pair, *, tenant_id: UUID) -> bool:
             """,
             _values(pair, tenant_id),
         )
-        return True
+        return
     *earlier, before = held.earlier
     await conn.execute(
         """
@@ -112,7 +109,6 @@ async def undo(conn: Conn, pair: Pair, *, tenant_id: UUID) -> bool:
         """,
         {**_values(pair, tenant_id), **before, "earlier": Jsonb(earlier)},
     )
-    return True
 
 
 async def pair_of(conn: Conn, id_: UUID, *, tenant_id: UUID) -> Pair | None:

@@ -12,6 +12,7 @@ from docmill.matching.aliases import PartyAlias, lookup_keys
 from docmill.matching.match_record import PartyIdentity
 from docmill.matching.outcome import Relation
 from docmill.service.store.database import Conn, new_id, storable_values
+from docmill.service.store.match_edges import RELATED
 
 _PARTY = TypeAdapter(PartyIdentity)
 _MOST = 200
@@ -64,14 +65,17 @@ async def take_decisions(conn: Conn, *, tenant_id: UUID, limit: int) -> list[Dec
 
 
 async def is_confirmed(conn: Conn, pair: DecidedPair, *, tenant_id: UUID) -> bool:
-    """Whether a person's decision that two records belong together stands."""
+    """Whether a person's decision that two records belong together stands.
+
+    Documents that are merely related may be of different parties: of them it is False.
+    """
     cur = await conn.execute(
         """
         SELECT FROM match_decision
          WHERE tenant_id = %(tenant_id)s AND first_id = %(first_id)s AND second_id = %(second_id)s
-           AND relation = %(relation)s AND decision = 'confirmed'
+           AND relation = %(relation)s AND relation <> %(related)s AND decision = 'confirmed'
         """,
-        _ids(pair, tenant_id),
+        {**_ids(pair, tenant_id), "related": RELATED},
     )
     return await cur.fetchone() is not None
 

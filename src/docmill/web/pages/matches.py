@@ -1,6 +1,7 @@
 """The page of all links between documents, and the forms that decide about them."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Literal
 from urllib.parse import urlencode
 from uuid import UUID
@@ -15,7 +16,7 @@ from docmill.service.matches import NotMatchableError
 from docmill.service.store import events, pauses
 from docmill.service.store.match_decisions import Pair
 from docmill.service.store.match_links import LinkCursor, Status
-from docmill.web.access import Router, needs
+from docmill.web.access import Router, local_address, needs
 from docmill.web.api.matches import match_details
 from docmill.web.context import TheVault, not_found, parse_document_id
 from docmill.web.matching import Done, address_after, notice_of
@@ -112,16 +113,20 @@ async def decide_match(
     *,
     match_id: Annotated[UUID, Form()],
     action: Annotated[Action, Form()],
+    decided_at: Annotated[datetime | None, Form()] = None,
     to: Annotated[str, Form(alias="next", max_length=2000)] = "/matches",
 ) -> RedirectResponse:
-    """Confirm, decline or part a link, or undo what was decided last, and go back."""
+    """Confirm, decline or part a link, or undo what was decided last, and go back.
+
+    decided_at: of the decision that the form showed.
+    """
     if await vault.matches.get(match_id, tenant_id=vault.tenant_id) is None:
         raise not_found("match")
     if action == "undo":
         try:
-            changed = await vault.matches.undo(match_id, tenant_id=vault.tenant_id)
-        except ChangedError:  # pressed twice: it is undone
-            return RedirectResponse(address_after(to, "undone", match_id), 303)
+            changed = await vault.matches.undo(match_id, tenant_id=vault.tenant_id, decided_at=decided_at)
+        except ChangedError:  # pressed twice, or another person was faster: the page shows what holds
+            return RedirectResponse(local_address(to), 303)
     else:
         changed = await vault.matches.decide(
             match_id,
