@@ -117,8 +117,9 @@ async def touching(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> list
                  WHERE tenant_id = %(tenant_id)s
                    AND (first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
             )
-            SELECT touched.first_id, touched.second_id, touched.relation, state, score, reasons, decision,
-                   decided_by, decided_at, coalesce(edge.created_at, decided_at) AS created_at
+            SELECT touched.first_id, touched.second_id, touched.relation, edge.state, edge.score,
+                   edge.reasons, held.decision, held.decided_by, held.decided_at,
+                   coalesce(edge.created_at, held.decided_at) AS created_at
               FROM touched
               JOIN document AS one ON one.id = touched.first_document_id
               JOIN document AS other ON other.id = touched.second_document_id
@@ -128,7 +129,7 @@ async def touching(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> list
               LEFT JOIN match_decision AS held
                      ON held.tenant_id = %(tenant_id)s AND held.first_id = touched.first_id
                     AND held.second_id = touched.second_id AND held.relation = touched.relation
-             ORDER BY coalesce(score, 1) DESC, touched.first_id, touched.second_id, touched.relation
+             ORDER BY coalesce(edge.score, 1) DESC, touched.first_id, touched.second_id, touched.relation
             """,
             {"tenant_id": tenant_id, "ids": sorted(ids)},
         )
@@ -156,32 +157,33 @@ async def page(
             SELECT first_id, second_id, relation, state, score, reasons, decision, decided_by, decided_at,
                    created_at
               FROM (
-                   (SELECT edge.id, first_id, second_id, relation, state, score, reasons, decision,
-                           decided_by, decided_at, edge.created_at, score AS place
+                   (SELECT edge.id, first_id, second_id, relation, edge.state, edge.score, edge.reasons,
+                           held.decision, held.decided_by, held.decided_at, edge.created_at,
+                           edge.score AS place
                       FROM match_edge AS edge
                       LEFT JOIN match_decision AS held USING (tenant_id, first_id, second_id, relation)
                       JOIN match_record AS first_record ON first_record.id = first_id
                       JOIN match_record AS second_record ON second_record.id = second_id
                       JOIN document AS one ON one.id = first_record.document_id
                       JOIN document AS other ON other.id = second_record.document_id
-                     WHERE edge.tenant_id = %(tenant_id)s AND state IS NOT NULL
-                       AND (%(state)s::text IS NULL OR state = %(state)s AND decision IS NULL)
-                       AND (%(decision)s::text IS NULL OR decision = %(decision)s)
+                     WHERE edge.tenant_id = %(tenant_id)s AND edge.state IS NOT NULL
+                       AND (%(state)s::text IS NULL OR edge.state = %(state)s AND held.decision IS NULL)
+                       AND (%(decision)s::text IS NULL OR held.decision = %(decision)s)
                        AND (%(relation)s::text IS NULL OR relation = %(relation)s)
                        AND (%(ids)s::text[] IS NULL OR first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
-                       AND (%(score)s::float8 IS NULL OR (score, edge.id) < (%(score)s, %(after)s))
-                     ORDER BY score DESC, edge.id DESC
+                       AND (%(score)s::float8 IS NULL OR (edge.score, edge.id) < (%(score)s, %(after)s))
+                     ORDER BY edge.score DESC, edge.id DESC
                      LIMIT %(limit)s)
                     UNION ALL
-                   (SELECT held.id, first_id, second_id, relation, NULL, NULL, NULL, decision, decided_by,
-                           decided_at, decided_at, 1
+                   (SELECT held.id, first_id, second_id, relation, NULL, NULL, NULL, held.decision,
+                           held.decided_by, held.decided_at, held.decided_at, 1
                       FROM match_decision AS held
                       LEFT JOIN match_edge AS edge USING (tenant_id, first_id, second_id, relation)
                       JOIN document AS one ON one.id = first_document_id
                       JOIN document AS other ON other.id = second_document_id
                      WHERE held.tenant_id = %(tenant_id)s AND edge.state IS NULL
                        AND %(state)s::text IS NULL
-                       AND (%(decision)s::text IS NULL OR decision = %(decision)s)
+                       AND (%(decision)s::text IS NULL OR held.decision = %(decision)s)
                        AND (%(relation)s::text IS NULL OR relation = %(relation)s)
                        AND (%(ids)s::text[] IS NULL OR first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
                        AND (%(score)s::float8 IS NULL OR (1, held.id) < (%(score)s, %(after)s))
@@ -217,7 +219,8 @@ async def count_suggested(conn: Conn, *, tenant_id: UUID, most: int) -> int:
                   JOIN match_record AS second_record ON second_record.id = second_id
                   JOIN document AS one ON one.id = first_record.document_id
                   JOIN document AS other ON other.id = second_record.document_id
-                 WHERE edge.tenant_id = %(tenant_id)s AND state = 'suggested' AND decision IS NULL
+                 WHERE edge.tenant_id = %(tenant_id)s AND edge.state = 'suggested'
+                   AND held.decision IS NULL
                  LIMIT %(most)s) AS counted
         """,
         {"tenant_id": tenant_id, "most": most},
