@@ -3,8 +3,7 @@
 The chain of UBL: order AEG012345, despatch advice, receipt advice, invoice, credit note, remittance advice.
 A receipt advice is taken for the buyer's delivery note, a remittance advice for a statement of one payment.
 The international order of the same number, parties and goods, in another currency, belongs to none of them.
-Order-X: orders with their changes and responses, which are all of the type of orders; no relation of matching
-joins two of these, so that they have groups, and no links.
+Order-X: orders with their changes and responses, which are all of the type of orders.
 """
 
 from datetime import date
@@ -46,11 +45,12 @@ _UBL_LINKS = (
     TrueLink("invoice", "credit note", "invoice_to_credit_note"),
     TrueLink("invoice", "remittance#1", "invoice_to_payment"),
 )
-_ORDER_X_GROUPS = (
-    ("EX01_ORDER_FULL_DATA", "EX02_CHANGE", "EX04_RESPONSE"),
-    ("EX07_ORDER_DELIVERED", "EX08_RESPONSE_A&R_NO_CHANGE"),
-    ("EX11_ORDER_PICK-UP",),
+_ORDER_X_LINKS = (
+    TrueLink("EX01_ORDER_FULL_DATA", "EX02_CHANGE", "order_to_response"),
+    TrueLink("EX01_ORDER_FULL_DATA", "EX04_RESPONSE", "order_to_response"),
+    TrueLink("EX07_ORDER_DELIVERED", "EX08_RESPONSE_A&R_NO_CHANGE", "order_to_response"),
 )
+_OTHER_ORDER = "EX11_ORDER_PICK-UP"
 
 
 def ubl_chain() -> LabelledDocuments:
@@ -65,10 +65,9 @@ def ubl_chain() -> LabelledDocuments:
 
 def order_x_chains() -> LabelledDocuments:
     """Orders, a change and responses of Order-X. Raises OSError where the data is absent."""
-    names = [name for group in _ORDER_X_GROUPS for name in group]
-    documents = [_document(name, ORDER_X / f"ORDER-X_{name}-BASIC.xml") for name in names]
-    groups = tuple(frozenset(group) for group in _ORDER_X_GROUPS if len(group) > 1)
-    return LabelledDocuments(tuple(documents), Truth((), groups, (), ()))
+    names = {name for link in _ORDER_X_LINKS for name in (link.first_id, link.second_id)} | {_OTHER_ORDER}
+    documents = [_document(name, ORDER_X / f"ORDER-X_{name}-BASIC.xml") for name in sorted(names)]
+    return LabelledDocuments(tuple(documents), Truth(_ORDER_X_LINKS, groups_of(_ORDER_X_LINKS), (), ()))
 
 
 def _document(name: str, path: Path) -> GeneratedDocument:

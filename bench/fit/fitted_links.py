@@ -25,7 +25,7 @@ def main() -> None:
     """Fit, print how many pairs there were, and write the file if that is asked for."""
     parser = argument_parser(__doc__)
     parser.add_argument("--links", type=int, default=250, help="links of each tenant")
-    parser.add_argument("--tenants", type=int, default=4)
+    parser.add_argument("--tenants", type=int, default=6)
     parser.add_argument("--write", action="store_true", help="replace the shipped weights")
     options = parser.parse_args()
     labelled: list[LabelledPair] = []
@@ -49,13 +49,7 @@ def pairs_of_tenant(tenant: LabelledDocuments) -> list[LabelledPair]:
         for each in tenant.documents
         for record in records_of(each.id, each.document_type, each.data.model_dump(mode="json"), each.text)
     ]
-    weights = shipped_weights()
-    every = labelled_pairs(records, true, weights)
-    firsts = labelled_pairs([record for record in records if record.id not in copies], true, weights)
-    return [
-        *(pair for pair in every if pair.relation == "duplicate"),
-        *(pair for pair in firsts if pair.relation != "duplicate"),
-    ]
+    return labelled_pairs(records, true, copies, shipped_weights())
 
 
 if __name__ == "__main__":

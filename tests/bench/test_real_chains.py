@@ -1,6 +1,7 @@
 """The real chains of documents: they are read completely, and their truth names records that are there."""
 
 import pytest
+from bench.accuracy.document_links import match_by_docmill
 from bench.data.link_scores import LinkScores
 from bench.data.real_chains import UBL, order_x_chains, ubl_chain
 from bench.peers import exact_references
@@ -44,3 +45,23 @@ def test_orders_of_order_x_come_with_their_changes_and_responses() -> None:
         ["1861727", "1861728", "PO123456789", "PO123456789-C02", "PO123456789-R01", "R3659487"]
     ]
     assert [len(group) for group in chains.truth.groups] == [3, 2]
+
+
+def test_docmill_links_the_orders_of_order_x_completely_and_nothing_else() -> None:
+    scores = LinkScores()
+
+    chains = order_x_chains()
+    scores.add(match_by_docmill(chains.documents), chains.truth)
+
+    assert (scores.links.recall, scores.links.precision, scores.groups.recall) == (1, 1, 1)
+
+
+def test_docmill_shows_the_whole_chain_of_ubl_and_links_no_order_that_shares_its_number() -> None:
+    scores = LinkScores()
+
+    chain = ubl_chain()
+    scores.add(match_by_docmill(chain.documents), chain.truth)
+
+    assert scores.candidates.recall == 1
+    assert scores.false_automatic == 0
+    assert (scores.links.right, scores.links.true) == (3, 7)

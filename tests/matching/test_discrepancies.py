@@ -51,11 +51,15 @@ def test_a_line_that_was_not_billed_is_named_with_its_place_in_the_order() -> No
 
 def test_totals_are_compared_where_there_are_no_lines() -> None:
     assert found(order(lines=[]), invoice(lines=[], net_total="1050.00", gross_total="1249.50")) == [
-        ("over_billed", "order", None, "50.00")
+        ("over_billed", "invoice", None, "50.00")
     ]
     assert found(order(lines=[]), invoice(lines=[], net_total="950.00", gross_total="1130.50")) == [
-        ("under_billed", "order", None, "-50.00")
+        ("under_billed", "invoice", None, "-50.00")
     ]
+
+
+def test_an_order_with_one_total_may_show_it_without_tax() -> None:
+    assert found(order(lines=[], net_total=None, gross_total="1000.00"), invoice(lines=[])) == []
 
 
 def test_the_second_payment_of_the_whole_is_paid_twice() -> None:

@@ -192,3 +192,84 @@ def test_of_three_copies_the_first_one_is_the_original() -> None:
     records = [order(), invoice("a"), invoice("b"), invoice("c")]
 
     assert automatic(match(records)) == {("a", "b"), ("a", "c"), ("b", "c"), ("order", "a")}
+
+
+def test_a_payment_without_a_reference_is_suggested_for_the_only_invoice_that_it_fits() -> None:
+    records = [invoice(order_number=None), *payments(paid(description="Rechnung"))]
+
+    (link,) = match(records).links
+
+    assert link.state == "suggested"
+    assert link.score > 0.5
+
+
+def test_a_payment_that_cites_another_invoice_is_not_even_suggested() -> None:
+    records = [invoice(order_number=None), *payments(paid(description="RE-2026-0977"))]
+
+    assert match(records).links == ()
+
+
+def test_the_seller_may_be_named_in_the_text_of_a_payment_alone() -> None:
+    text = "Ihre Rechnung RE-2026-0815 Sommer GmbH"
+    records = [invoice(order_number=None), *payments(paid(counterparty=None, description=text))]
+
+    assert automatic(match(records)) == {("invoice", "statement#1")}
+
+
+def test_an_invoice_is_paid_less_its_credit_note() -> None:
+    note = record(
+        "note",
+        "credit_note",
+        number="GS-77123",
+        issue_date="2026-01-20",
+        preceding_invoice_number="RE-2026-0815",
+        net_total="100.00",
+        gross_total="119.00",
+    )
+    records = [invoice(), note, *payments(paid("1071.00", description="RE-2026-0815 GS-77123"))]
+
+    found = match(records)
+
+    assert automatic(found) == {("invoice", "note"), ("invoice", "statement#1"), ("note", "statement#1")}
+    assert found.discrepancies == ()
+
+
+def test_an_invoice_that_names_the_delivery_alone_belongs_to_its_order() -> None:
+    records = [order(), delivery(), invoice(order_number=None, delivery_note_number="LS-88123")]
+
+    found = match(records)
+
+    (link,) = (link for link in found.links if link.relation == "order_to_invoice")
+    assert link.state == "automatic"
+    assert "shared_linked" in {reason.code for reason in link.reasons}
+
+
+def test_of_two_orders_with_the_same_number_none_gets_the_delivery() -> None:
+    records = [order("one"), order("two", currency="USD"), delivery()]
+
+    assert automatic(match(records)) == set()
+
+
+def test_a_change_of_an_order_is_no_duplicate_of_it() -> None:
+    records = [
+        order(),
+        order("change", number="PO-4711-C02"),
+        order("answer", number="AB-99125", text="PO-4711"),
+    ]
+
+    found = match(records)
+
+    assert {(link.first_id, link.second_id, link.relation) for link in found.links} == {
+        ("order", "change", "order_to_response"),
+        ("order", "answer", "order_to_response"),
+    }
+
+
+def test_another_amount_does_not_part_an_invoice_from_the_order_that_it_names() -> None:
+    lines = [line("Schraube M4 verzinkt", "300", "5.00"), line("Mutter M4 Edelstahl", "50", "10.00")]
+    records = [order(), invoice(lines=lines, net_total="2000.00", gross_total="2380.00")]
+
+    found = match(records)
+
+    assert automatic(found) == {("order", "invoice")}
+    assert [each.code for each in found.discrepancies] == ["quantity"]

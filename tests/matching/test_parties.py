@@ -1,6 +1,14 @@
 import pytest
 
-from docmill.matching.parties import Likeness, compare_parties, identity, name_keys, name_likeness, party_key
+from docmill.matching.parties import (
+    Likeness,
+    compare_parties,
+    identity,
+    name_keys,
+    name_likeness,
+    named_in_text,
+    party_key,
+)
 
 
 @pytest.mark.parametrize(
@@ -109,3 +117,36 @@ def test_likeness_is_the_same_both_ways(name: str) -> None:
 
 def test_a_name_is_found_by_its_words_in_any_order() -> None:
     assert set(name_keys(party_key("Weber Karl"))) == set(name_keys(party_key("KARL WEBER GmbH")))
+
+
+def test_a_long_name_with_one_other_letter_is_close() -> None:
+    assert (
+        compare_parties(identity("Kolbe Verpackungen"), identity("Kolbe Verpackungin")) is Likeness.CLOSE_NAME
+    )
+
+
+def test_vat_numbers_of_one_country_and_accounts_tell_close_names_apart() -> None:
+    one = identity("Sommer", vat_id="DE136695976")
+    other = identity("Sommer", vat_id="DE811193231")
+    near = identity("Kolbe Verpackungen", account="DE89370400440532013000")
+    far = identity("Kolbe Verpackungin", account="AT611904300234573201")
+
+    assert compare_parties(one, other) is Likeness.SIMILAR
+    assert compare_parties(near, far) is Likeness.SIMILAR
+
+
+@pytest.mark.parametrize(
+    ("text", "likeness"),
+    [
+        ("GUTSCHRIFT RE 4711 KROEGER ROHRBAU GMBH", Likeness.SAME_NAME),
+        ("Kröger Rohrb", Likeness.CLOSE_NAME),
+        ("Kröger Heizung 4711", Likeness.UNKNOWN),
+        ("", Likeness.UNKNOWN),
+    ],
+)
+def test_a_name_is_found_in_the_text_of_a_payment(text: str, likeness: Likeness) -> None:
+    assert named_in_text(party_key("Kröger Rohrbau GmbH"), text) is likeness
+
+
+def test_a_name_of_short_words_is_found_in_no_text() -> None:
+    assert named_in_text("abc", "Zahlung an abc") is Likeness.UNKNOWN

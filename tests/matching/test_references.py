@@ -1,8 +1,13 @@
 import pytest
 
 from docmill.matching.references import (
+    are_revisions,
+    has_same_pattern,
     is_contained,
     is_misreading,
+    is_partial,
+    is_revision,
+    is_with_more,
     payment_references,
     reference_core,
     reference_key,
@@ -76,7 +81,7 @@ def test_wrong_check_digits_make_no_reference(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("20260815", "20260875"), ("4711900", "471900"), ("4711900", "4717900"), ("123456", "124356")],
+    [("20260815", "20280815"), ("4711900", "471900"), ("4711900", "4717900"), ("123456", "124356")],
 )
 def test_a_misread_a_lost_and_a_swapped_character_are_misreadings(one: str, other: str) -> None:
     assert is_misreading(one, other)
@@ -84,9 +89,16 @@ def test_a_misread_a_lost_and_a_swapped_character_are_misreadings(one: str, othe
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("20260815", "20260816"), ("4711", "4717"), ("20260815", "20260815"), ("123456", "654321")],
+    [
+        ("20260815", "20260816"),
+        ("20260803", "20260808"),
+        ("20260812", "20260821"),
+        ("4711", "4717"),
+        ("20260815", "20260815"),
+        ("123456", "654321"),
+    ],
 )
-def test_the_next_number_and_a_short_one_are_none(one: str, other: str) -> None:
+def test_neighbouring_numbers_and_short_ones_are_none(one: str, other: str) -> None:
     assert not is_misreading(one, other)
 
 
@@ -94,3 +106,40 @@ def test_a_number_is_found_in_a_text_with_a_series_or_without() -> None:
     assert is_contained("RE4711", {"4711"})
     assert is_contained("4711", {"RE4711"})
     assert not is_contained("4711", {"47110"})
+
+
+@pytest.mark.parametrize("named", ["RE2026", "60815", "RE20270815"])
+def test_a_part_of_a_number_and_a_mistyped_one_are_partial(named: str) -> None:
+    assert is_partial("RE20260815", named)
+
+
+@pytest.mark.parametrize("named", ["RE2", "815", "RE20260816", "RE20270816", "RE20260815"])
+def test_neighbours_and_short_parts_are_not_partial(named: str) -> None:
+    assert not is_partial("RE20260815", named)
+
+
+def test_a_field_may_hold_another_number_beside_it() -> None:
+    assert is_with_more("PO4711", "PO471110023")
+    assert is_with_more("PO4711", "10023PO4711")
+    assert not is_with_more("4711", "471110023")
+
+
+def test_numbers_of_one_series_have_the_same_pattern() -> None:
+    assert has_same_pattern("RE20260815", "RE20260999")
+    assert has_same_pattern("4711", "12044")
+    assert not has_same_pattern("RE20260815", "20260815")
+    assert not has_same_pattern("4711", "1204499")
+
+
+def test_a_letter_and_more_behind_a_number_make_it_a_revision() -> None:
+    assert is_revision("PO4711", "PO4711C02")
+    assert not is_revision("PO4711", "PO47111")
+    assert not is_revision("PO4711", "PO4711")
+    assert not is_revision("PO4711C02", "PO4711R01")
+    assert are_revisions("PO4711C02", "PO4711R01")
+    assert are_revisions("PO4711", "PO4711R01")
+    assert not are_revisions("PO4711", "PO4712")
+
+
+def test_a_number_of_four_characters_with_zeros_before_it_is_found() -> None:
+    assert "457" in text_references("Rechnung 000457")

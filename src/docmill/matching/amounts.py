@@ -15,9 +15,11 @@ USUAL_DISCOUNTS = tuple(map(Decimal, ("1", "1.5", "2", "2.5", "3", "4", "5")))
 """Percentages of cash discounts that are usual where the terms are not known."""
 _HIGHEST_DISCOUNT = 15
 _FEE = Decimal(35)
-_FEE_PERCENT = Decimal("1.5")
+_FEE_PERCENT = Decimal(3)
 _FEE_SHARE = Decimal("0.1")
-"""Fees of banks: up to 35 in the currency, or 1.5 % where that is more, and never over a tenth."""
+"""Fees of banks: up to 35 in the currency, or 3 % where that is more, and never over a tenth."""
+_LEAST_SHARE = Decimal("0.6")
+"""Least share of one amount in another that may stand for it, wrongly billed or paid."""
 _CLOSE = Decimal("0.11")
 """A price may have changed by a tenth between an order and its invoice."""
 _PERCENT = re.compile(r"(?<![\d.,])(\d{1,2}(?:[.,]\d{1,2})?)\s?%")
@@ -63,6 +65,14 @@ def compare_duplicates(one: MatchRecord, other: MatchRecord) -> AmountComparison
     if is_misread or is_same_net:
         return AmountComparison(AmountLevel.CLOSE, "amount_misread", first, second)
     return AmountComparison(AmountLevel.UNEXPLAINED, "amount", first, second)
+
+
+def is_near(amount: AmountComparison) -> bool:
+    """Whether two amounts are of the same order, so that one may stand for the other by mistake."""
+    if amount.first is None or amount.second is None:
+        return False
+    lesser, greater = sorted((amount.first, amount.second))
+    return lesser >= greater * _LEAST_SHARE
 
 
 def total(record: MatchRecord) -> Decimal | None:

@@ -8,12 +8,14 @@ greatest sum of log-odds are taken; this is a set packing, solved exactly for ea
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from docmill.matching.clusters import DisjointSets
-from docmill.matching.evidence import ReferenceLevel
+from docmill.matching.evidence import ReferenceLevel, SharedLevel
+from docmill.matching.items import pair_items
 from docmill.matching.pairs import ScoredPair
 from docmill.matching.sums import SumGroup
 
@@ -88,10 +90,14 @@ def is_named(pair: ScoredPair) -> bool:
 
 
 def _named_together(pairs: Sequence[ScoredPair]) -> Iterator[tuple[ScoredPair, ...]]:
-    """The links of a relation between records that name each other, where one has several."""
+    """The links of a relation between records that name each other, where one has several.
+
+    Documents of one kind with the same number exclude each other: each group has one of them. The deliveries
+    and the invoice of one order belong together as well, if no more was delivered than billed.
+    """
     by_relation: defaultdict[Relation, list[ScoredPair]] = defaultdict(list)
     for pair in pairs:
-        if pair.relation != "duplicate" and pair.log_odds > 0 and is_named(pair):
+        if pair.relation != "duplicate" and pair.log_odds > 0 and (is_named(pair) or _is_of_same_order(pair)):
             by_relation[pair.relation].append(pair)
     for named in by_relation.values():
         sets = DisjointSets()
@@ -100,7 +106,52 @@ def _named_together(pairs: Sequence[ScoredPair]) -> Iterator[tuple[ScoredPair, .
         together: defaultdict[str, list[ScoredPair]] = defaultdict(list)
         for pair in named:
             together[sets.root(pair.first.id)].append(pair)
-        yield from (tuple(group) for group in together.values() if len(group) > 1)
+        for group in together.values():
+            for consistent in _without_equal_numbers(group):
+                if len(consistent) > 1 and (all(map(is_named, consistent)) or _is_one_delivery(consistent)):
+                    yield consistent
+
+
+def _is_of_same_order(pair: ScoredPair) -> bool:
+    return pair.relation == "delivery_to_invoice" and pair.evidence.shared >= SharedLevel.SAME
+
+
+def _without_equal_numbers(group: Sequence[ScoredPair]) -> Iterator[tuple[ScoredPair, ...]]:
+    """The group, or where several of its documents have one number, the group with each of them alone."""
+    by_number: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for pair in group:
+        for record in (pair.first, pair.second):
+            if record.number is not None:
+                by_number[record.kind, record.number.key].add(record.id)
+    rivals = sorted(each for ids in by_number.values() if len(ids) > 1 for each in ids)
+    if not rivals:
+        yield tuple(group)
+    for kept in rivals:
+        others = {each for ids in by_number.values() if kept in ids for each in ids} - {kept}
+        others |= {each for ids in by_number.values() if len(ids) > 1 and kept not in ids for each in ids}
+        yield tuple(pair for pair in group if not others & {pair.first.id, pair.second.id})
+
+
+def _is_one_delivery(group: Sequence[ScoredPair]) -> bool:
+    """Whether one delivery has several invoices, or one invoice bills all that was delivered.
+
+    Notes of the same goods count once: the seller's and the buyer's of one delivery.
+    """
+    invoices = {pair.second.id: pair.second for pair in group}
+    deliveries = {pair.first.id: pair.first for pair in group}
+    if len(deliveries) == 1:
+        return True
+    if len(invoices) > 1:
+        return False
+    (invoice,) = invoices.values()
+    goods = {
+        tuple((item.quantity, item.unit_price) for item in each.items): each for each in deliveries.values()
+    }
+    delivered: defaultdict[int, Decimal] = defaultdict(Decimal)
+    for delivery in goods.values():
+        for at in pair_items(delivery.items, invoice.items):
+            delivered[at.second] += delivery.items[at.first].quantity or 0
+    return all(quantity <= (invoice.items[at].quantity or quantity) for at, quantity in delivered.items())
 
 
 def _with_confirmed(

@@ -9,8 +9,18 @@ from docmill.matching.evidence import DateLevel, Evidence, ItemLevel, ReferenceL
 from docmill.matching.items import compare_items
 from docmill.matching.match_record import MatchRecord, PartyIdentity, Reference, ReferenceKind
 from docmill.matching.outcome import Relation
-from docmill.matching.parties import compare_parties
-from docmill.matching.references import is_contained, is_misreading, reference_core, reference_keys
+from docmill.matching.parties import Likeness, compare_parties, named_in_text
+from docmill.matching.references import (
+    are_revisions,
+    has_same_pattern,
+    is_contained,
+    is_misreading,
+    is_partial,
+    is_revision,
+    is_with_more,
+    reference_core,
+    reference_keys,
+)
 from docmill.matching.relations import RelationRule
 
 Parties = tuple[PartyIdentity, PartyIdentity]
@@ -19,7 +29,13 @@ Parties = tuple[PartyIdentity, PartyIdentity]
 _SHORTEST_TELLING = 3
 """Characters of a number that tells more than that somebody counts from 1."""
 _LOOSE: frozenset[ReferenceKind] = frozenset({"contract", "customer"})
+_LONGEST_NUMBER = 12
+"""Characters of the numbers that people cite; longer ones are made by banks."""
+_TELLING_NUMBER = 7
+"""Least length of a number of unknown kind that two documents have in common by no chance."""
 _DAYS_OF_DUPLICATE = 3
+_DAYS_OF_GRACE = 7
+"""Days after the due date within which a payment still counts as in time."""
 
 
 def compare(rule: RelationRule, first: MatchRecord, second: MatchRecord) -> tuple[Evidence, AmountComparison]:
@@ -28,12 +44,12 @@ def compare(rule: RelationRule, first: MatchRecord, second: MatchRecord) -> tupl
     Items are left out, which take the longest: see `compare_items_of`.
     """
     amount = compare_amounts(first, second)
-    sides, other_sides = sides_of(rule.relation, first, second)
+    party, other_party = _compare_sides(rule, first, second)
     evidence = Evidence(
         reference=_compare_reference(rule, first, second),
         shared=_compare_shared(first, second, rule.reference),
-        party=compare_parties(*sides),
-        other_party=compare_parties(*other_sides),
+        party=party,
+        other_party=other_party,
         amount=amount.level,
         date=_compare_days(rule, first, second),
         items=ItemLevel.UNKNOWN,
@@ -56,14 +72,35 @@ def compare_duplicates(one: MatchRecord, other: MatchRecord) -> tuple[Evidence, 
     return evidence, amount
 
 
+def is_response(first: MatchRecord, second: MatchRecord) -> bool:
+    """Whether an order changes, confirms or declines another: it names that, and has a number of its own."""
+    if first.number is None or second.number is None or first.number.key == second.number.key:
+        return False
+    key = first.number.key
+    is_named = len(key) >= _TELLING_NUMBER - 2 and key in second.text_keys
+    return is_named or is_revision(key, second.number.key)
+
+
 def sides_of(relation: Relation, first: MatchRecord, second: MatchRecord) -> tuple[Parties, Parties]:
     """The parties that are compared: those who are paid, and those who pay."""
-    if relation == "credit_note_to_payment":  # money that goes back
-        return (first.seller, second.buyer), (first.buyer, second.seller)
     sellers, buyers = (first.seller, second.seller), (first.buyer, second.buyer)
+    if relation == "credit_note_to_payment":  # money that goes back, or is set off against an invoice
+        back = (first.seller, second.buyer), (first.buyer, second.seller)
+        return max(
+            back, (sellers, buyers), key=lambda sides: sorted(compare_parties(*each) for each in sides)
+        )
     # The name of the account's owner is not known; a seller's account says enough.
     is_incoming = second.kind == "payment" and second.is_incoming is True
     return (buyers, sellers) if is_incoming else (sellers, buyers)
+
+
+def _compare_sides(rule: RelationRule, first: MatchRecord, second: MatchRecord) -> tuple[Likeness, Likeness]:
+    sides, others = sides_of(rule.relation, first, second)
+    partner, owner = compare_parties(*sides), compare_parties(*others)
+    names_none = second.kind == "payment" and partner == Likeness.UNKNOWN
+    if names_none and rule.relation != "credit_note_to_payment":
+        partner = named_in_text(sides[0].key, second.other_values.get("text", ""))
+    return partner, owner
 
 
 def _compare_reference(rule: RelationRule, first: MatchRecord, second: MatchRecord) -> ReferenceLevel:
@@ -77,35 +114,58 @@ def _compare_reference(rule: RelationRule, first: MatchRecord, second: MatchReco
     level = max((_compare_keys(number.key, each.key) for each in named), default=ReferenceLevel.UNKNOWN)
     if level < ReferenceLevel.TEXT and is_contained(number.key, second.text_keys):
         level = ReferenceLevel.TEXT
-    is_payment = second.kind == "payment"
-    if level < ReferenceLevel.MISREAD and is_payment and _is_misread_in(number.key, second.text_keys):
-        return ReferenceLevel.MISREAD
+    if first.kind == second.kind and second.number is not None:  # it names the other: see `is_response`
+        return ReferenceLevel.EQUAL if is_revision(number.key, second.number.key) else ReferenceLevel.CORE
+    if second.kind == "payment":
+        return (
+            level if level >= ReferenceLevel.TEXT else _compare_citations(first, number.key, second.text_keys)
+        )
     is_named = any(each.kind == rule.reference for each in named)
     return level if is_named or level > ReferenceLevel.UNKNOWN else ReferenceLevel.UNKNOWN
 
 
-def _is_misread_in(number: str, keys: Iterable[str]) -> bool:
-    return any(is_misreading(number, key) for key in keys)
+def _compare_citations(first: MatchRecord, number: str, keys: Iterable[str]) -> ReferenceLevel:
+    """The numbers in a payment's text, none of which is the number itself.
+
+    A number of the same pattern is another one of the same series, unless the first record has it too.
+    """
+    best = worst = ReferenceLevel.UNKNOWN
+    known = {each.key for each in first.references}
+    for key in keys:
+        if is_misreading(number, key):
+            return ReferenceLevel.MISREAD
+        if is_partial(number, key):
+            best = ReferenceLevel.PARTIAL
+        elif key not in known and key not in first.text_keys and len(key) <= _LONGEST_NUMBER:
+            is_other = has_same_pattern(number, key)
+            worst = min(worst, ReferenceLevel.OTHER if is_other else ReferenceLevel.UNRELATED)
+    return best if best > ReferenceLevel.UNKNOWN else worst
 
 
 def _compare_keys(number: str, named: str) -> ReferenceLevel:
     if number == named:
         return ReferenceLevel.EQUAL if len(number) >= _SHORTEST_TELLING else ReferenceLevel.TEXT
     core = reference_core(number)
-    if core and core == reference_core(named):
+    if (core and core == reference_core(named)) or is_with_more(number, named):
         return ReferenceLevel.CORE
-    return ReferenceLevel.MISREAD if is_misreading(number, named) else ReferenceLevel.OTHER
+    if is_misreading(number, named):
+        return ReferenceLevel.MISREAD
+    return ReferenceLevel.PARTIAL if is_partial(number, named) else ReferenceLevel.OTHER
 
 
 def _compare_numbers(one: Reference | None, other: Reference | None) -> ReferenceLevel:
     if one is None or other is None:
         return ReferenceLevel.UNKNOWN
+    if are_revisions(one.key, other.key):
+        return ReferenceLevel.OTHER
     return _compare_keys(one.key, other.key)
 
 
 def _compare_shared(first: MatchRecord, second: MatchRecord, own: ReferenceKind) -> SharedLevel:
     """Whether both name a third number of the same kind. own: the kind of the first one's own number."""
-    level = SharedLevel.UNKNOWN
+    if second.kind == "payment":
+        return _compare_shared_in_text(first, second.text_keys)
+    levels = {SharedLevel.UNKNOWN}
     for kind in ("order", "delivery_note", "contract", "customer", "invoice"):
         if kind == own:
             continue
@@ -113,9 +173,21 @@ def _compare_shared(first: MatchRecord, second: MatchRecord, own: ReferenceKind)
         if not left or not right:
             continue
         if left & right:
-            level = max(level, SharedLevel.LOOSE if kind in _LOOSE else SharedLevel.SAME)
-        elif level == SharedLevel.UNKNOWN and kind not in _LOOSE and not _any_misread(left, right):
-            level = SharedLevel.DIFFERENT
+            levels.add(SharedLevel.LOOSE if kind in _LOOSE else SharedLevel.SAME)
+        elif kind not in _LOOSE and not _any_misread(left, right):
+            levels.add(SharedLevel.DIFFERENT)
+    # Another order says more than the same customer.
+    is_other = SharedLevel.DIFFERENT in levels and SharedLevel.SAME not in levels
+    return SharedLevel.DIFFERENT if is_other else max(levels)
+
+
+def _compare_shared_in_text(first: MatchRecord, keys: frozenset[str]) -> SharedLevel:
+    """Whether a payment's text has a number that the first record names, such as its order's."""
+    kind_of = {each.key: each.kind for each in first.references}
+    level = SharedLevel.UNKNOWN
+    for key in keys & (kind_of.keys() | first.text_keys):
+        is_loose = kind_of[key] in _LOOSE if key in kind_of else len(key) < _TELLING_NUMBER
+        level = max(level, SharedLevel.LOOSE if is_loose else SharedLevel.SAME)
     return level
 
 
@@ -130,13 +202,16 @@ def _any_misread(left: set[str], right: set[str]) -> bool:
 def _compare_days(rule: RelationRule, first: MatchRecord, second: MatchRecord) -> DateLevel:
     start, stop = first.issue_date, second.issue_date
     if first.delivery_date and first.delivery_date == second.delivery_date:
-        return DateLevel.USUAL
+        return DateLevel.EXPECTED
     if start is None or stop is None:
         return DateLevel.UNKNOWN
     days = (stop - start).days
-    longest = rule.usual_days[1]
+    expected, longest = rule.expected_days[1], rule.usual_days[1]
     if second.kind == "payment" and first.due_date is not None:
-        longest = max(longest, (first.due_date - start).days + 14)
+        expected = (first.due_date - start).days + _DAYS_OF_GRACE
+        longest = max(longest, expected + _DAYS_OF_GRACE)
+    if rule.expected_days[0] <= days <= expected:
+        return DateLevel.EXPECTED
     if rule.usual_days[0] <= days <= longest:
         return DateLevel.USUAL
     if rule.possible_days[0] <= days <= rule.possible_days[1]:
@@ -149,7 +224,7 @@ def _compare_same_day(one: dt.date | None, other: dt.date | None) -> DateLevel:
     if one is None or other is None:
         return DateLevel.UNKNOWN
     if one == other:
-        return DateLevel.USUAL
+        return DateLevel.EXPECTED
     left, right = one.isoformat(), other.isoformat()
     is_misread = is_misreading(left, right)
     is_turned = (one.day, one.month, one.year) == (other.month, other.day, other.year)

@@ -10,11 +10,13 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from docmill.matching.assignment import best_bundles, bundles_of, places_of
-from docmill.matching.evidence import AmountLevel, DateLevel, ReferenceLevel, SharedLevel
+from docmill.matching.amounts import is_near
+from docmill.matching.assignment import best_bundles, bundles_of, is_named, places_of
+from docmill.matching.evidence import AmountLevel, DateLevel, ItemLevel, ReferenceLevel, SharedLevel
 from docmill.matching.outcome import Link, Relation, State
 from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair
 from docmill.matching.parties import Likeness
+from docmill.matching.relations import CHAINED
 from docmill.matching.scoring import Weights, probability, reasons
 from docmill.matching.sums import SumGroup, find_sums, rescorer
 
@@ -50,18 +52,51 @@ def decide(
         for pair in pairs
         if pair.relation != "duplicate" and not copies.intersection((pair.first.id, pair.second.id))
     ]
-    sums = find_sums(others, rescorer(weights))
-    likely = [pair for pair in others if pair.log_odds > LEAST_LOG_ODDS or pair.ids in confirmed]
-    links.extend(_links(likely, [group for group in sums if group.is_only], weights, confirmed))
+    others = _with_common_links(others, weights, confirmed)
+    links.extend(_links_between(others, weights, confirmed))
     return sorted(links, key=lambda link: (-link.score, link.first_id, link.second_id))
 
 
-def with_sums(pairs: Iterable[ScoredPair], weights: Mapping[Relation, Weights]) -> list[ScoredPair]:
-    """Pairs of which those that are the only way to add up to a whole have amounts explained by that."""
+def with_context(pairs: Iterable[ScoredPair], weights: Mapping[Relation, Weights]) -> list[ScoredPair]:
+    """Pairs with the evidence that others give them: common links, and amounts that add up in one way."""
     pairs = list(pairs)
-    sums = find_sums([pair for pair in pairs if pair.relation != "duplicate"], rescorer(weights))
-    explained = {pair.key: pair for group in sums if group.is_only for pair in group.pairs}
-    return [explained.get(pair.key, pair) for pair in pairs]
+    others = _with_common_links([pair for pair in pairs if pair.relation != "duplicate"], weights)
+    sums = find_sums(others, rescorer(weights))
+    changed = {pair.key: pair for pair in others}
+    changed |= {pair.key: pair for group in sums if group.is_only for pair in group.pairs}
+    return [changed.get(pair.key, pair) for pair in pairs]
+
+
+def _links_between(
+    pairs: Sequence[ScoredPair],
+    weights: Mapping[Relation, Weights],
+    confirmed: frozenset[tuple[str, str]] = frozenset(),
+) -> list[Link]:
+    sums = find_sums(pairs, rescorer(weights))
+    likely = [pair for pair in pairs if pair.log_odds > LEAST_LOG_ODDS or pair.ids in confirmed]
+    return _links(likely, [group for group in sums if group.is_only], weights, confirmed)
+
+
+def _with_common_links(
+    pairs: Sequence[ScoredPair],
+    weights: Mapping[Relation, Weights],
+    confirmed: frozenset[tuple[str, str]] = frozenset(),
+) -> Sequence[ScoredPair]:
+    """The pairs, of which those have more evidence whose records are both linked to a third one.
+
+    An order and an invoice that do not name each other belong together if a delivery note belongs to both.
+    """
+    linked: defaultdict[str, set[str]] = defaultdict(set)
+    for link in _links_between([pair for pair in pairs if pair.relation in CHAINED], weights, confirmed):
+        if link.state == "automatic":
+            linked[link.first_id].add(link.second_id)
+            linked[link.second_id].add(link.first_id)
+    return [
+        pair.with_shared(SharedLevel.LINKED, weights[pair.relation])
+        if pair.relation in CHAINED and linked[pair.first.id] & linked[pair.second.id]
+        else pair
+        for pair in pairs
+    ]
 
 
 def _links(
@@ -152,10 +187,19 @@ def may_be_automatic(pair: ScoredPair) -> bool:
     """Whether nothing speaks against a link so strongly that a person has to look, whatever speaks for it."""
     evidence = pair.evidence
     is_party_known = max(evidence.party, evidence.other_party) > Likeness.UNKNOWN
+    # Another amount does not part an invoice from what names it: it is what a discrepancy will be told of.
+    is_amount_possible = evidence.amount > AmountLevel.UNEXPLAINED or (
+        evidence.amount == AmountLevel.UNEXPLAINED
+        and is_named(pair)
+        and evidence.party >= Likeness.CLOSE_NAME
+        and evidence.other_party != Likeness.DIFFERENT
+        and (evidence.items >= ItemLevel.ALL or is_near(pair.amount))
+    )
+    is_other = evidence.reference in (ReferenceLevel.OTHER, ReferenceLevel.UNRELATED, ReferenceLevel.PARTIAL)
     return (
         (is_party_known or evidence.reference == ReferenceLevel.EQUAL)
         and evidence.party != Likeness.DIFFERENT
-        and evidence.amount not in (AmountLevel.OTHER_CURRENCY, AmountLevel.UNEXPLAINED)
+        and is_amount_possible
         and evidence.date > DateLevel.IMPOSSIBLE
-        and (evidence.reference != ReferenceLevel.OTHER or evidence.shared == SharedLevel.SAME)
+        and (not is_other or evidence.shared >= SharedLevel.SAME)
     )

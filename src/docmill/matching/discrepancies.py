@@ -122,13 +122,20 @@ def _of_totals(order: MatchRecord, invoices: Sequence[MatchRecord]) -> Iterator[
     parts = [invoice.net_total if both_net else total(invoice) for invoice in invoices]
     if ordered is None or any(part is None for part in parts):
         return
-    if not both_net and order.gross_total is None:
-        return
     billed = sum((part for part in parts if part is not None), Decimal(0))
+    if not both_net and order.tax_total is None:
+        # Whether the order's total has tax is not known: it may be that of the invoices without it.
+        net = sum(
+            (invoice.net_total or part or Decimal(0) for invoice, part in zip(invoices, parts, strict=True)),
+            Decimal(0),
+        )
+        if net - ROUNDING <= ordered <= billed + ROUNDING:
+            return
+    *others, last = sorted(invoices, key=lambda record: (str(record.issue_date or ""), record.id))
     if billed > ordered + ROUNDING:
-        yield _difference("over_billed", order, invoices, ordered, billed)
+        yield _difference("over_billed", last, (order, *others), ordered, billed)
     elif _NEARLY_ALL * ordered <= billed < ordered - ROUNDING:
-        yield _difference("under_billed", order, invoices, ordered, billed)
+        yield _difference("under_billed", last, (order, *others), ordered, billed)
 
 
 def _of_deliveries(

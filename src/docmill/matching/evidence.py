@@ -7,23 +7,33 @@ from docmill.matching.parties import Likeness
 
 
 class ReferenceLevel(IntEnum):
-    """Whether one record names the number of the other. OTHER: it names another number of that kind."""
+    """Whether one record names the number of the other.
+
+    OTHER: it names another number of that kind. UNRELATED: a payment names some other number. PARTIAL: a part
+    of the number, or one that is mistyped.
+    """
 
     OTHER = 0
-    UNKNOWN = 1
-    MISREAD = 2
-    TEXT = 3
-    CORE = 4
-    EQUAL = 5
+    UNRELATED = 1
+    UNKNOWN = 2
+    PARTIAL = 3
+    MISREAD = 4
+    TEXT = 5
+    CORE = 6
+    EQUAL = 7
 
 
 class SharedLevel(IntEnum):
-    """Whether both records name the same third number, such as an order's. LOOSE: a customer or contract."""
+    """Whether both records name the same third number, such as an order's.
+
+    LOOSE: a customer or contract. LINKED: both are linked to the same third record.
+    """
 
     DIFFERENT = 0
     UNKNOWN = 1
     LOOSE = 2
     SAME = 3
+    LINKED = 4
 
 
 class AmountLevel(IntEnum):
@@ -46,16 +56,21 @@ class DateLevel(IntEnum):
     UNKNOWN = 2
     POSSIBLE = 3
     USUAL = 4
+    EXPECTED = 5
 
 
 class ItemLevel(IntEnum):
-    """The share of the line items of the shorter list that the other has."""
+    """The share of the line items of the shorter list that the other has.
+
+    EXACT: both have the same items, in the same quantities.
+    """
 
     NONE = 0
     UNKNOWN = 1
     SOME = 2
     MOST = 3
     ALL = 4
+    EXACT = 5
 
 
 class Evidence(NamedTuple):

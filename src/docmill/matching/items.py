@@ -44,9 +44,15 @@ def compare_items(first: Sequence[Item], second: Sequence[Item]) -> ItemLevel:
     """The share of the shorter list that has a pair in the other."""
     if not any(item.key for item in first) or not any(item.key for item in second):
         return ItemLevel.UNKNOWN
-    share = len(pair_items(first, second)) / min(len(first), len(second), _MOST_ITEMS)
+    pairs = pair_items(first, second)
+    share = len(pairs) / min(len(first), len(second), _MOST_ITEMS)
     if share >= _ALL:
-        return ItemLevel.ALL
+        is_exact = len(first) == len(second) and all(
+            first[pair.first].quantity is not None
+            and first[pair.first].quantity == second[pair.second].quantity
+            for pair in pairs
+        )
+        return ItemLevel.EXACT if is_exact else ItemLevel.ALL
     return ItemLevel.MOST if share >= _MOST else ItemLevel.SOME if share >= _SOME else ItemLevel.NONE
 
 

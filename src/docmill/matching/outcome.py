@@ -8,6 +8,7 @@ Relation = Literal[
     "quote_to_order",
     "contract_to_order",
     "contract_to_invoice",
+    "order_to_response",
     "order_to_delivery",
     "order_to_invoice",
     "delivery_to_invoice",

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from docmill.matching.amounts import AmountComparison
 from docmill.matching.candidates import CandidateIndex
-from docmill.matching.comparison import compare, compare_duplicates, compare_items_of
-from docmill.matching.evidence import AmountLevel, Evidence, ItemLevel
+from docmill.matching.comparison import compare, compare_duplicates, compare_items_of, is_response
+from docmill.matching.evidence import AmountLevel, Evidence, ItemLevel, SharedLevel
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Relation
-from docmill.matching.relations import DUPLICATED, RULES, WHOLES
+from docmill.matching.relations import CHAINED, DUPLICATED, RULE_OF, RULES, WHOLES
 from docmill.matching.scoring import Weights, log_odds
 
 LEAST_LOG_ODDS = -3.0
@@ -42,6 +42,11 @@ class ScoredPair:
         evidence = self.evidence._replace(amount=amount.level)
         return replace(self, evidence=evidence, amount=amount, log_odds=log_odds(evidence, weights))
 
+    def with_shared(self, shared: SharedLevel, weights: Weights) -> "ScoredPair":
+        """The pair with more that both records share, scored anew."""
+        evidence = self.evidence._replace(shared=max(self.evidence.shared, shared))
+        return replace(self, evidence=evidence, log_odds=log_odds(evidence, weights))
+
 
 def score_pair(
     one: MatchRecord,
@@ -61,8 +66,14 @@ def score_pair(
         if one.kind not in DUPLICATED:
             return None
         first, second = sorted((one, other), key=_age)
-        evidence, amount = compare_duplicates(first, second)
         relation: Relation = "duplicate"
+        if one.kind == "purchase_order" and is_response(second, first):
+            first, second = second, first
+        if one.kind == "purchase_order" and is_response(first, second):
+            relation = "order_to_response"
+            evidence, amount = compare(RULE_OF[relation], first, second)
+        else:
+            evidence, amount = compare_duplicates(first, second)
     elif rule := RULES.get((one.kind, other.kind)):
         first, second, relation = one, other, rule.relation
         evidence, amount = compare(rule, first, second)
@@ -79,9 +90,11 @@ def score_pair(
 
 
 def _best_case(evidence: Evidence, weights: Weights, relation: Relation) -> float:
-    """The log-odds of a pair if all line items were the same and its amount were explained by a sum."""
-    amount = max(evidence.amount, AmountLevel.EXPLAINED) if relation in WHOLES else evidence.amount
-    return log_odds(evidence._replace(items=ItemLevel.ALL, amount=amount), weights)
+    """The log-odds of a pair if its items were the same, and sums and common links explained the rest."""
+    is_of_sum = relation in WHOLES or relation == "credit_note_to_payment"
+    amount = max(evidence.amount, AmountLevel.EXPLAINED) if is_of_sum else evidence.amount
+    shared = SharedLevel.LINKED if relation in CHAINED else evidence.shared
+    return log_odds(evidence._replace(items=ItemLevel.EXACT, amount=amount, shared=shared), weights)
 
 
 def pairs_of(

@@ -13,8 +13,10 @@ from stdnum import iban
 from docmill.matching.match_record import PartyIdentity
 from docmill.understanding.text.codes import is_vat_id
 
-SAME_NAME = 0.92
+SAME_NAME = 0.985
 """Likeness of names from which on they are taken for the same."""
+CLOSE_NAME = 0.92
+"""Likeness of names that may differ by a misread letter; there are firms whose names differ by no more."""
 SIMILAR_NAME = 0.6
 """Least likeness of names that may be the same; names below are of different firms."""
 
@@ -25,6 +27,8 @@ _LATINISED = (("ae", "a"), ("oe", "o"), ("ue", "u"), ("ss", "s"), ("ph", "f"))
 """Spellings of umlauts and other sounds where a letter is missing, such as `Mueller` in a bank line."""
 _LOOK_ALIKE = str.maketrans("015862", "olsbgz")
 _RN = re.compile("rn|vv")
+_CONJUNCTIONS = frozenset({"und", "and", "et", "och", "og"})
+"""Words that are written as `&` as well, which is left out."""
 _GENERIC_WEIGHT = 0.25
 _SHORT_WORD = 4
 _SHORTEST_PREFIX = 3
@@ -44,8 +48,9 @@ class Likeness(IntEnum):
     DIFFERENT = 0
     UNKNOWN = 1
     SIMILAR = 2
-    SAME_NAME = 3
-    SAME_IDENTIFIER = 4
+    CLOSE_NAME = 3
+    SAME_NAME = 4
+    SAME_IDENTIFIER = 5
 
 
 def _simplified(text: str) -> str:
@@ -75,12 +80,13 @@ _GLUED_FORMS = re.compile("株式会社|有限会社|合同会社|股份有限�
 
 @lru_cache(maxsize=65536)
 def party_key(name: str) -> str:
-    """A party's name as it is compared: small Latin letters, words parted by a space, no legal form.
+    """A party's name as it is compared: words of small Latin letters, no legal form, no `and`.
 
     Legal forms are left out at the end, at the beginning, and in between where they have more than three
     letters. A name of legal forms alone keeps its first word.
     """
-    kept = _WORD.findall(_simplified(_GLUED_FORMS.sub(" ", name)))
+    words = _WORD.findall(_simplified(_GLUED_FORMS.sub(" ", name)))
+    kept = [word for word in words if word not in _CONJUNCTIONS] or words
     while len(kept) > 1 and (form := _form_at_end(kept)):
         del kept[len(kept) - len(form) :]
     for length in (3, 2, 1):  # `AB Volvo`, `OOO Romaschka`
@@ -132,18 +138,55 @@ def identity(
 
 
 def compare_parties(one: PartyIdentity, other: PartyIdentity) -> Likeness:
-    """Whether two parties are the same. Identifiers beat names; other identifiers do not tell them apart.
+    """Whether two parties are the same. Identifiers beat names.
 
-    A firm may have several accounts, and one VAT identifier per country.
+    A firm may have several accounts, and one VAT identifier for each country.
     """
     if (one.vat_id and one.vat_id == other.vat_id) or (one.iban and one.iban == other.iban):
         return Likeness.SAME_IDENTIFIER
     if not one.key or not other.key:
         return Likeness.UNKNOWN
     likeness = name_likeness(one.key, other.key)
+    level = _level_of(likeness)
+    return min(level, Likeness.SIMILAR) if _are_identifiers_different(one, other, likeness) else level
+
+
+def _level_of(likeness: float) -> Likeness:
     if likeness >= SAME_NAME:
         return Likeness.SAME_NAME
+    if likeness >= CLOSE_NAME:
+        return Likeness.CLOSE_NAME
     return Likeness.SIMILAR if likeness >= SIMILAR_NAME else Likeness.DIFFERENT
+
+
+def _are_identifiers_different(one: PartyIdentity, other: PartyIdentity, likeness: float) -> bool:
+    """Whether identifiers tell two firms of nearly the same name apart: VAT numbers of the same country.
+
+    Another account does so only where the names differ in a letter.
+    """
+    vat_ids = one.vat_id, other.vat_id
+    if all(vat_ids) and vat_ids[0][:2] == vat_ids[1][:2]:
+        return True
+    return likeness < 1 and bool(one.iban and other.iban)
+
+
+@lru_cache(maxsize=65536)
+def named_in_text(key: str, text: str) -> Likeness:
+    """Whether a name stands in a text, such as that of a payment; UNKNOWN where it does not."""
+    if not key or not text:
+        return Likeness.UNKNOWN
+    words = _comparable_words(key)
+    others = _words_of_text(text)
+    weights = _weights(key)
+    if not others or not any(len(word) >= _SHORT_WORD for word in words):
+        return Likeness.UNKNOWN
+    level = _level_of(_shared(words, others, weights) / sum(weights))
+    return level if level > Likeness.DIFFERENT else Likeness.UNKNOWN
+
+
+@lru_cache(maxsize=4096)
+def _words_of_text(text: str) -> tuple[str, ...]:
+    return _comparable_words(" ".join(_WORD.findall(_simplified(text))))
 
 
 @lru_cache(maxsize=65536)
@@ -159,7 +202,7 @@ def name_likeness(one: str, other: str) -> float:
         return 1.0
     short, long = sorted((one, other), key=len)
     if len(short) >= min(_BANK_LENGTHS) - 12 and long.startswith(short):
-        return 0.97 if len(long) - len(short) > 1 else 1.0
+        return 0.99 if len(long) - len(short) > 1 else 1.0
     weight_one, weight_two = _weights(one), _weights(other)
     shared_one = _shared(first, second, weight_one)
     shared_two = _shared(second, first, weight_two)

@@ -1,6 +1,7 @@
 """Records to be matched, made from the extracted values and the text of a document."""
 
 import datetime as dt
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, cast
@@ -38,6 +39,8 @@ _OWN: Mapping[Kind, ReferenceKind] = {
 }
 _PARTIES = {"contract": ("first_party", "second_party")}
 _LONGEST_TEXT = 100_000
+_BANK_NUMBER = re.compile(r"\b(?:KREF|MREF|CRED|DEBT)\+\s?\S+")
+"""Numbers that banks give, in the texts of German statements: they name no document."""
 
 
 def is_matchable(document_type: str | None) -> bool:
@@ -112,7 +115,7 @@ def _payments(document_id: str, data: Mapping[str, Any]) -> Iterator[MatchRecord
             currency=(_text(row.get("currency")) or _text(data.get("currency")) or "").upper(),
             gross_total=abs(amount),
             issue_date=_date(row.get("date")),
-            text_keys=text_references(text),
+            text_keys=text_references(_BANK_NUMBER.sub(" ", text)),
             is_incoming=is_incoming,
             other_values={"text": " ".join(text.split())},
         )

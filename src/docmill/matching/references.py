@@ -26,7 +26,14 @@ _DATE_OR_AMOUNT = re.compile(
 _SERIES = re.compile(r"(?<![A-Za-z])([A-Z]{1,4})\s$")
 """A series of a number before a space, in capitals."""
 _SERIES_OF_KEY = re.compile(r"[A-Z]{2,}(?=\d)")
+_REVISION = re.compile(r"(?<=\d\d\d\d)[A-Z]\d{1,3}$")
+"""A letter with a count behind a number."""
+_DIGIT = re.compile(r"\d")
 _LEAST_DIGITS = 3
+_COUNTED_DIGITS = 2
+"""Digits at the end in which neighbouring numbers differ."""
+_FEWEST_OF_PART = 4
+"""Least length of the part of a number that tells anything."""
 _SHORTEST_TEXT_KEY = 4
 _LONGEST_KEY = 34
 _CORE_DIGITS = 4
@@ -116,7 +123,7 @@ def text_references(text: str, *, most: int = 200) -> frozenset[str]:
         if sum(map(str.isdigit, word)) < _LEAST_DIGITS:
             continue
         key = reference_key(word)
-        if len(key) >= _SHORTEST_TEXT_KEY:
+        if sum(map(str.isalnum, word)) >= _SHORTEST_TEXT_KEY and key:
             keys[key] = None
         before = _SERIES.search(text, max(0, match.start() - 6), match.start())
         if before and word[0].isdigit():
@@ -129,17 +136,62 @@ def text_references(text: str, *, most: int = 200) -> frozenset[str]:
 def is_misreading(one: str, other: str) -> bool:
     """Whether two keys differ by one character that was misread, left out, doubled or swapped.
 
-    Another digit alone is no misreading, nor is a last digit that is one higher: that is the next number.
+    Another digit alone is no misreading, nor is one of the last two digits: that is a neighbouring number.
     """
     if min(len(one), len(other)) < _FEWEST_FOR_ERRORS or one == other:
         return False
     if len(one) != len(other):
         return OSA.distance(one, other, score_cutoff=1) <= 1
-    differing = [(left, right) for left, right in zip(one, other, strict=True) if left != right]
+    differing = [place for place, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
     if len(differing) == 1:
-        is_next = one[:-1] == other[:-1] and {one[-1], other[-1]} in ({"5", "6"}, {"8", "9"})
-        return frozenset(differing[0]) in _ALIKE_PAIRS and not is_next
-    return len(differing) == 2 and OSA.distance(one, other, score_cutoff=1) <= 1  # noqa: PLR2004  two swapped
+        place = differing[0]
+        is_counted = place >= len(one) - _COUNTED_DIGITS and (one[place] + other[place]).isdecimal()
+        return frozenset((one[place], other[place])) in _ALIKE_PAIRS and not is_counted
+    is_swapped = len(differing) == 2 and OSA.distance(one, other, score_cutoff=1) <= 1  # noqa: PLR2004
+    return is_swapped and differing[0] < len(one) - _COUNTED_DIGITS
+
+
+def is_partial(number: str, named: str) -> bool:
+    """Whether `named` is the beginning or end of a number, or has another digit where nobody counts on.
+
+    The last two digits differ between neighbouring numbers, so that these are not taken for mistyped.
+    """
+    if len(named) < len(number):
+        is_long = len(named) >= max(_FEWEST_OF_PART, len(number) / 2)
+        return is_long and (number.startswith(named) or number.endswith(named))
+    if len(number) != len(named) or len(number) < _FEWEST_FOR_ERRORS:
+        return False
+    places = [index for index, (one, other) in enumerate(zip(number, named, strict=True)) if one != other]
+    return len(places) == 1 and places[0] < len(number) - _COUNTED_DIGITS
+
+
+def is_with_more(number: str, named: str) -> bool:
+    """Whether `named` is the number with another one in front or behind, as in a field with two."""
+    is_longer = len(number) >= _FEWEST_FOR_ERRORS and len(named) > len(number)
+    return is_longer and (named.startswith(number) or named.endswith(number))
+
+
+def is_revision(number: str, other: str) -> bool:
+    """Whether a number is another one with a letter and more behind it, as `PO-4711-C02` of `PO-4711`."""
+    is_longer = len(number) >= _FEWEST_FOR_ERRORS and other.startswith(number)
+    return is_longer and other[len(number) : len(number) + 1].isalpha()
+
+
+def are_revisions(one: str, other: str) -> bool:
+    """Whether two numbers are revisions of one number, such as `PO-4711-C02` and `PO-4711-R01`."""
+    return one != other and _REVISION.sub("", one) == _REVISION.sub("", other)
+
+
+def has_same_pattern(number: str, other: str) -> bool:
+    """Whether two keys have letters and digits at the same places; of digits alone, about as many."""
+    if number.isdecimal() and other.isdecimal():
+        return abs(len(number) - len(other)) <= 1
+    return len(number) == len(other) and _pattern(number) == _pattern(other)
+
+
+@lru_cache(maxsize=65536)
+def _pattern(key: str) -> str:
+    return _DIGIT.sub("0", key)
 
 
 def is_contained(key: str, keys: Iterable[str]) -> bool:

@@ -12,69 +12,44 @@ from docmill.matching.outcome import Relation
 class RelationRule:
     """A relation of two kinds of records.
 
-    reference: the kind of number by which the second record names the first. usual_days, possible_days: from
-    the first record to the second, both included.
+    reference: the kind of number by which the second record names the first. expected_days, usual_days,
+    possible_days: from the first record to the second, both included, each within the next.
     """
 
     relation: Relation
     first: Kind
     second: Kind
     reference: ReferenceKind
+    expected_days: tuple[int, int]
     usual_days: tuple[int, int]
     possible_days: tuple[int, int]
 
 
 _RULES = (
-    RelationRule("quote_to_order", "quote", "purchase_order", "text", (0, 60), (-1, 200)),
+    RelationRule("quote_to_order", "quote", "purchase_order", "text", (0, 45), (0, 60), (-1, 200)),
     RelationRule(
-        "contract_to_order",
-        "contract",
-        "purchase_order",
-        "contract",
-        (0, 1100),
-        (-30, 3700),
+        "contract_to_order", "contract", "purchase_order", "contract", (0, 370), (0, 1100), (-30, 3700)
+    ),
+    RelationRule("contract_to_invoice", "contract", "invoice", "contract", (0, 370), (0, 1100), (-30, 3700)),
+    RelationRule(
+        "order_to_response", "purchase_order", "purchase_order", "order", (0, 30), (0, 90), (-1, 400)
     ),
     RelationRule(
-        "contract_to_invoice",
-        "contract",
-        "invoice",
-        "contract",
-        (0, 1100),
-        (-30, 3700),
+        "order_to_delivery", "purchase_order", "delivery_note", "order", (0, 30), (0, 60), (-3, 240)
     ),
+    RelationRule("order_to_invoice", "purchase_order", "invoice", "order", (0, 45), (0, 75), (-7, 400)),
     RelationRule(
-        "order_to_delivery",
-        "purchase_order",
-        "delivery_note",
-        "order",
-        (0, 60),
-        (-3, 240),
+        "delivery_to_invoice", "delivery_note", "invoice", "delivery_note", (0, 16), (-3, 40), (-30, 120)
     ),
-    RelationRule("order_to_invoice", "purchase_order", "invoice", "order", (0, 75), (-7, 400)),
-    RelationRule(
-        "delivery_to_invoice",
-        "delivery_note",
-        "invoice",
-        "delivery_note",
-        (-3, 40),
-        (-30, 120),
-    ),
-    RelationRule(
-        "invoice_to_credit_note",
-        "invoice",
-        "credit_note",
-        "invoice",
-        (0, 90),
-        (-1, 400),
-    ),
-    RelationRule("invoice_to_reminder", "invoice", "reminder", "invoice", (7, 120), (1, 500)),
-    RelationRule("invoice_to_receipt", "invoice", "receipt", "invoice", (-1, 14), (-7, 60)),
-    RelationRule("invoice_to_payment", "invoice", "payment", "invoice", (0, 45), (-10, 150)),
-    RelationRule("receipt_to_payment", "receipt", "payment", "invoice", (0, 5), (-2, 20)),
-    RelationRule("credit_note_to_payment", "credit_note", "payment", "invoice", (0, 45), (-5, 150)),
+    RelationRule("invoice_to_credit_note", "invoice", "credit_note", "invoice", (0, 45), (0, 90), (-1, 400)),
+    RelationRule("invoice_to_reminder", "invoice", "reminder", "invoice", (10, 75), (7, 120), (1, 500)),
+    RelationRule("invoice_to_receipt", "invoice", "receipt", "invoice", (0, 7), (-1, 14), (-7, 60)),
+    RelationRule("invoice_to_payment", "invoice", "payment", "invoice", (0, 35), (0, 45), (-10, 150)),
+    RelationRule("receipt_to_payment", "receipt", "payment", "invoice", (0, 3), (0, 5), (-2, 20)),
+    RelationRule("credit_note_to_payment", "credit_note", "payment", "invoice", (0, 30), (0, 45), (-5, 150)),
 )
 RULES: Mapping[tuple[Kind, Kind], RelationRule] = {(rule.first, rule.second): rule for rule in _RULES}
-"""The relations of different kinds, by the kinds of first and second."""
+"""The relations by the kinds of first and second."""
 RULE_OF: Mapping[Relation, RelationRule] = {rule.relation: rule for rule in _RULES}
 
 Side = Literal["first", "second"]
@@ -86,6 +61,9 @@ WHOLES: Mapping[Relation, tuple[Side, ...]] = {
     "delivery_to_invoice": ("second",),
 }
 """The relations of which several links may be explained by a sum: the sides that may be the whole."""
+
+CHAINED: frozenset[Relation] = frozenset({"order_to_delivery", "order_to_invoice", "delivery_to_invoice"})
+"""The relations of which two make a third one likely."""
 
 DUPLICATED: frozenset[Kind] = frozenset(
     {"invoice", "credit_note", "receipt", "purchase_order", "delivery_note", "reminder", "quote"}

@@ -50,6 +50,7 @@ def find_sums(pairs: Iterable[ScoredPair], rescore: Rescore) -> list[SumGroup]:
     Only candidates of the same currency, in the window of the relation, and of the same party or named by
     number are combined. rescore: gives a pair another comparison of amounts.
     """
+    pairs = list(pairs)
     by_whole: defaultdict[tuple[Relation, Side, str], list[ScoredPair]] = defaultdict(list)
     for pair in pairs:
         for side in WHOLES.get(pair.relation, ()):
@@ -59,7 +60,35 @@ def find_sums(pairs: Iterable[ScoredPair], rescore: Rescore) -> list[SumGroup]:
     for (relation, side, _), candidates in by_whole.items():
         if len(candidates) > 1 and not any(map(_is_settled, candidates)):
             groups.extend(_sums_of(relation, side, candidates, rescore))
+    groups.extend(_offsets(pairs, rescore))
     return groups
+
+
+def _offsets(pairs: Sequence[ScoredPair], rescore: Rescore) -> Iterator[SumGroup]:
+    """The payments of an invoice less a credit note."""
+    credit_pairs: defaultdict[str, list[ScoredPair]] = defaultdict(list)
+    for pair in pairs:
+        if pair.relation == "credit_note_to_payment" and _may_be_part(pair):
+            credit_pairs[pair.second.id].append(pair)
+    found: defaultdict[str, list[tuple[ScoredPair, ScoredPair]]] = defaultdict(list)
+    for pair in pairs:
+        if pair.relation == "invoice_to_payment" and pair.second.id in credit_pairs and _may_be_part(pair):
+            rest = (total(pair.first) or Decimal(0)) - (total(pair.second) or Decimal(0))
+            found[pair.second.id].extend(
+                (pair, credit)
+                for credit in credit_pairs[pair.second.id]
+                if rest and total(credit.first) == rest
+            )
+    for groups in filter(None, found.values()):
+        pair, credit = groups[0]
+        invoice, note, paid = total(pair.first), total(credit.first), total(pair.second)
+        yield SumGroup(
+            (
+                rescore(pair, AmountComparison(AmountLevel.EXPLAINED, "amount_less_credit", invoice, paid)),
+                rescore(credit, AmountComparison(AmountLevel.EXPLAINED, "amount_set_off", note, paid)),
+            ),
+            is_only=len(groups) == 1,
+        )
 
 
 def _may_be_part(pair: ScoredPair) -> bool:
@@ -79,7 +108,7 @@ def _is_settled(pair: ScoredPair) -> bool:
 
 
 def _is_named(pair: ScoredPair) -> bool:
-    return pair.evidence.reference >= ReferenceLevel.TEXT or pair.evidence.shared == SharedLevel.SAME
+    return pair.evidence.reference >= ReferenceLevel.TEXT or pair.evidence.shared >= SharedLevel.SAME
 
 
 def _whole(pair: ScoredPair, side: Side) -> MatchRecord:

@@ -9,6 +9,7 @@ and they are drawn to those before, so that what was seldom seen stays as it was
 import json
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from docmill.matching.assignment import places_of
-from docmill.matching.decision import with_sums
+from docmill.matching.decision import with_context
 from docmill.matching.evidence import LEVELS, Evidence
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Relation
@@ -29,7 +30,7 @@ _UNKNOWN = tuple(levels["UNKNOWN"].value for levels in LEVELS)
 _STRENGTH = 0.05
 """Weight of the squared distance to the weights before, against one labelled place."""
 _BIAS_STRENGTH = 0.003
-_LEAST_LOG_ODDS = -11.0
+_LEAST_LOG_ODDS = -9.0
 _POOLED: tuple[Relation, ...] = (
     "order_to_delivery",
     "order_to_invoice",
@@ -53,13 +54,20 @@ class LabelledPair(NamedTuple):
 def labelled_pairs(
     records: Sequence[MatchRecord],
     true: Collection[frozenset[str]],
+    copies: AbstractSet[str],
     weights: Mapping[Relation, Weights],
 ) -> list[LabelledPair]:
-    """The candidate pairs of a set of records, with amounts explained by sums.
+    """The candidate pairs of a set of records, with the evidence that others give them.
 
-    true: right pairs of ids. weights: by which sums are looked for. Pairs that hardly anything speaks for are
-    left out: they would only lengthen the fit.
+    true: right pairs of ids. copies: ids of records that are taken into account for duplicates alone.
+    weights: by which sums and common links are looked for. Pairs that hardly anything speaks for are left
+    out: they would only lengthen the fit.
     """
+    pairs = [
+        pair
+        for pair in pairs_of(records, weights, least=_LEAST_LOG_ODDS)
+        if pair.relation == "duplicate" or not copies & {pair.first.id, pair.second.id}
+    ]
     return [
         LabelledPair(
             pair.relation,
@@ -67,7 +75,7 @@ def labelled_pairs(
             tuple(place for place in places_of(pair) if place != pair.key) or (pair.key,),
             frozenset((pair.first.id, pair.second.id)) in true,
         )
-        for pair in with_sums(pairs_of(records, weights, least=_LEAST_LOG_ODDS), weights)
+        for pair in with_context(pairs, weights)
     ]
 
 
