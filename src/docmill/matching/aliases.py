@@ -196,7 +196,7 @@ def _shown(party: PartyIdentity) -> str:
 
 
 def _is(party: PartyIdentity, other: PartyIdentity) -> bool:
-    return not _contradict(party, other) and compare_parties(party, other) >= Likeness.SAME_NAME
+    return not _contradict(party, other) and compare_parties(party, other) >= Likeness.CLOSE_NAME
 
 
 def _contradict(one: PartyIdentity, other: PartyIdentity) -> bool:

@@ -14,7 +14,7 @@ from docmill.resilience.concurrency import keep_doing
 from docmill.service.events.matching_requests import MatchingRequests
 from docmill.service.store import match_calibrations, match_records, party_aliases
 from docmill.service.store.claims import lock_documents
-from docmill.service.store.database import Conn, Database
+from docmill.service.store.database import Conn, Database, lock_file
 from docmill.service.store.party_aliases import DecidedPair
 
 log = logging.getLogger(__name__)
@@ -62,6 +62,8 @@ class MatchLearning:
         return learned
 
     async def _learn(self, conn: Conn, tenant_id: UUID) -> int:
+        # Who decides has this lock, too: each would wait for rows of the other, jobs or documents.
+        await lock_file(conn, f"matches of {tenant_id}")
         pairs = await party_aliases.take_decisions(conn, tenant_id=tenant_id, limit=_BATCH)
         changed: list[PartyIdentity] = []
         for pair in pairs:
@@ -84,7 +86,7 @@ class MatchLearning:
         return len(pairs)
 
     async def _learn_aliases(self, conn: Conn, pair: DecidedPair, tenant_id: UUID) -> list[PartyIdentity]:
-        """The parties whose aliases have changed. Links of no kind of their own say nothing."""
+        """The parties whose aliases have changed; a link that is no relation of matching says nothing."""
         records = await match_records.of_ids(conn, [pair.first_id, pair.second_id])
         first, second = records.get(pair.first_id), records.get(pair.second_id)
         aliases = ()

@@ -6,7 +6,10 @@ import pytest
 
 from docmill.service.app import Service
 from docmill.service.match_learning import DECISIONS_BETWEEN_TRIALS, MatchLearning
+from docmill.service.matches import Matches
 from docmill.service.store import match_calibrations, party_aliases, tenants
+from docmill.service.store.database import DEFAULT_USER_ID
+from docmill.service.store.match_decisions import Pair
 from docmill.service.worker import run_worker
 from support.decided_papers import DecidedPapers
 from support.scripted_steps import ScriptedSteps
@@ -153,6 +156,25 @@ async def test_a_declined_pair_with_equal_names_spoils_nothing(
 
     assert await state_of(papers, "second", "second paid#1") == "automatic"
     assert await state_of(papers, "first", "first paid#1") == "automatic"
+
+
+async def test_a_link_by_hand_teaches_names_and_its_undo_forgets_them(
+    papers: DecidedPapers, learning: MatchLearning, service: Service
+) -> None:
+    await add_both(papers)
+    matches = Matches(service.database, service.feed)
+    pair = Pair(papers.record_id("first"), papers.record_id("paid#1"), RELATION)
+
+    await matches.link(pair, tenant_id=papers.tenant_id, decided_by=DEFAULT_USER_ID)
+    await learning.work()
+    await papers.match("second")
+    linked = await state_of(papers, "second", "paid later#1")
+    await matches.undo(pair.id, tenant_id=papers.tenant_id)
+    await learning.work()
+    await papers.match("second")
+
+    assert linked == "automatic"
+    assert await state_of(papers, "second", "paid later#1") == "suggested"
 
 
 async def test_documents_that_are_related_in_general_teach_no_names(
