@@ -396,12 +396,12 @@ async def status_of(papers: DecidedPapers) -> str | None:
 
 @pytest.mark.usefixtures("no_waits")
 @pytest.mark.parametrize(
-    ("replies", "status", "requests", "letter"),
+    ("replies", "status", "requests", "paid", "letter"),
     [
-        ([ERRORS[1][0], ERRORS[0][0], spoken("openai", match())], "succeeded", 3, None),
-        ([spoken("openai", match("c9"))], "failed", 9, "bad_model_output"),
-        ([too_long("openai")], "failed", 1, "context_too_long"),
-        ([ERRORS[3][0], spoken("openai", match())], "succeeded", 2, None),
+        ([ERRORS[1][0], ERRORS[0][0], spoken("openai", match())], "succeeded", 3, 1, None),
+        ([spoken("openai", match("c9"))], "failed", 9, 9, "bad_model_output"),
+        ([too_long("openai")], "failed", 1, 0, "context_too_long"),
+        ([ERRORS[3][0], spoken("openai", match())], "succeeded", 2, 1, None),
     ],
     ids=["passes", "stays", "never works", "key was mended"],
 )
@@ -412,6 +412,7 @@ async def test_a_worker_settles_each_error_of_a_model_by_its_class(
     replies: list[Reply],
     status: str,
     requests: int,
+    paid: int,
     letter: str | None,
 ) -> None:
     await add_both(papers)
@@ -423,7 +424,8 @@ async def test_a_worker_settles_each_error_of_a_model_by_its_class(
         await service.matching_requests.request(conn, [papers.ids["bill"]])
     service.matching_requests.announce()
     stop = asyncio.Event()
-    poller = matching_poller(replace(service, matching=matching), "w", Metrics(), pauses=Pauses(0.05))
+    metrics = Metrics()
+    poller = matching_poller(replace(service, matching=matching), "w", metrics, pauses=Pauses(0.05))
     assert poller is not None
     working = asyncio.create_task(poller.run(stop, asyncio.Event()))
 
@@ -437,6 +439,8 @@ async def test_a_worker_settles_each_error_of_a_model_by_its_class(
         letters = [each.error_code for each in await dead_letters.page(conn, limit=10)]
     link = await papers.link("bill", "paid#1")
     assert len(server.requests) == requests
+    tokens = 'docmill_tokens_total{direction="input",model="gpt-4o"}'
+    assert (f"{tokens} {1000.0 * paid}" in metrics.exposition().decode()) == bool(paid)
     assert letters == ([letter] if letter else [])
     assert link is not None
     assert link.state == ("automatic" if status == "succeeded" else "suggested")

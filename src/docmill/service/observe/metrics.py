@@ -135,6 +135,9 @@ class Metrics:
             self._attempts_needed.observe(attempt)
         for step, seconds in timings_s.items():
             self._step(step).observe(seconds)
+        self._count_usage(usage)
+
+    def _count_usage(self, usage: Usage | None) -> None:
         if usage is not None and usage.model is not None:
             self._tokens.labels("input", usage.model).inc(usage.input_tokens)
             self._tokens.labels("output", usage.model).inc(usage.output_tokens)
@@ -149,10 +152,16 @@ class Metrics:
         self._documents.labels("failed", code).inc(count)
 
     def matching_ended(
-        self, outcome: MatchingOutcome, *, code: str = "", duration_s: float | None = None
+        self,
+        outcome: MatchingOutcome,
+        *,
+        code: str = "",
+        duration_s: float | None = None,
+        usage: Usage | None = None,
     ) -> None:
         """Count a delivery of a document to be matched. duration_s: None if no work was done."""
         self._matchings.labels(outcome, code).inc()
+        self._count_usage(usage)
         if duration_s is not None:
             self._matching_durations.observe(duration_s)
 

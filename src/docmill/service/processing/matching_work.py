@@ -14,6 +14,7 @@ from structlog.contextvars import bind_contextvars
 
 from docmill.errors import CrashedError, DocmillError, TransientError
 from docmill.resilience.concurrency import BrokenWorkerError, see_through, wait_until_ended
+from docmill.resilience.spending import Spending
 from docmill.resilience.time_limits import LimitedStep
 from docmill.service.config.settings import MatchingSettings
 from docmill.service.observe.metrics import MatchingOutcome, Metrics
@@ -188,9 +189,10 @@ class MatchingHandler:
         passage = self._pauses.passage(claim.document_id)
         error: DocmillError | ClaimLostError | None = None
         outcome: MatchingOutcome = "unsettled"
+        spending = Spending()
         try:
             try:
-                with passage.under_way():
+                with passage.under_way(), spending.counting():
                     passage.enter(PART)
                     await hold_during(lease, self._match(claim))
             except Exception as raised:  # noqa: BLE001  it is logged where it is one of ours
@@ -205,7 +207,7 @@ class MatchingHandler:
         finally:
             code = error.code if isinstance(error, DocmillError) else ""
             duration_s = time.monotonic() - started
-            self._metrics.matching_ended(outcome, code=code, duration_s=duration_s)
+            self._metrics.matching_ended(outcome, code=code, duration_s=duration_s, usage=spending.attempt)
             extra = {"status": outcome, "code": code or None, "duration_ms": round(duration_s * 1000)}
             log.info("matching ended", extra=extra)
 
