@@ -20,7 +20,7 @@ from docmill.matching.relations import CHAINED
 from docmill.matching.scoring import Weights, probability, reasons
 from docmill.matching.sums import SumGroup, find_sums, rescorer
 
-AUTOMATIC = 0.9
+AUTOMATIC = 0.97
 """Least probability of links that are taken without asking; measured: bench/results/matching.md."""
 SUGGESTED = 0.1
 """Least probability of links that are suggested."""
@@ -195,11 +195,12 @@ def may_be_automatic(pair: ScoredPair) -> bool:
         and evidence.other_party != Likeness.DIFFERENT
         and (evidence.items >= ItemLevel.ALL or is_near(pair.amount))
     )
-    is_other = evidence.reference in (ReferenceLevel.OTHER, ReferenceLevel.UNRELATED, ReferenceLevel.PARTIAL)
+    # A number that may be misread may as well be that of another document of the same goods.
+    is_other = evidence.reference <= ReferenceLevel.MISREAD and evidence.reference != ReferenceLevel.UNKNOWN
     return (
         (is_party_known or evidence.reference == ReferenceLevel.EQUAL)
         and evidence.party != Likeness.DIFFERENT
         and is_amount_possible
         and evidence.date > DateLevel.IMPOSSIBLE
-        and (not is_other or evidence.shared >= SharedLevel.SAME)
+        and (not is_other or evidence.shared >= SharedLevel.SAME or pair.relation == "duplicate")
     )
