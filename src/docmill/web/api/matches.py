@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from docmill.matching import outcome
 from docmill.matching.outcome import Discrepancy as DiscrepancyFound
 from docmill.matching.three_way import ThreeWayMatch
 from docmill.matching.wording import discrepancy_text, reason_text
@@ -24,22 +25,7 @@ router = Router(tags=["matches"])
 _EXAMPLE_ID = "019ab2c4-0000-7000-8000-000000000000"
 
 Status = Literal["automatic", "suggested", "outranked", "confirmed", "declined"]
-Relation = Literal[
-    "quote_to_order",
-    "contract_to_order",
-    "contract_to_invoice",
-    "order_to_delivery",
-    "order_to_invoice",
-    "delivery_to_invoice",
-    "invoice_to_credit_note",
-    "invoice_to_reminder",
-    "invoice_to_receipt",
-    "invoice_to_payment",
-    "receipt_to_payment",
-    "credit_note_to_payment",
-    "duplicate",
-    "related",
-]
+Relation = Literal[outcome.Relation, "related"]
 
 
 class _Shape(BaseModel):
