@@ -70,10 +70,10 @@ def _tuned_thresholds() -> token_sort_ratio.Thresholds:
     return token_sort_ratio.tuned_thresholds(tenants("known", "train", TUNING_TENANTS, TUNING_LINKS))
 
 
-def tenants(style: str, part: Any, count: int, links: int) -> list[LabelledDocuments]:
+def tenants(style: str, part: Any, count: int, links: int, *, first: int = 0) -> list[LabelledDocuments]:
     return [
         generate_linked_documents(seeds(), seed=number, links=links, part=part, style=STYLES[style])
-        for number in range(count)
+        for number in range(first, first + count)
     ]
 
 
@@ -128,6 +128,7 @@ def main() -> None:
     parser.add_argument("--edits", choices=STYLES)
     parser.add_argument("--part", choices=("train", "development", "test"), default="test")
     parser.add_argument("--tenants", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="number of the first tenant; others are unseen")
     parser.add_argument("--links", type=int, default=300, help="of each tenant, at least")
     parser.add_argument("--only", action="append", help="a matcher; may be repeated")
     parser.add_argument("--by", action="store_true", help="by relation, discrepancy and edit")
@@ -138,7 +139,7 @@ def main() -> None:
         print_speed(arguments.speed, chosen)
         return
     for style in [arguments.edits] if arguments.edits else STYLES:
-        labelled = tenants(style, arguments.part, arguments.tenants, arguments.links)
+        labelled = tenants(style, arguments.part, arguments.tenants, arguments.links, first=arguments.first)
         documents = sum(len(tenant.documents) for tenant in labelled)
         links = sum(len(tenant.truth.links) for tenant in labelled)
         print(f"\n{style} edits, {arguments.part} vendors, {len(labelled)} tenants:", end=" ")

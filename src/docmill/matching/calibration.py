@@ -22,8 +22,9 @@ LEAST_OF_EACH = 15
 """Fewer decisions, or fewer of one kind, are too few to fit anything to."""
 LEAST_GAIN = 0.02
 """By so much the mean log loss of a correction must be lower, in nats, and by twice its standard error."""
-LEAST_TO_RAISE = 30
-"""Confirmed links without a declined one, of which a probability of .9 can be said with 95 % confidence."""
+LEAST_TO_RAISE = math.ceil(math.log(0.05) / math.log(AUTOMATIC))
+"""Confirmed links without a declined one, by which the probability of an automatic link can be said with 95 %
+confidence: would it be lower, so many would be without a declined one in at most 5 % of the cases."""
 
 _FOLDS = 5
 _STEPS = 50

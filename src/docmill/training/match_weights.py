@@ -27,7 +27,7 @@ from docmill.matching.scoring import Weights
 Array = NDArray[np.float64]
 
 _UNKNOWN = tuple(levels["UNKNOWN"].value for levels in LEVELS)
-_STRENGTH = 0.05
+_STRENGTH = 0.02
 """Weight of the squared distance to the weights before, against one labelled place."""
 _BIAS_STRENGTH = 0.003
 _LEAST_LOG_ODDS = -9.0

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from docmill.matching.decision import AUTOMATIC
 from docmill.service.app import Service
 from docmill.service.match_learning import DECISIONS_BETWEEN_TRIALS, MatchLearning
 from docmill.service.matches import Matches
@@ -143,10 +144,10 @@ async def test_an_alias_does_not_count_from_the_moment_its_decision_is_gone(
 async def test_a_declined_pair_with_equal_names_spoils_nothing(
     papers: DecidedPapers, learning: MatchLearning
 ) -> None:
-    for name in ("first", "second"):
-        await add_invoice(papers, name, f"INV-{name}-4711", "84.90", day="2026-03-01")
+    for name, number in (("first", "INV-4711"), ("second", "INV-5822")):
+        await add_invoice(papers, name, number, "84.90", day="2026-03-01")
         await add_payment(
-            papers, f"{name} paid", "84.90", day="2026-03-03", text=f"INV-{name}-4711", counterparty="Amazon"
+            papers, f"{name} paid", "84.90", day="2026-03-03", text=number, counterparty="Amazon"
         )
     await papers.match("first", "first paid", "second", "second paid")
 
@@ -295,23 +296,29 @@ async def test_enough_decisions_correct_scores_and_a_reset_undoes_it(
     papers: DecidedPapers, learning: MatchLearning
 ) -> None:
     await add_both(papers)
-    before = await papers.link("second", "paid later#1")
-    await insert_decisions(papers, 0.8, "confirmed", 60)
+    await add_invoice(papers, "late", "INV-99333", "84.90", day="2026-03-01", seller="Sommer Metallbau GmbH")
+    await add_payment(
+        papers, "paid late", "84.90", day="2026-06-20", text="Ref INV-99333", counterparty="Sommer"
+    )
+    await papers.match("late", "paid late")
+    before = await papers.link("late", "paid late#1")
+    await insert_decisions(papers, 0.8, "confirmed", 100)
     await insert_decisions(papers, 0.15, "declined", 40)
 
     await learn_all(learning)
     promoted = await history(papers)
     asked = await requested(papers)
-    await papers.match("second")
-    corrected = await papers.link("second", "paid later#1")
+    await papers.match("late")
+    corrected = await papers.link("late", "paid late#1")
     await learning.reset_calibration(papers.tenant_id)
-    await papers.match("second")
-    after = await papers.link("second", "paid later#1")
+    await papers.match("late")
+    after = await papers.link("late", "paid late#1")
 
     assert [row.outcome for row in promoted] == ["promoted"]
     assert promoted[0].may_raise
     assert {"first", "paid", "second", "paid later"} <= asked
     assert before is not None
+    assert 0.5 < (before.score or 0) < AUTOMATIC
     assert corrected is not None
     assert (corrected.score or 0) > (before.score or 0)
     assert after == before
