@@ -34,26 +34,21 @@ async def replace_of_document(
 ) -> set[str]:
     """Store the pairs of a document's records instead of those before; the ids of all records concerned."""
     cur = await conn.execute(
+        "SELECT id, is_gone FROM match_record WHERE tenant_id = %(tenant_id)s AND document_id = %(id)s",
+        {"tenant_id": tenant_id, "id": document_id},
+    )
+    own = dict(await cur.fetchall())
+    cur = await conn.execute(
         """
         DELETE FROM match_edge
-         USING match_record
-         WHERE match_record.id IN (first_id, second_id)
-           AND match_record.tenant_id = %(tenant_id)s
-           AND document_id = %(document_id)s
+         WHERE tenant_id = %(tenant_id)s AND (first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
         RETURNING first_id, second_id
         """,
-        {"tenant_id": tenant_id, "document_id": document_id},
+        {"tenant_id": tenant_id, "ids": list(own)},
     )
     concerned = {id_ for row in await cur.fetchall() for id_ in row}
     await add(conn, pairs, tenant_id=tenant_id)
-    own = await conn.execute(
-        """
-        SELECT id FROM match_record
-         WHERE tenant_id = %(tenant_id)s AND document_id = %(document_id)s AND NOT is_gone
-        """,
-        {"tenant_id": tenant_id, "document_id": document_id},
-    )
-    concerned.update(id_ for (id_,) in await own.fetchall())
+    concerned.update(id_ for id_, is_gone in own.items() if not is_gone)
     return concerned | {record.id for pair in pairs for record in (pair.first, pair.second)}
 
 
@@ -172,6 +167,8 @@ async def settle(
          WHERE match_edge.id = edge.id
            AND edge.tenant_id = %(tenant_id)s
            AND edge.first_id = ANY(%(ids)s) AND edge.second_id = ANY(%(ids)s)
+           AND (edge.state, edge.score, edge.raw_score, edge.reasons) IS DISTINCT FROM
+               (decided.state, decided.score, decided.raw_score, coalesce(decided.reasons, '[]'))
         """,
         {
             "tenant_id": tenant_id,
@@ -235,18 +232,21 @@ async def recompute_clusters(conn: Conn, ids: Collection[str], *, tenant_id: UUI
     )
     await conn.execute(
         """
-        WITH touched AS (
-            SELECT DISTINCT document_id
+        WITH changed AS (
+            SELECT document.id, match_record.cluster_id
               FROM match_record
-             WHERE tenant_id = %(tenant_id)s AND id = ANY(%(ids)s)
-        ), locked AS (
-            SELECT id FROM document JOIN touched ON document_id = id ORDER BY id FOR NO KEY UPDATE OF document
+              JOIN document ON document.id = document_id
+             WHERE match_record.tenant_id = %(tenant_id)s
+               AND match_record.id = ANY(%(ids)s)
+               AND match_record.id = document_id::text
+               AND document.cluster_id IS DISTINCT FROM match_record.cluster_id
+             ORDER BY document.id
+               FOR NO KEY UPDATE OF document
         )
         UPDATE document
-           SET cluster_id = match_record.cluster_id
-          FROM locked
-          JOIN match_record ON match_record.id = locked.id::text
-         WHERE document.id = locked.id AND document.cluster_id IS DISTINCT FROM match_record.cluster_id
+           SET cluster_id = changed.cluster_id
+          FROM changed
+         WHERE document.id = changed.id
         """,
         {"tenant_id": tenant_id, "ids": sorted(touched)},
     )
