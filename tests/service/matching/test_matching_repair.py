@@ -15,6 +15,7 @@ from docmill.service.processing.matching_repair import MatchingRepair
 from docmill.service.store import matching_jobs, operations
 from docmill.service.store.database import DEFAULT_USER_ID, new_id
 from docmill.testing.matching import RecordingNotifier, ScriptedMatcher
+from support.matched_papers import INVOICE, Papers
 from support.papers_to_match import PapersToMatch
 from support.scripted_steps import RunWorker
 
@@ -86,6 +87,33 @@ async def test_documents_that_were_read_while_nothing_was_matched_are_asked_for(
     assert (await papers.state(letter)).status is None
     async with working():
         await papers.until(invoice, lambda state: state.status == "succeeded")
+
+
+async def test_documents_that_an_earlier_version_matched_are_asked_for_once(
+    service: Service, repair: MatchingRepair
+) -> None:
+    papers = Papers(service, service.default_tenant_id)
+    old, new = [await papers.add(name, INVOICE) for name in ("old", "new")]
+    for document_id in (old, new):
+        await papers.match(document_id)
+    async with service.database.tenant(papers.tenant_id) as conn:
+        await conn.execute(
+            """
+            UPDATE document
+               SET matching_status = 'succeeded', result_ingestion_id = ingestion.id
+              FROM ingestion
+             WHERE document_id = document.id
+            """
+        )
+        await conn.execute("UPDATE match_record SET version = 0 WHERE document_id = %s", [old])
+
+    await repair.repair()
+    await repair.repair()
+
+    waiting = PapersToMatch(service)
+    assert (await waiting.state(old)).status == "pending"
+    assert (await waiting.state(new)).status == "succeeded"
+    assert await waiting.messages() == 1
 
 
 async def test_a_document_that_waits_or_is_in_work_gets_no_other_message(

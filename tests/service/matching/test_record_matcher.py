@@ -125,6 +125,19 @@ async def test_what_a_confirmed_pair_excludes_is_no_longer_linked(made: Papers) 
     assert await made.clusters() == [{"other order", "invoice"}]
 
 
+async def test_pairs_of_an_earlier_version_are_scored_anew(made: Papers, service: Service) -> None:
+    await made.chain()
+    before = await made.links()
+    async with service.database.tenant(made.tenant_id) as conn:
+        await conn.execute(
+            """UPDATE match_edge SET pair = '{"evidence": [99], "amount": {}, "log_odds": -50}'"""
+        )
+
+    await made.match(made.id_of("delivery"))
+
+    assert await made.links() == before
+
+
 async def test_documents_of_another_organisation_are_never_candidates(made: Papers, service: Service) -> None:
     async with service.database.accounts() as conn:
         other_tenant = await tenants.add(conn, "Other")

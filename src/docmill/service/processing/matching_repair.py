@@ -3,6 +3,7 @@
 import logging
 from uuid import UUID
 
+from docmill.matching.version import MATCHING_VERSION
 from docmill.service.events.matching_requests import MatchingRequests
 from docmill.service.ports.matching import Matching
 from docmill.service.protocol.matching_rules import MATCHABLE_TYPES
@@ -43,17 +44,23 @@ class MatchingRepair:
         await self.ask_for_never_matched()
 
     async def ask_for_never_matched(self) -> None:
-        """Ask for documents that were read while nothing was matched, some with each repair."""
+        """Ask for documents that were read while nothing was matched, or matched before an upgrade.
+
+        Some with each repair, so that what comes in meanwhile does not wait for all of them.
+        """
         requests = MatchingRequests(self._matching.sender)
         async with self._database.connection() as conn:
             missing = await matching_jobs.never_asked_for(conn, types=MATCHABLE_TYPES, limit=_PAGE)
+            missing += await matching_jobs.matched_before(conn, MATCHING_VERSION, limit=_PAGE)
         for tenant_id, ids in by_tenant(missing).items():
             async with self._database.tenant(tenant_id) as conn:
                 await lock_documents(conn, ids)
                 await requests.request(conn, ids)
         if missing:
             requests.announce()
-            log.info("documents are matched for the first time", extra={"count": len(missing)})
+            log.info(
+                "documents are matched that were not, or by an earlier version", extra={"count": len(missing)}
+            )
 
     async def send_lost_again(self) -> None:
         """Send the messages of documents to be matched again that have neither a worker nor a message."""

@@ -1,6 +1,6 @@
 """Links between records that are matched: what the matcher found, and what people decided."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 from uuid import UUID, uuid5
 
@@ -11,8 +11,10 @@ from docmill.matching.amounts import AmountComparison
 from docmill.matching.clusters import clusters_of
 from docmill.matching.evidence import LEVELS, Evidence
 from docmill.matching.match_record import MatchRecord
-from docmill.matching.outcome import Link, Reason
-from docmill.matching.pairs import ScoredPair
+from docmill.matching.outcome import Link, Reason, Relation
+from docmill.matching.pairs import ScoredPair, score_pair
+from docmill.matching.scoring import shipped_weights
+from docmill.matching.version import MATCHING_VERSION
 from docmill.service.store.database import Conn, storable_values
 
 MOST_AROUND = 200
@@ -125,17 +127,11 @@ async def pairs_between(conn: Conn, records: dict[str, MatchRecord], *, tenant_i
         """,
         {"tenant_id": tenant_id, "ids": list(records)},
     )
-    return [
-        ScoredPair(
-            records[first_id],
-            records[second_id],
-            relation,
-            _evidence(content["evidence"]),
-            _AMOUNT.validate_python(content["amount"]),
-            content["log_odds"],
-        )
+    pairs = (
+        _pair(records[first_id], records[second_id], relation, content)
         for first_id, second_id, relation, content in await cur.fetchall()
-    ]
+    )
+    return [pair for pair in pairs if pair is not None]
 
 
 async def settle(
@@ -295,8 +291,25 @@ def _cluster_id(cluster: Sequence[str]) -> UUID:
     return uuid5(_CLUSTERS, cluster[0])
 
 
+def _pair(
+    first: MatchRecord, second: MatchRecord, relation: Relation, content: Mapping[str, Any]
+) -> ScoredPair | None:
+    """The pair as it was stored; scored anew if that was by another version of matching."""
+    if content.get("version") != MATCHING_VERSION:
+        return score_pair(first, second, shipped_weights())
+    return ScoredPair(
+        first,
+        second,
+        relation,
+        _evidence(content["evidence"]),
+        _AMOUNT.validate_python(content["amount"]),
+        content["log_odds"],
+    )
+
+
 def _content(pair: ScoredPair) -> dict[str, Any]:
     return {
+        "version": MATCHING_VERSION,
         "evidence": [int(level) for level in pair.evidence],
         "amount": storable_values(_AMOUNT.dump_python(pair.amount, mode="json")),
         "log_odds": pair.log_odds,

@@ -14,6 +14,7 @@ from docmill.matching.candidate_keys import WEIGHTS, KeyKind, asked_keys, stored
 from docmill.matching.candidates import MOST_CANDIDATES, MOST_OF_KEY
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.relations import related_kinds
+from docmill.matching.version import MATCHING_VERSION
 from docmill.service.store.database import Conn, storable_values
 
 _RECORD = TypeAdapter(MatchRecord)
@@ -61,16 +62,18 @@ async def replace(conn: Conn, document_id: UUID, records: Sequence[MatchRecord],
     )
     await conn.execute(
         """
-        INSERT INTO match_record (id, tenant_id, document_id, content)
-        SELECT id, %(tenant_id)s, %(document_id)s, content
+        INSERT INTO match_record (id, tenant_id, document_id, content, version)
+        SELECT id, %(tenant_id)s, %(document_id)s, content, %(version)s
           FROM unnest(%(ids)s::text[], %(contents)s::jsonb[]) AS made (id, content)
-            ON CONFLICT (id) DO UPDATE SET content = excluded.content, is_gone = false
+            ON CONFLICT (id) DO UPDATE
+           SET content = excluded.content, version = excluded.version, is_gone = false
          WHERE match_record.tenant_id = excluded.tenant_id
         """,
         {
             "tenant_id": tenant_id,
             "document_id": document_id,
             "ids": ids,
+            "version": MATCHING_VERSION,
             "contents": [
                 Jsonb(storable_values(_RECORD.dump_python(record, mode="json"))) for record in records
             ],

@@ -102,6 +102,16 @@ async def never_asked_for(conn: Conn, *, types: Collection[str], limit: int) -> 
         return await cur.fetchall()
 
 
+async def matched_before(conn: Conn, version: int, *, limit: int) -> list[MatchingJobId]:
+    """Up to `limit` documents, of all tenants, that were matched by an earlier version of matching."""
+    async with conn.cursor(row_factory=class_row(MatchingJobId)) as cur:
+        await cur.execute(
+            "SELECT id, tenant_id FROM documents_matched_before(%(version)s, %(limit)s)",
+            {"version": version, "limit": limit},
+        )
+        return await cur.fetchall()
+
+
 async def withdraw(conn: Conn, document_ids: Sequence[UUID]) -> None:
     """Have documents matched no more, which are about to go to the bin. Who works on one loses it."""
     await conn.execute(
