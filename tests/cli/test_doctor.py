@@ -188,7 +188,6 @@ def test_settings_that_are_not_used_yet_are_accepted_and_said_to_wait(
         f"""
         data_dir = "{tmp_path}"
         [queues]
-        matching = "ours-matching"
         acquisition = "ours-acquisition"
         [buckets]
         emails = "ours-emails"
@@ -200,7 +199,6 @@ def test_settings_that_are_not_used_yet_are_accepted_and_said_to_wait(
     printed = " ".join(capsys.readouterr().out.split())
     assert code == 0, printed
     for name, purpose in (
-        ("queues.matching", "matching"),
         ("queues.acquisition", "sources"),
         ("buckets.emails", "sources"),
     ):

@@ -66,8 +66,17 @@ def emulator(request: pytest.FixtureRequest) -> Iterator[Emulator | None]:
 def orders(
     database_url: str, tmp_path: Path, worker_settings: dict[str, Any], emulator: Emulator | None
 ) -> dict[str, Any]:
-    """Settings as plain values: they cross into other processes."""
-    orders = {"data_dir": str(tmp_path), "database_url": database_url, "worker": worker_settings}
+    """Settings as plain values: they cross into other processes.
+
+    Nothing is matched: a delivery of matching that ended with its worker comes again after a minute, and its
+    retries after several. Its own faults are in `test_matching_killed.py`.
+    """
+    orders = {
+        "data_dir": str(tmp_path),
+        "database_url": database_url,
+        "worker": worker_settings,
+        "matching": {"enabled": False},
+    }
     return orders | emulator.settings() if emulator else orders
 
 

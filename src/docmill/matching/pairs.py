@@ -57,7 +57,7 @@ def score_pair(
 ) -> ScoredPair | None:
     """The pair of two records, put in the order of their relation.
 
-    None if they cannot be related, or if even with the same line items the log-odds would be under `least`.
+    None if they cannot be related, or if the log-odds would be under `least` whatever other records explain.
     The first of two duplicates is the earlier one by date, then by id.
     """
     if one.id == other.id or (one.document_id == other.document_id):
@@ -83,18 +83,20 @@ def score_pair(
     else:
         return None
     own_weights = weights[relation]
-    if _best_case(evidence, own_weights, relation) < least:
+    if _best_case(evidence._replace(items=ItemLevel.EXACT), own_weights, relation) < least:
         return None
     evidence = evidence._replace(items=compare_items_of(first, second))
+    if _best_case(evidence, own_weights, relation) < least:
+        return None
     return ScoredPair(first, second, relation, evidence, amount, log_odds(evidence, own_weights))
 
 
 def _best_case(evidence: Evidence, weights: Weights, relation: Relation) -> float:
-    """The log-odds of a pair if its items were the same, and sums and common links explained the rest."""
+    """The log-odds of a pair if sums and common links explained what they can explain."""
     is_of_sum = relation in WHOLES or relation == "credit_note_to_payment"
     amount = max(evidence.amount, AmountLevel.EXPLAINED) if is_of_sum else evidence.amount
     shared = SharedLevel.LINKED if relation in CHAINED else evidence.shared
-    return log_odds(evidence._replace(items=ItemLevel.EXACT, amount=amount, shared=shared), weights)
+    return log_odds(evidence._replace(amount=amount, shared=shared), weights)
 
 
 def pairs_of(

@@ -90,7 +90,14 @@ async def _choose(service: Service, observer: Observer, accepted: Accepted, type
     begun = await service.type_choices.choose(
         accepted.document_id, type_, tenant_id=service.default_tenant_id, reviewed_by=DEFAULT_USER_ID
     )
-    return await observer.when(accepted, lambda row: row.ingestion_id == begun and is_read(row))
+    await observer.when(accepted, lambda row: row.ingestion_id == begun and is_read(row))
+    return await _settled(service, observer, accepted)
+
+
+async def _settled(service: Service, observer: Observer, accepted: Accepted) -> DocumentRow:
+    """The document with what people said of it, which its worker adds just after it has been read."""
+    await service.reviews.settle(accepted.document_id, tenant_id=service.default_tenant_id)
+    return await observer.document(accepted)
 
 
 async def test_a_documentis_read_again_by_the_chosen_type_without_another_recognition(
@@ -313,7 +320,8 @@ async def test_of_two_people_who_choose_at_once_the_later_choice_holds_and_both_
                 for type_ in ("receipt", "credit_note")
             )
         )
-        after = await observer.when(accepted, lambda row: row.ingestion_id in begun and is_read(row))
+        await observer.when(accepted, lambda row: row.ingestion_id in begun and is_read(row))
+        after = await _settled(service, observer, accepted)
 
     reviewed = await _reviews(service, accepted.document_id)
     first, second = [str(row.value) for row in reversed(reviewed.history)]

@@ -62,8 +62,9 @@ async def test_what_cannot_be_matched_is_not_asked_for(
     assert await papers.messages() == 0
 
 
-async def test_without_a_matcher_nothing_is_pending(settings: Settings) -> None:
-    async with open_service(settings) as service:
+async def test_where_matching_is_switched_off_nothing_is_pending(settings: Settings) -> None:
+    matching = settings.matching.model_copy(update={"enabled": False})
+    async with open_service(settings.model_copy(update={"matching": matching})) as service:
         papers = PapersToMatch(service)
 
         document_id = await papers.read()
