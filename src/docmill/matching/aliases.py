@@ -24,8 +24,8 @@ from docmill.matching.relations import RULES
 from docmill.matching.scoring import Weights
 
 MOST_PARTIES = 3
-"""What stands for more parties than these, with names that are not alike, is an intermediary (PayPal) or a
-general word (`Lastschrift`), and stands for none."""
+"""Most parties with unlike names that an identity may stand for. With more, it is an intermediary (PayPal) or
+a general word (`Lastschrift`), and stands for none."""
 
 _WORDS_OF_TEXT = 3
 _SHORTEST_WORD = 3
@@ -57,7 +57,7 @@ def with_party_of_text(record: MatchRecord) -> MatchRecord:
 
 
 def aliases_between(relation: Relation, first: MatchRecord, second: MatchRecord) -> tuple[PartyAlias, ...]:
-    """What the link of two records says of their parties: those of one side that do not look the same.
+    """The aliases that follow from a link: parties of one side of the business that do not look the same.
 
     Not the side of the account's owner: that has only an IBAN, which says nothing of the documents.
     """
@@ -108,7 +108,7 @@ class PartyAliases:
         return [] if _count_unlike(others) > MOST_PARTIES else others
 
     def is_same(self, one: PartyIdentity, other: PartyIdentity) -> bool:
-        """Whether two parties are one by an alias. Never those whose VAT identifiers differ."""
+        """True if an alias says that two parties are one; never for those whose VAT identifiers differ."""
         return (
             not _contradict(one, other)
             and any(_is(other, each) for each in self.others(one))

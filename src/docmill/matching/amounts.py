@@ -68,7 +68,7 @@ def compare_duplicates(one: MatchRecord, other: MatchRecord) -> AmountComparison
 
 
 def is_near(amount: AmountComparison) -> bool:
-    """Whether two amounts are of the same order, so that one may stand for the other by mistake."""
+    """True if two amounts are of the same magnitude, so that one may stand for the other by mistake."""
     if amount.first is None or amount.second is None:
         return False
     lesser, greater = sorted((amount.first, amount.second))

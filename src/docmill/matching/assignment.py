@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from docmill.matching.outcome import Relation
 
 _SURE = 1000.0
-"""What a confirmed link adds to the value of its bundle: more than log-odds ever take from it."""
+"""Added to the value of a bundle for each confirmed link; more than log-odds ever take from it."""
 PAID = frozenset({"invoice_to_payment", "receipt_to_payment", "credit_note_to_payment"})
 
 
@@ -133,7 +133,7 @@ def _without_equal_numbers(group: Sequence[ScoredPair]) -> Iterator[tuple[Scored
 
 
 def _is_one_delivery(group: Sequence[ScoredPair]) -> bool:
-    """Whether one delivery has several invoices, or one invoice bills all that was delivered.
+    """True if one delivery has several invoices, or one invoice bills all that was delivered.
 
     Notes of the same goods count once: the seller's and the buyer's of one delivery.
     """

@@ -73,7 +73,7 @@ def compare_duplicates(one: MatchRecord, other: MatchRecord) -> tuple[Evidence, 
 
 
 def is_response(first: MatchRecord, second: MatchRecord) -> bool:
-    """Whether an order changes, confirms or declines another: it names that, and has a number of its own."""
+    """True if an order changes, confirms or declines another: it names that, and has a number of its own."""
     if first.number is None or second.number is None or first.number.key == second.number.key:
         return False
     key = first.number.key
@@ -182,7 +182,7 @@ def _compare_shared(first: MatchRecord, second: MatchRecord, own: ReferenceKind)
 
 
 def _compare_shared_in_text(first: MatchRecord, keys: frozenset[str]) -> SharedLevel:
-    """Whether a payment's text has a number that the first record names, such as its order's."""
+    """True if a payment's text has a number that the first record names, such as its order's."""
     kind_of = {each.key: each.kind for each in first.references}
     level = SharedLevel.UNKNOWN
     for key in keys & (kind_of.keys() | first.text_keys):

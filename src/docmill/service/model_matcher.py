@@ -1,22 +1,18 @@
 """The matcher that asks a language model about links of which the rules are not sure."""
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from docmill.errors import BadModelOutputError, DocmillError
-from docmill.matching.decision import decide
 from docmill.matching.pairs import ScoredPair
 from docmill.matching.questions import AnswerError, Judgement, Question, judgements_of, question_about
-from docmill.matching.scoring import shipped_weights
 from docmill.model.document import Usage
 from docmill.resilience.spending import Meter
-from docmill.service.match_refinement import refine
+from docmill.service.match_refinement import links_between
 from docmill.service.ports.matching import DocumentToMatch
 from docmill.service.record_matcher import RecordMatcher
 from docmill.service.store import match_edges, match_questions, match_records
@@ -93,18 +89,8 @@ class ModelMatcher:
             )
             stored = await match_edges.pairs_between(conn, records, tenant_id=tenant_id)
             others = [pair for pair in stored if not own.keys() & {pair.first.id, pair.second.id}]
-            declined = await match_edges.decided(conn, records, "declined", tenant_id=tenant_id)
-            confirmed = await match_edges.decided(conn, records, "confirmed", tenant_id=tenant_id)
             between = [*others, *pairs]
-            decision = partial(decide, declined=declined, confirmed=confirmed)
-            links = await refine(
-                conn,
-                await asyncio.to_thread(decision, between, shipped_weights()),
-                between,
-                confirmed=confirmed,
-                tenant_id=tenant_id,
-                but_of=document.id,
-            )
+            _, links = await links_between(conn, records, between, tenant_id=tenant_id, but_of=document.id)
         score_of: dict[str, float] = {}
         for link in links:
             if link.state == "suggested":
@@ -115,7 +101,7 @@ class ModelMatcher:
         return [question for question in questions if question is not None][:MOST_QUESTIONS]
 
     async def _judge(self, document: DocumentToMatch, question: Question) -> list[Judgement]:
-        """What the model answers, or has answered; nothing once the budget is spent."""
+        """The judgements that the model gives, or gave; none once the budget is spent."""
         client, tenant_id = self.client(), document.tenant_id
         digest = f"{_VERSION} {client.name} {question.digest}"
         async with self.rules.database.tenant(tenant_id) as conn:
@@ -171,7 +157,7 @@ async def _ask(client: "ModelClient", question: Question, meter: Meter) -> Mappi
 
 
 def _read(question: Question, answer: Mapping[str, Any], model: str) -> list[Judgement]:
-    """What an answer says. Raises BadModelOutputError if it is not of the form asked for."""
+    """The judgements in an answer. Raises BadModelOutputError if it is not of the form asked for."""
     from docmill.understanding.llm.prompts import holds_orders  # noqa: PLC0415 - loads the library
 
     try:

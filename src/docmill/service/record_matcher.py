@@ -1,21 +1,18 @@
 """The matcher of the vault: candidates from the database, decided offline with all that is around them."""
 
-import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from docmill.matching import records_of
 from docmill.matching.aliases import PartyAliases, parties_of
-from docmill.matching.decision import decide
 from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair
 from docmill.matching.questions import Judgement
 from docmill.matching.scoring import shipped_weights
 from docmill.resilience.concurrency import off_loop
-from docmill.service.match_refinement import refine
+from docmill.service.match_refinement import links_between
 from docmill.service.ports.matching import DocumentToMatch
 from docmill.service.store import match_edges, match_questions, match_records, party_aliases
 from docmill.service.store.database import Conn, Database
@@ -96,10 +93,6 @@ async def decide_around(conn: Conn, ids: Collection[str], *, tenant_id: UUID) ->
     around = await match_edges.around(conn, ids, tenant_id=tenant_id)
     records = await match_records.of_ids(conn, around)
     pairs = await match_edges.pairs_between(conn, records, tenant_id=tenant_id)
-    declined = await match_edges.decided(conn, records, "declined", tenant_id=tenant_id)
-    confirmed = await match_edges.decided(conn, records, "confirmed", tenant_id=tenant_id)
-    decision = partial(decide, declined=declined, confirmed=confirmed)
-    links = await asyncio.to_thread(decision, pairs, shipped_weights())
-    refined = await refine(conn, links, pairs, confirmed=confirmed, tenant_id=tenant_id)
+    links, refined = await links_between(conn, records, pairs, tenant_id=tenant_id)
     await match_edges.settle(conn, records, refined, raw=links, tenant_id=tenant_id)
     await match_edges.recompute_clusters(conn, around, tenant_id=tenant_id)
