@@ -144,7 +144,8 @@ class Papers:
             await lock_file(conn, f"matches of {self.tenant_id}")
             cur = await conn.execute(
                 """
-                UPDATE match_edge SET pair = jsonb_set(pair, '{log_odds}', to_jsonb(%(log_odds)s::float8))
+                UPDATE match_edge
+                   SET pair = jsonb_set(pair, '{log_odds}', to_jsonb(%(log_odds)s::float8)), is_likely = true
                  WHERE first_id = %(first_id)s AND second_id = %(second_id)s
                 """,
                 {

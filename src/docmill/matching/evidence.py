@@ -84,6 +84,25 @@ class Evidence(NamedTuple):
     date: DateLevel
     items: ItemLevel
 
+    @property
+    def is_named(self) -> bool:
+        """Whether one record names the other, or both the same third one."""
+        return self.reference >= ReferenceLevel.TEXT or self.shared >= SharedLevel.SAME
+
+    @property
+    def may_be_part(self) -> bool:
+        """Whether the amounts of the records may be explained by a sum that others belong to as well.
+
+        Only records of the same currency, in the window of the relation, and of the same party or named by
+        number are added up.
+        """
+        return (
+            self.amount != AmountLevel.OTHER_CURRENCY
+            and self.date >= DateLevel.UNKNOWN
+            and (self.is_named or max(self.party, self.other_party) >= Likeness.SIMILAR)
+            and self.party != Likeness.DIFFERENT
+        )
+
 
 LEVELS: tuple[type[IntEnum], ...] = (
     ReferenceLevel,

@@ -9,7 +9,7 @@ from docmill.matching.comparison import compare, compare_duplicates, compare_ite
 from docmill.matching.evidence import AmountLevel, Evidence, ItemLevel, SharedLevel
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Relation
-from docmill.matching.relations import CHAINED, DUPLICATED, RULE_OF, RULES, WHOLES
+from docmill.matching.relations import CHAINED, DUPLICATED, RULE_OF, RULES, SUMMED
 from docmill.matching.scoring import Weights, log_odds
 
 LEAST_LOG_ODDS = -3.0
@@ -93,10 +93,11 @@ def score_pair(
 
 def _best_case(evidence: Evidence, weights: Weights, relation: Relation) -> float:
     """The log-odds of a pair if sums and common links explained what they can explain."""
-    is_of_sum = relation in WHOLES or relation == "credit_note_to_payment"
-    amount = max(evidence.amount, AmountLevel.EXPLAINED) if is_of_sum else evidence.amount
-    shared = SharedLevel.LINKED if relation in CHAINED else evidence.shared
-    return log_odds(evidence._replace(amount=amount, shared=shared), weights)
+    if relation in CHAINED:
+        evidence = evidence._replace(shared=SharedLevel.LINKED)
+    if relation in SUMMED and evidence.may_be_part:
+        evidence = evidence._replace(amount=max(evidence.amount, AmountLevel.EXPLAINED))
+    return log_odds(evidence, weights)
 
 
 def pairs_of(

@@ -62,6 +62,9 @@ WHOLES: Mapping[Relation, tuple[Side, ...]] = {
 }
 """The relations of which several links may be explained by a sum: the sides that may be the whole."""
 
+SUMMED: frozenset[Relation] = frozenset({*WHOLES, "credit_note_to_payment"})
+"""The relations whose amounts other records may explain: by a sum, or by a credit note that is set off."""
+
 CHAINED: frozenset[Relation] = frozenset({"order_to_delivery", "order_to_invoice", "delivery_to_invoice"})
 """The relations of which two make a third one likely."""
 

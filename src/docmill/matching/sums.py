@@ -1,18 +1,17 @@
 """Parts that add up: collective payments and invoices, instalments, partial bills and partial deliveries."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from operator import add, lt, sub
 from typing import NamedTuple
 
 from docmill.matching.amounts import AmountComparison, discounted, discounts, total
-from docmill.matching.evidence import AmountLevel, DateLevel, ReferenceLevel, SharedLevel
+from docmill.matching.evidence import AmountLevel, ReferenceLevel
 from docmill.matching.items import pair_items
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Relation
 from docmill.matching.pairs import ScoredPair
-from docmill.matching.parties import Likeness
 from docmill.matching.relations import WHOLES, Side
 
 MOST_PARTS = 12
@@ -30,10 +29,11 @@ _BY_QUANTITY: frozenset[Relation] = frozenset({"order_to_delivery", "delivery_to
 class SumGroup(NamedTuple):
     """The links of one record to the parts that add up to it, with their amounts explained by the sum.
 
-    is_only: no other combination of the candidates adds up to it.
+    whole_id: of that record. is_only: no other combination of the candidates adds up to it.
     """
 
     pairs: tuple[ScoredPair, ...]
+    whole_id: str
     is_only: bool
 
 
@@ -44,35 +44,64 @@ class _Part(NamedTuple):
     options: tuple[Figures, ...]
 
 
-def find_sums(pairs: Iterable[ScoredPair], rescore: Rescore) -> list[SumGroup]:
+def find_sums(
+    pairs: Iterable[ScoredPair], rescore: Rescore, *, wholes: Collection[str] | None = None
+) -> list[SumGroup]:
     """The groups of two or more pairs whose figures add up.
 
-    Only candidates of the same currency, in the window of the relation, and of the same party or named by
-    number are combined. rescore: gives a pair another comparison of amounts.
+    Only what `Evidence.may_be_part` allows is combined. rescore: gives a pair another comparison of amounts.
+    wholes: ids of the records whose sums are wanted, all of whose pairs must be given; None for all.
     """
     pairs = list(pairs)
     by_whole: defaultdict[tuple[Relation, Side, str], list[ScoredPair]] = defaultdict(list)
     for pair in pairs:
         for side in WHOLES.get(pair.relation, ()):
-            if _may_be_part(pair):
+            if pair.evidence.may_be_part:
                 by_whole[pair.relation, side, _whole(pair, side).id].append(pair)
     groups: list[SumGroup] = []
-    for (relation, side, _), candidates in by_whole.items():
-        if len(candidates) > 1 and not any(map(_is_settled, candidates)):
+    for (relation, side, id_), candidates in by_whole.items():
+        is_wanted = wholes is None or id_ in wholes
+        if is_wanted and len(candidates) > 1 and not any(map(_is_settled, candidates)):
             groups.extend(_sums_of(relation, side, candidates, rescore))
-    groups.extend(_offsets(pairs, rescore))
+    groups.extend(group for group in _offsets(pairs, rescore) if wholes is None or group.whole_id in wholes)
     return groups
+
+
+def wholes_of(pair: ScoredPair) -> list[str]:
+    """The ids of the records whose sums a pair may change."""
+    if not pair.evidence.may_be_part:
+        return []
+    if pair.relation == "credit_note_to_payment":
+        return [pair.second.id]
+    return [
+        _whole(pair, side).id
+        for side in WHOLES.get(pair.relation, ())
+        if pair.relation in _BY_QUANTITY
+        or _whole(pair, side).kind == "payment"  # from which a credit note may have been taken
+        or _is_settled(pair)
+        or _is_larger(_whole(pair, side), _part(pair, side))
+    ]
+
+
+def _is_larger(whole: MatchRecord, part: MatchRecord) -> bool:
+    """Whether a record can be the sum of another and more, with tax or without."""
+    is_larger_net = (whole.net_total or 0) > (part.net_total or 0)
+    return is_larger_net or (total(whole) or 0) > (total(part) or 0)
 
 
 def _offsets(pairs: Sequence[ScoredPair], rescore: Rescore) -> Iterator[SumGroup]:
     """The payments of an invoice less a credit note."""
     credit_pairs: defaultdict[str, list[ScoredPair]] = defaultdict(list)
     for pair in pairs:
-        if pair.relation == "credit_note_to_payment" and _may_be_part(pair):
+        if pair.relation == "credit_note_to_payment" and pair.evidence.may_be_part:
             credit_pairs[pair.second.id].append(pair)
     found: defaultdict[str, list[tuple[ScoredPair, ScoredPair]]] = defaultdict(list)
     for pair in pairs:
-        if pair.relation == "invoice_to_payment" and pair.second.id in credit_pairs and _may_be_part(pair):
+        if (
+            pair.relation == "invoice_to_payment"
+            and pair.second.id in credit_pairs
+            and pair.evidence.may_be_part
+        ):
             rest = (total(pair.first) or Decimal(0)) - (total(pair.second) or Decimal(0))
             found[pair.second.id].extend(
                 (pair, credit)
@@ -87,28 +116,15 @@ def _offsets(pairs: Sequence[ScoredPair], rescore: Rescore) -> Iterator[SumGroup
                 rescore(pair, AmountComparison(AmountLevel.EXPLAINED, "amount_less_credit", invoice, paid)),
                 rescore(credit, AmountComparison(AmountLevel.EXPLAINED, "amount_set_off", note, paid)),
             ),
+            pair.second.id,
             is_only=len(groups) == 1,
         )
-
-
-def _may_be_part(pair: ScoredPair) -> bool:
-    evidence = pair.evidence
-    return (
-        evidence.amount != AmountLevel.OTHER_CURRENCY
-        and evidence.date >= DateLevel.UNKNOWN
-        and (_is_named(pair) or max(evidence.party, evidence.other_party) >= Likeness.SIMILAR)
-        and evidence.party != Likeness.DIFFERENT
-    )
 
 
 def _is_settled(pair: ScoredPair) -> bool:
     """Whether a single link explains the amount of a record, which then needs no sum."""
     is_explained = pair.evidence.amount >= AmountLevel.EXPLAINED
     return is_explained and pair.evidence.reference >= ReferenceLevel.TEXT
-
-
-def _is_named(pair: ScoredPair) -> bool:
-    return pair.evidence.reference >= ReferenceLevel.TEXT or pair.evidence.shared >= SharedLevel.SAME
 
 
 def _whole(pair: ScoredPair, side: Side) -> MatchRecord:
@@ -124,7 +140,7 @@ def _sums_of(
 ) -> Iterator[SumGroup]:
     """The group of one whole, of the records that name it or are named by it if these add up, else of all."""
     ranked = sorted(candidates, key=lambda pair: (-pair.log_odds, pair.key))
-    named = [pair for pair in ranked if _is_named(pair)]
+    named = [pair for pair in ranked if pair.evidence.is_named]
     for pool in (named, ranked):
         if relation in _BY_QUANTITY:
             target, parts = _quantities(_whole(pool[0], side), pool, side) if pool else ((), [])
@@ -133,7 +149,9 @@ def _sums_of(
         found = _combinations(parts[:_MOST_CANDIDATES], target) if any(target) else []
         if found:
             yield SumGroup(
-                tuple(_explained(pair, relation, side, rescore) for pair in found[0]), is_only=len(found) == 1
+                tuple(_explained(pair, relation, side, rescore) for pair in found[0]),
+                _whole(pool[0], side).id,
+                is_only=len(found) == 1,
             )
             return
 

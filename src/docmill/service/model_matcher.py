@@ -8,14 +8,16 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from docmill.errors import BadModelOutputError, DocmillError
-from docmill.matching.pairs import ScoredPair
+from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair
 from docmill.matching.questions import AnswerError, Judgement, Question, judgements_of, question_about
+from docmill.matching.scoring import shipped_weights
+from docmill.matching.sums import find_sums, rescorer
 from docmill.model.document import Usage
 from docmill.resilience.spending import Meter
 from docmill.service.match_refinement import links_between
 from docmill.service.ports.matching import DocumentToMatch
 from docmill.service.record_matcher import RecordMatcher
-from docmill.service.store import match_edges, match_questions, match_records
+from docmill.service.store import match_questions, match_regions
 from docmill.service.store.database import Conn
 
 if TYPE_CHECKING:
@@ -83,14 +85,16 @@ class ModelMatcher:
         own = {record.id: record for pair in pairs for record in (pair.first, pair.second)}
         own = {id_: record for id_, record in own.items() if record.document_id == str(document.id)}
         async with self.rules.database.tenant(tenant_id) as conn:
-            ids = {record.id for pair in pairs for record in (pair.first, pair.second)}
-            records = await match_records.of_ids(
-                conn, await match_edges.around(conn, ids, tenant_id=tenant_id)
-            )
-            stored = await match_edges.pairs_between(conn, records, tenant_id=tenant_id)
-            others = [pair for pair in stored if not own.keys() & {pair.first.id, pair.second.id}]
+            likely = [pair for pair in pairs if pair.log_odds > LEAST_LOG_ODDS]
+            for group in find_sums(pairs, rescorer(shipped_weights()), wholes=own):
+                likely.extend(group.pairs)
+            ids = {record.id for pair in likely for record in (pair.first, pair.second)}
+            region = await match_regions.region_of(conn, own.keys() | ids, tenant_id=tenant_id)
+            others = [pair for pair in region.pairs if not own.keys() & {pair.first.id, pair.second.id}]
             between = [*others, *pairs]
-            _, links = await links_between(conn, records, between, tenant_id=tenant_id, but_of=document.id)
+            _, links = await links_between(
+                conn, region.records, between, tenant_id=tenant_id, but_of=document.id
+            )
         score_of: dict[str, float] = {}
         for link in links:
             if link.state == "suggested":

@@ -14,7 +14,14 @@ from docmill.matching.scoring import shipped_weights
 from docmill.resilience.concurrency import off_loop
 from docmill.service.match_refinement import links_between
 from docmill.service.ports.matching import DocumentToMatch
-from docmill.service.store import match_edges, match_questions, match_records, party_aliases
+from docmill.service.store import (
+    match_clusters,
+    match_edges,
+    match_questions,
+    match_records,
+    match_regions,
+    party_aliases,
+)
 from docmill.service.store.database import Conn, Database
 
 if TYPE_CHECKING:
@@ -56,7 +63,7 @@ class RecordMatcher:
                 others = await match_records.candidates(conn, record, tenant_id=tenant_id, asked=asked)
                 # Also those that had asked for this one: with so many candidates, it may not ask for them.
                 partners = await match_edges.partners(conn, [record.id], tenant_id=tenant_id)
-                confirmed = await match_edges.confirmed_partners(conn, record.id, tenant_id=tenant_id)
+                confirmed = await match_regions.confirmed_partners(conn, record.id, tenant_id=tenant_id)
                 wanted = (partners | confirmed) - {other.id for other in others}
                 asking = await match_records.of_ids(conn, wanted)
                 for other in (*others, *asking.values()):
@@ -76,23 +83,24 @@ class RecordMatcher:
         tenant_id = document.tenant_id
         await match_questions.replace_judgements(conn, document.id, judgements, tenant_id=tenant_id)
         # A candidate may have been deleted or changed since it was scored: then it has asked for itself.
-        there = await match_records.of_ids(
-            conn, {record.id for pair in decision for record in (pair.first, pair.second)}
-        )
+        ids = {record.id for pair in decision for record in (pair.first, pair.second)}
+        there = await match_records.existing(conn, ids)
         scored = [pair for pair in decision if pair.first.id in there and pair.second.id in there]
         concerned = await match_edges.replace_of_document(conn, document.id, scored, tenant_id=tenant_id)
         await match_records.remove_gone(conn, document.id)
-        await decide_around(conn, concerned, tenant_id=tenant_id)
+        await decide_around(conn, concerned.ids, wholes=concerned.wholes, tenant_id=tenant_id)
 
 
-async def decide_around(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> None:
-    """Decide again about all records that pairs connect to these, and give them their clusters.
+async def decide_around(
+    conn: Conn, ids: Collection[str], *, tenant_id: UUID, wholes: Collection[str] | None = None
+) -> None:
+    """Decide again about the regions of these records, and give them their clusters.
 
-    What people said of them counts. The caller has locked the matches of the tenant.
+    What people said of them counts. wholes: ids of records whose sums may be others; None for these. The
+    caller has locked the matches of the tenant.
     """
-    around = await match_edges.around(conn, ids, tenant_id=tenant_id)
-    records = await match_records.of_ids(conn, around)
-    pairs = await match_edges.pairs_between(conn, records, tenant_id=tenant_id)
-    links, refined = await links_between(conn, records, pairs, tenant_id=tenant_id)
-    await match_edges.settle(conn, records, refined, raw=links, tenant_id=tenant_id)
-    await match_edges.recompute_clusters(conn, around, tenant_id=tenant_id)
+    changed = await match_regions.find_explained(conn, ids if wholes is None else wholes, tenant_id=tenant_id)
+    region = await match_regions.region_of(conn, {*ids, *changed}, tenant_id=tenant_id)
+    links, refined = await links_between(conn, region.records, region.pairs, tenant_id=tenant_id)
+    await match_edges.settle(conn, region.records, refined, raw=links, tenant_id=tenant_id)
+    await match_clusters.recompute(conn, region.ids, tenant_id=tenant_id)

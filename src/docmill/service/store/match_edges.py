@@ -1,6 +1,7 @@
 """Links between records that are matched: what the matcher found, and what people decided."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID, uuid5
 
@@ -8,23 +9,30 @@ from psycopg.types.json import Jsonb
 from pydantic import TypeAdapter
 
 from docmill.matching.amounts import AmountComparison
-from docmill.matching.clusters import clusters_of
 from docmill.matching.evidence import LEVELS, Evidence
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Link, Reason, Relation
-from docmill.matching.pairs import ScoredPair, score_pair
+from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair, score_pair
 from docmill.matching.scoring import shipped_weights
+from docmill.matching.sums import wholes_of
 from docmill.matching.version import MATCHING_VERSION
 from docmill.service.store.database import Conn, storable_values
-
-MOST_AROUND = 200
-"""Records whose links are decided together: those that pairs connect to a document, the nearest first."""
 
 RELATED = "related"
 """The relation of documents that a person links, and that have no other."""
 
-_CLUSTERS = UUID("6f2c1f6e-3d0b-5a37-9a0a-6a1d3c1a7b52")
-"""Namespace of the ids of clusters."""
+
+@dataclass(frozen=True, slots=True)
+class Concerned:
+    """What is to be decided again after pairs were replaced.
+
+    ids: of records whose links may be others. wholes: of records whose sums may be others.
+    """
+
+    ids: set[str]
+    wholes: set[str]
+
+
 _LINKS = UUID("0b8de1d4-5c0e-5f0a-9d43-52a1f2f0c9be")
 """Namespace of the ids of links."""
 _AMOUNT = TypeAdapter(AmountComparison)
@@ -33,8 +41,8 @@ _REASONS = TypeAdapter(tuple[Reason, ...])
 
 async def replace_of_document(
     conn: Conn, document_id: UUID, pairs: Sequence[ScoredPair], *, tenant_id: UUID
-) -> set[str]:
-    """Store the pairs of a document's records instead of those before; the ids of all records concerned."""
+) -> Concerned:
+    """Store the pairs of a document's records instead of those before."""
     cur = await conn.execute(
         "SELECT id, is_gone FROM match_record WHERE tenant_id = %(tenant_id)s AND document_id = %(id)s",
         {"tenant_id": tenant_id, "id": document_id},
@@ -44,24 +52,35 @@ async def replace_of_document(
         """
         DELETE FROM match_edge
          WHERE tenant_id = %(tenant_id)s AND (first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
-        RETURNING first_id, second_id
+        RETURNING first_id, second_id, connects, wholes
         """,
         {"tenant_id": tenant_id, "ids": list(own)},
     )
-    concerned = {id_ for row in await cur.fetchall() for id_ in row}
+    removed = await cur.fetchall()
     await add(conn, pairs, tenant_id=tenant_id)
-    concerned.update(id_ for id_, is_gone in own.items() if not is_gone)
-    return concerned | {record.id for pair in pairs for record in (pair.first, pair.second)}
+    concerned = Concerned({id_ for id_, is_gone in own.items() if not is_gone}, set())
+    for first_id, second_id, connects, wholes in removed:
+        concerned.wholes.update(wholes)
+        if connects:
+            concerned.ids.update((first_id, second_id))
+    for pair in pairs:
+        concerned.wholes.update(wholes_of(pair))
+    return concerned
 
 
 async def add(conn: Conn, pairs: Sequence[ScoredPair], *, tenant_id: UUID) -> None:
     """Store pairs, undecided; those that are there stay as they are."""
+    wholes = [wholes_of(pair) for pair in pairs]
     await conn.execute(
         """
-        INSERT INTO match_edge (id, tenant_id, first_id, second_id, relation, pair)
-        SELECT id, %(tenant_id)s, first_id, second_id, relation, pair
+        INSERT INTO match_edge (id, tenant_id, first_id, second_id, relation, pair, is_likely, wholes)
+        SELECT id, %(tenant_id)s, first_id, second_id, relation, pair, is_likely,
+               array_remove(ARRAY[CASE WHEN is_whole_first THEN first_id END,
+                                  CASE WHEN is_whole_second THEN second_id END], NULL)
           FROM unnest(%(ids)s::uuid[], %(firsts)s::text[], %(seconds)s::text[], %(relations)s::text[],
-                      %(pairs)s::jsonb[]) AS made (id, first_id, second_id, relation, pair)
+                      %(pairs)s::jsonb[], %(likely)s::bool[], %(whole_firsts)s::bool[],
+                      %(whole_seconds)s::bool[])
+               AS made (id, first_id, second_id, relation, pair, is_likely, is_whole_first, is_whole_second)
             ON CONFLICT DO NOTHING
         """,
         {
@@ -71,6 +90,9 @@ async def add(conn: Conn, pairs: Sequence[ScoredPair], *, tenant_id: UUID) -> No
             "seconds": [pair.second.id for pair in pairs],
             "relations": [pair.relation for pair in pairs],
             "pairs": [Jsonb(_content(pair)) for pair in pairs],
+            "likely": [pair.log_odds > LEAST_LOG_ODDS for pair in pairs],
+            "whole_firsts": [pair.first.id in ids for pair, ids in zip(pairs, wholes, strict=True)],
+            "whole_seconds": [pair.second.id in ids for pair, ids in zip(pairs, wholes, strict=True)],
         },
     )
 
@@ -90,48 +112,16 @@ async def partners(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[
     return {id_ for (id_,) in await cur.fetchall()}
 
 
-async def confirmed_partners(conn: Conn, record_id: str, *, tenant_id: UUID) -> set[str]:
-    """The records that a person has linked to this one, in a relation that the matcher knows."""
-    cur = await conn.execute(
-        """
-        SELECT second_id FROM match_decision
-         WHERE tenant_id = %(tenant_id)s AND first_id = %(id)s AND decision = 'confirmed'
-           AND relation <> %(related)s
-         UNION
-        SELECT first_id FROM match_decision
-         WHERE tenant_id = %(tenant_id)s AND second_id = %(id)s AND decision = 'confirmed'
-           AND relation <> %(related)s
-        """,
-        {"tenant_id": tenant_id, "id": record_id, "related": RELATED},
-    )
-    return {id_ for (id_,) in await cur.fetchall()}
-
-
-async def around(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[str]:
-    """The records that pairs connect to some, with these: at most `MOST_AROUND`, the nearest first."""
-    found, newest = set(ids), set(ids)
-    while newest and len(found) < MOST_AROUND:
-        newest = await partners(conn, newest, tenant_id=tenant_id) - found
-        found |= newest
-    return found
-
-
-async def pairs_between(conn: Conn, records: dict[str, MatchRecord], *, tenant_id: UUID) -> list[ScoredPair]:
-    """The pairs both of whose records are among these."""
-    cur = await conn.execute(
-        """
-        SELECT first_id, second_id, relation, pair
-          FROM match_edge
-         WHERE tenant_id = %(tenant_id)s AND first_id = ANY(%(ids)s) AND second_id = ANY(%(ids)s)
-         ORDER BY first_id, second_id, relation
-        """,
-        {"tenant_id": tenant_id, "ids": list(records)},
-    )
-    pairs = (
+def pairs_of_rows(
+    rows: Iterable[tuple[str, str, Relation, Mapping[str, Any]]], records: Mapping[str, MatchRecord]
+) -> list[ScoredPair]:
+    """The pairs of rows; without those one of whose records is not among these."""
+    read = (
         _pair(records[first_id], records[second_id], relation, content)
-        for first_id, second_id, relation, content in await cur.fetchall()
+        for first_id, second_id, relation, content in rows
+        if first_id in records and second_id in records
     )
-    return [pair for pair in pairs if pair is not None]
+    return [pair for pair in read if pair is not None]
 
 
 async def settle(
@@ -196,99 +186,9 @@ async def decided(
     return frozenset(await cur.fetchall())  # type: ignore[arg-type]
 
 
-async def recompute_clusters(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> None:
-    """Give these records, and all of their clusters, the clusters that links now connect.
-
-    Connected components over automatic and confirmed links. The id of a cluster follows from its first
-    record, so that it is the same in whatever order its documents were matched.
-    """
-    touched = await _with_clusters(conn, ids, tenant_id=tenant_id)
-    connected: set[tuple[str, str]] = set()
-    newest = touched
-    while newest:
-        links = await _links_of(conn, newest, tenant_id=tenant_id)
-        connected |= links
-        newest = {id_ for link in links for id_ in link} - touched
-        touched = touched | newest
-    cluster_of = {id_: _cluster_id(cluster) for cluster in clusters_of(connected) for id_ in cluster}
-    await conn.execute(
-        """
-        UPDATE match_record
-           SET cluster_id = wanted.cluster_id
-          FROM unnest(%(ids)s::text[], %(clusters)s::uuid[]) AS wanted (id, cluster_id)
-         WHERE match_record.id = wanted.id
-           AND match_record.tenant_id = %(tenant_id)s
-           AND match_record.cluster_id IS DISTINCT FROM wanted.cluster_id
-        """,
-        {
-            "tenant_id": tenant_id,
-            "ids": sorted(touched),
-            "clusters": [cluster_of.get(id_) for id_ in sorted(touched)],
-        },
-    )
-    await conn.execute(
-        """
-        WITH changed AS (
-            SELECT document.id, match_record.cluster_id
-              FROM match_record
-              JOIN document ON document.id = document_id
-             WHERE match_record.tenant_id = %(tenant_id)s
-               AND match_record.id = ANY(%(ids)s)
-               AND match_record.id = document_id::text
-               AND document.cluster_id IS DISTINCT FROM match_record.cluster_id
-             ORDER BY document.id
-               FOR NO KEY UPDATE OF document
-        )
-        UPDATE document
-           SET cluster_id = changed.cluster_id
-          FROM changed
-         WHERE document.id = changed.id
-        """,
-        {"tenant_id": tenant_id, "ids": sorted(touched)},
-    )
-
-
-async def _with_clusters(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[str]:
-    """These records and all that share a cluster with one of them."""
-    cur = await conn.execute(
-        """
-        SELECT other.id
-          FROM match_record
-          JOIN match_record AS other USING (tenant_id, cluster_id)
-         WHERE tenant_id = %(tenant_id)s AND match_record.id = ANY(%(ids)s)
-        """,
-        {"tenant_id": tenant_id, "ids": list(ids)},
-    )
-    return {id_ for (id_,) in await cur.fetchall()} | set(ids)
-
-
-async def _links_of(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[tuple[str, str]]:
-    """The automatic and confirmed links of these records."""
-    cur = await conn.execute(
-        """
-        SELECT first_id, second_id
-          FROM match_edge
-         WHERE tenant_id = %(tenant_id)s AND state = 'automatic'
-           AND (first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
-         UNION
-        SELECT first_id, second_id
-          FROM match_decision
-         WHERE tenant_id = %(tenant_id)s AND decision = 'confirmed'
-           AND (first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
-        """,
-        {"tenant_id": tenant_id, "ids": list(ids)},
-    )
-    return {(first_id, second_id) for first_id, second_id in await cur.fetchall()}
-
-
 def link_id(first_id: str, second_id: str, relation: str) -> UUID:
     """The id of a link, which follows from its records: it is the same whenever they are matched again."""
     return uuid5(_LINKS, f"{first_id} {second_id} {relation}")
-
-
-def _cluster_id(cluster: Sequence[str]) -> UUID:
-    """The id of a cluster, which follows from that of its first record."""
-    return uuid5(_CLUSTERS, cluster[0])
 
 
 def _pair(

@@ -53,13 +53,21 @@ async def replace(conn: Conn, document_id: UUID, records: Sequence[MatchRecord],
     `remove_gone`: whoever removes links must know whose clusters they change.
     """
     ids = [record.id for record in records]
-    await conn.execute(
-        """
-        UPDATE match_record SET is_gone = true
-         WHERE tenant_id = %(tenant_id)s AND document_id = %(document_id)s AND NOT id = ANY(%(ids)s)
-        """,
-        {"tenant_id": tenant_id, "document_id": document_id, "ids": ids},
+    cur = await conn.execute(
+        "SELECT id FROM match_record WHERE tenant_id = %(tenant_id)s AND document_id = %(document_id)s",
+        {"tenant_id": tenant_id, "document_id": document_id},
     )
+    before = [id_ for (id_,) in await cur.fetchall()]
+    if before:
+        # By their ids, since with a join the planner takes the whole table of keys.
+        await conn.execute(
+            "DELETE FROM match_key WHERE tenant_id = %(tenant_id)s AND record_id = ANY(%(ids)s)",
+            {"tenant_id": tenant_id, "ids": before},
+        )
+        await conn.execute(
+            "UPDATE match_record SET is_gone = true WHERE tenant_id = %(tenant_id)s AND id = ANY(%(ids)s)",
+            {"tenant_id": tenant_id, "ids": sorted({*before} - {*ids})},
+        )
     await conn.execute(
         """
         INSERT INTO match_record (id, tenant_id, document_id, content, version)
@@ -80,15 +88,6 @@ async def replace(conn: Conn, document_id: UUID, records: Sequence[MatchRecord],
         },
     )
     keys = [(key, record) for record in records for key in stored_keys(record)]
-    await conn.execute(
-        """
-        DELETE FROM match_key
-         USING match_record
-         WHERE record_id = match_record.id
-           AND match_record.tenant_id = %(tenant_id)s AND document_id = %(document_id)s
-        """,
-        {"tenant_id": tenant_id, "document_id": document_id},
-    )
     await conn.execute(
         """
         INSERT INTO match_key (tenant_id, key, kind, day, record_id)
@@ -140,6 +139,20 @@ async def of_ids(conn: Conn, ids: Collection[str]) -> dict[str, MatchRecord]:
         {"ids": list(ids)},
     )
     return {id_: _RECORD.validate_python(content) for id_, content in await cur.fetchall()}
+
+
+async def existing(conn: Conn, ids: Collection[str]) -> set[str]:
+    """Those of the ids that `of_ids` would give."""
+    cur = await conn.execute(
+        """
+        SELECT match_record.id
+          FROM match_record
+          JOIN document ON document.id = document_id
+         WHERE match_record.id = ANY(%(ids)s) AND NOT is_gone
+        """,
+        {"ids": list(ids)},
+    )
+    return {id_ for (id_,) in await cur.fetchall()}
 
 
 async def candidates(

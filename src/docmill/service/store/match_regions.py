@@ -1,0 +1,171 @@
+"""Regions: the records whose links are decided together, since one link bears upon the others.
+
+Two records are connected by a likely pair, by one that a sum of several amounts explains, or by a person who
+has linked them. Other pairs cannot become links; of these, only candidates for the sums of a region are read.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+from docmill.matching.match_record import MatchRecord
+from docmill.matching.pairs import ScoredPair
+from docmill.matching.scoring import shipped_weights
+from docmill.matching.sums import find_sums, rescorer
+from docmill.service.store import match_records
+from docmill.service.store.database import Conn
+from docmill.service.store.match_edges import RELATED, pairs_of_rows
+
+MOST_AROUND = 200
+"""Records whose links are decided together: those that are connected to a document, the nearest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Records whose links are decided together, without those of deleted documents.
+
+    pairs: between these, and those to other records by which one of these may be a sum.
+    """
+
+    ids: frozenset[str]
+    records: dict[str, MatchRecord]
+    pairs: list[ScoredPair]
+
+
+async def region_of(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> Region:
+    """The region around some records, with these: at most `MOST_AROUND` and those as near as the last."""
+    found, newest = set(ids), set(ids)
+    while newest and len(found) < MOST_AROUND:
+        newest = await connected(conn, newest, tenant_id=tenant_id) - found
+        found |= newest
+    cur = await conn.execute(
+        """
+        SELECT first_id, second_id, relation, pair
+          FROM match_edge
+         WHERE tenant_id = %(tenant_id)s AND first_id = ANY(%(ids)s)
+           AND (second_id = ANY(%(ids)s) OR wholes @> ARRAY[first_id])
+         UNION ALL
+        SELECT first_id, second_id, relation, pair
+          FROM match_edge
+         WHERE tenant_id = %(tenant_id)s AND second_id = ANY(%(ids)s)
+           AND NOT first_id = ANY(%(ids)s) AND wholes @> ARRAY[second_id]
+         ORDER BY first_id, second_id, relation
+        """,
+        {"tenant_id": tenant_id, "ids": list(found)},
+    )
+    rows = await cur.fetchall()
+    ends = {id_ for first_id, second_id, *_ in rows for id_ in (first_id, second_id)}
+    records = await match_records.of_ids(conn, found | ends)
+    inside = {id_: record for id_, record in records.items() if id_ in found}
+    return Region(frozenset(found), inside, pairs_of_rows(rows, records))
+
+
+async def connected(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[str]:
+    """The records that are directly connected to some."""
+    cur = await conn.execute(
+        """
+        SELECT second_id FROM match_edge
+         WHERE tenant_id = %(tenant_id)s AND first_id = ANY(%(ids)s) AND connects
+         UNION
+        SELECT first_id FROM match_edge
+         WHERE tenant_id = %(tenant_id)s AND second_id = ANY(%(ids)s) AND connects
+         UNION
+        SELECT second_id FROM match_decision
+         WHERE tenant_id = %(tenant_id)s AND first_id = ANY(%(ids)s) AND decision = 'confirmed'
+           AND relation <> %(related)s
+         UNION
+        SELECT first_id FROM match_decision
+         WHERE tenant_id = %(tenant_id)s AND second_id = ANY(%(ids)s) AND decision = 'confirmed'
+           AND relation <> %(related)s
+        """,
+        {"tenant_id": tenant_id, "ids": sorted(ids), "related": RELATED},
+    )
+    return {id_ for (id_,) in await cur.fetchall()}
+
+
+async def confirmed_partners(conn: Conn, record_id: str, *, tenant_id: UUID) -> set[str]:
+    """The records that a person has linked to this one, in a relation that the matcher knows."""
+    cur = await conn.execute(
+        """
+        SELECT second_id FROM match_decision
+         WHERE tenant_id = %(tenant_id)s AND first_id = %(id)s AND decision = 'confirmed'
+           AND relation <> %(related)s
+         UNION
+        SELECT first_id FROM match_decision
+         WHERE tenant_id = %(tenant_id)s AND second_id = %(id)s AND decision = 'confirmed'
+           AND relation <> %(related)s
+        """,
+        {"tenant_id": tenant_id, "id": record_id, "related": RELATED},
+    )
+    return {id_ for (id_,) in await cur.fetchall()}
+
+
+async def find_explained(conn: Conn, wholes: Collection[str], *, tenant_id: UUID) -> set[str]:
+    """Find the sums of some records anew; the ids of all records of which one has begun or ended.
+
+    Only a sum that adds up in one way counts. Pairs that a person has parted are in none.
+    """
+    if not wholes:
+        return set()
+    cur = await conn.execute(
+        """
+        SELECT first_id, second_id, relation, pair, explained
+          FROM match_edge
+         WHERE tenant_id = %(tenant_id)s
+           AND (first_id = ANY(%(wholes)s) OR second_id = ANY(%(wholes)s))
+           AND wholes && %(wholes)s::text[]
+           AND NOT EXISTS (SELECT FROM match_decision
+                            WHERE match_decision.tenant_id = match_edge.tenant_id
+                              AND match_decision.first_id = match_edge.first_id
+                              AND match_decision.second_id = match_edge.second_id
+                              AND decision = 'declined' AND match_decision.relation <> %(related)s)
+         ORDER BY first_id, second_id, relation
+        """,
+        {"tenant_id": tenant_id, "wholes": sorted(wholes), "related": RELATED},
+    )
+    rows = await cur.fetchall()
+    ends = {id_ for first_id, second_id, *_ in rows for id_ in (first_id, second_id)}
+    pairs = pairs_of_rows([row[:4] for row in rows], await match_records.of_ids(conn, ends))
+    explained: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for group in find_sums(pairs, rescorer(shipped_weights()), wholes=wholes):
+        if group.is_only:
+            for pair in group.pairs:
+                explained[pair.key].add(group.whole_id)
+    changed: list[tuple[tuple[str, str, str], list[str]]] = []
+    for first_id, second_id, relation, _, before in rows:
+        key = first_id, second_id, relation
+        now = explained[key] | (set(before) - set(wholes))
+        if now != set(before):
+            changed.append((key, sorted(now)))
+    await _store_explained(conn, changed, tenant_id=tenant_id)
+    return {id_ for (first_id, second_id, _), _ in changed for id_ in (first_id, second_id)}
+
+
+async def _store_explained(
+    conn: Conn, changed: Collection[tuple[tuple[str, str, str], list[str]]], *, tenant_id: UUID
+) -> None:
+    if not changed:
+        return
+    await conn.execute(
+        """
+        UPDATE match_edge
+           SET explained = array_remove(ARRAY[CASE WHEN is_first THEN match_edge.first_id END,
+                                              CASE WHEN is_second THEN match_edge.second_id END], NULL)
+          FROM unnest(%(firsts)s::text[], %(seconds)s::text[], %(relations)s::text[], %(is_first)s::bool[],
+                      %(is_second)s::bool[])
+               AS changed (first_id, second_id, relation, is_first, is_second)
+         WHERE match_edge.tenant_id = %(tenant_id)s
+           AND match_edge.first_id = changed.first_id
+           AND match_edge.second_id = changed.second_id
+           AND match_edge.relation = changed.relation
+        """,
+        {
+            "tenant_id": tenant_id,
+            "firsts": [key[0] for key, _ in changed],
+            "seconds": [key[1] for key, _ in changed],
+            "relations": [key[2] for key, _ in changed],
+            "is_first": [key[0] in ids for key, ids in changed],
+            "is_second": [key[1] in ids for key, ids in changed],
+        },
+    )
