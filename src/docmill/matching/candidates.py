@@ -1,18 +1,34 @@
 """Index in memory of the records of one run, by their keys; in the vault a table has the same."""
 
+import datetime as dt
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable
+from heapq import nsmallest
 
 from docmill.matching.candidate_keys import WEIGHTS, asked_keys, stored_keys
 from docmill.matching.match_record import Kind, MatchRecord
-from docmill.matching.relations import related_kinds
+from docmill.matching.relations import expected_days_between, related_kinds
 
-MOST_CANDIDATES = 40
+MOST_CANDIDATES = 80
 """Records that one record is compared with, those with the highest sums of key weights."""
+MOST_OF_KIND = 16
+"""Of these, records of one kind."""
 MOST_OF_KEY = 24
-"""Records of one key that are looked at: those nearest in time."""
+"""Records of one key and kind that are looked at: those nearest to the day on which they are expected."""
 NO_DAY = 0
+
+
+def expected_day(record: MatchRecord, kind: Kind) -> dt.date | None:
+    """The day around which records of a kind are looked for that may belong to a record."""
+    if record.issue_date is None:
+        return None
+    if kind == "payment" and record.due_date is not None:
+        return record.due_date
+    try:
+        return record.issue_date + dt.timedelta(days=expected_days_between(record.kind, kind))
+    except OverflowError:
+        return record.issue_date
 
 
 class CandidateIndex:
@@ -34,18 +50,22 @@ class CandidateIndex:
 
     def find(self, record: MatchRecord) -> list[MatchRecord]:
         """The records that may be related to one, the likeliest first, without itself."""
-        sums: defaultdict[int, float] = defaultdict(float)
-        kinds = related_kinds(record.kind)
-        day = _day(record)
-        for key, kind_of_key in asked_keys(record).items():
-            weight = WEIGHTS[kind_of_key]
-            for kind in kinds:
+        keys = [(key, WEIGHTS[kind_of_key]) for key, kind_of_key in asked_keys(record).items()]
+        ranked: list[tuple[float, int, int]] = []
+        for kind in related_kinds(record.kind):
+            sums: defaultdict[int, float] = defaultdict(float)
+            day = _ordinal(expected_day(record, kind))
+            for key, weight in keys:
                 if entries := self._by_key.get((kind, key)):
                     for _, index in _nearest(entries, day):
                         sums[index] += weight
-        ranked = sorted(sums, key=lambda index: (-sums[index], abs(_day(self._records[index]) - day), index))
-        found = (self._records[index] for index in ranked[: MOST_CANDIDATES + 1])
-        return [other for other in found if other.id != record.id][:MOST_CANDIDATES]
+            of_kind = (
+                (-weight, abs(_day(self._records[index]) - day), index)
+                for index, weight in sums.items()
+                if self._records[index].id != record.id
+            )
+            ranked.extend(nsmallest(MOST_OF_KIND, of_kind))
+        return [self._records[index] for _, _, index in sorted(ranked)[:MOST_CANDIDATES]]
 
 
 def _nearest(entries: list[tuple[int, int]], day: int) -> list[tuple[int, int]]:
@@ -57,4 +77,8 @@ def _nearest(entries: list[tuple[int, int]], day: int) -> list[tuple[int, int]]:
 
 
 def _day(record: MatchRecord) -> int:
-    return record.issue_date.toordinal() if record.issue_date else NO_DAY
+    return _ordinal(record.issue_date)
+
+
+def _ordinal(day: dt.date | None) -> int:
+    return day.toordinal() if day else NO_DAY

@@ -52,6 +52,9 @@ RULES: Mapping[tuple[Kind, Kind], RelationRule] = {(rule.first, rule.second): ru
 """The relations by the kinds of first and second."""
 RULE_OF: Mapping[Relation, RelationRule] = {rule.relation: rule for rule in _RULES}
 
+_LONGEST_EXPECTED = 60
+"""Days; contracts and quotes may be years older, and most of what belongs to them is not."""
+
 Side = Literal["first", "second"]
 
 WHOLES: Mapping[Relation, tuple[Side, ...]] = {
@@ -81,3 +84,19 @@ def related_kinds(kind: Kind) -> frozenset[Kind]:
     if kind in DUPLICATED:
         others.add(kind)
     return frozenset(others)
+
+
+def expected_days_between(kind: Kind, other: Kind) -> int:
+    """The days from a record of a kind to one of another kind that belongs to it; negative if before it."""
+    if kind == other:
+        return 0
+    if rule := RULES.get((kind, other)):
+        return _middle(rule)
+    if rule := RULES.get((other, kind)):
+        return -_middle(rule)
+    return 0
+
+
+def _middle(rule: RelationRule) -> int:
+    start, stop = rule.expected_days
+    return min((start + stop) // 2, _LONGEST_EXPECTED)

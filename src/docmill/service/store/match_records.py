@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 from pydantic import TypeAdapter
 
 from docmill.matching.candidate_keys import WEIGHTS, KeyKind, asked_keys, stored_keys
-from docmill.matching.candidates import MOST_CANDIDATES, MOST_OF_KEY
+from docmill.matching.candidates import MOST_CANDIDATES, MOST_OF_KEY, MOST_OF_KIND, expected_day
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.relations import related_kinds
 from docmill.matching.version import MATCHING_VERSION
@@ -164,39 +164,46 @@ async def candidates(
     None for the record's own keys.
     """
     asked = asked_keys(record) if asked is None else asked
+    kinds = sorted(related_kinds(record.kind))
     cur = await conn.execute(
         """
-        SELECT nearest.record_id
-          FROM unnest(%(keys)s::bigint[], %(weights)s::float8[]) AS asked (key, weight)
-         CROSS JOIN unnest(%(kinds)s::text[]) AS wanted (kind)
-         CROSS JOIN LATERAL (
-                   (SELECT record_id
-                      FROM match_key
-                     WHERE tenant_id = %(tenant_id)s AND match_key.key = asked.key
-                       AND match_key.kind = wanted.kind AND day >= %(day)s
-                     ORDER BY day, record_id
-                     LIMIT %(most)s)
-                    UNION ALL
-                   (SELECT record_id
-                      FROM match_key
-                     WHERE tenant_id = %(tenant_id)s AND match_key.key = asked.key
-                       AND match_key.kind = wanted.kind AND day < %(day)s
-                     ORDER BY day DESC, record_id DESC
-                     LIMIT %(most)s)
-               ) AS nearest
-         WHERE record_id <> %(id)s
-         GROUP BY nearest.record_id
-         ORDER BY sum(weight) DESC, nearest.record_id
+        SELECT record_id
+          FROM (SELECT nearest.record_id, sum(weight) AS weight, abs(nearest.day - wanted.day) AS days,
+                       row_number() OVER (PARTITION BY wanted.kind
+                                          ORDER BY sum(weight) DESC, abs(nearest.day - wanted.day),
+                                                   nearest.record_id) AS place
+                  FROM unnest(%(keys)s::bigint[], %(weights)s::float8[]) AS asked (key, weight)
+                 CROSS JOIN unnest(%(kinds)s::text[], %(days)s::date[]) AS wanted (kind, day)
+                 CROSS JOIN LATERAL (
+                           (SELECT record_id, day
+                              FROM match_key
+                             WHERE tenant_id = %(tenant_id)s AND match_key.key = asked.key
+                               AND match_key.kind = wanted.kind AND match_key.day >= wanted.day
+                             ORDER BY match_key.day, record_id
+                             LIMIT %(most)s)
+                            UNION ALL
+                           (SELECT record_id, day
+                              FROM match_key
+                             WHERE tenant_id = %(tenant_id)s AND match_key.key = asked.key
+                               AND match_key.kind = wanted.kind AND match_key.day < wanted.day
+                             ORDER BY match_key.day DESC, record_id DESC
+                             LIMIT %(most)s)
+                       ) AS nearest
+                 WHERE record_id <> %(id)s
+                 GROUP BY wanted.kind, wanted.day, nearest.record_id, nearest.day) AS found
+         WHERE place <= %(most_of_kind)s
+         ORDER BY weight DESC, days, record_id
          LIMIT %(limit)s
         """,
         {
             "tenant_id": tenant_id,
             "keys": list(asked),
             "weights": [WEIGHTS[kind] for kind in asked.values()],
-            "kinds": sorted(related_kinds(record.kind)),
-            "day": record.issue_date or _NO_DAY,
+            "kinds": kinds,
+            "days": [expected_day(record, kind) or _NO_DAY for kind in kinds],
             "most": MOST_OF_KEY // 2,
             "id": record.id,
+            "most_of_kind": MOST_OF_KIND,
             "limit": MOST_CANDIDATES,
         },
     )
