@@ -66,10 +66,13 @@ async def _with_clusters(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -
     """These records and all that share a cluster with one of them."""
     cur = await conn.execute(
         """
-        SELECT other.id
+        SELECT id
           FROM match_record
-          JOIN match_record AS other USING (tenant_id, cluster_id)
-         WHERE tenant_id = %(tenant_id)s AND match_record.id = ANY(%(ids)s)
+         WHERE tenant_id = %(tenant_id)s
+           AND cluster_id = ANY(ARRAY(SELECT cluster_id
+                                        FROM match_record
+                                       WHERE tenant_id = %(tenant_id)s AND id = ANY(%(ids)s)
+                                         AND cluster_id IS NOT NULL))
         """,
         {"tenant_id": tenant_id, "ids": list(ids)},
     )
@@ -82,13 +85,19 @@ async def _links_of(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set
         """
         SELECT first_id, second_id
           FROM match_edge
-         WHERE tenant_id = %(tenant_id)s AND state = 'automatic'
-           AND (first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
+         WHERE tenant_id = %(tenant_id)s AND state = 'automatic' AND first_id = ANY(%(ids)s)
+         UNION
+        SELECT first_id, second_id
+          FROM match_edge
+         WHERE tenant_id = %(tenant_id)s AND state = 'automatic' AND second_id = ANY(%(ids)s)
          UNION
         SELECT first_id, second_id
           FROM match_decision
-         WHERE tenant_id = %(tenant_id)s AND decision = 'confirmed'
-           AND (first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
+         WHERE tenant_id = %(tenant_id)s AND decision = 'confirmed' AND first_id = ANY(%(ids)s)
+         UNION
+        SELECT first_id, second_id
+          FROM match_decision
+         WHERE tenant_id = %(tenant_id)s AND decision = 'confirmed' AND second_id = ANY(%(ids)s)
         """,
         {"tenant_id": tenant_id, "ids": list(ids)},
     )
