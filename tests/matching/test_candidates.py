@@ -3,7 +3,7 @@
 import datetime as dt
 
 from docmill.matching.candidates import MOST_OF_KIND, CandidateIndex, expected_day
-from matching.records import invoice, order, paid, payments
+from matching.records import invoice, order, paid, payments, record
 
 DUE = dt.date(2026, 3, 16)
 INVOICE = invoice(due_date=DUE.isoformat())
@@ -46,3 +46,10 @@ def test_what_an_order_leads_to_comes_after_it_and_what_an_invoice_has_before_it
 def test_a_record_without_a_day_is_expected_on_none() -> None:
     assert expected_day(invoice(issue_date=None), "payment") is None
     assert expected_day(order(issue_date="9999-12-31"), "invoice") == dt.date(9999, 12, 31)
+
+
+def test_a_contract_is_found_years_after_it_was_made() -> None:
+    contract = record("contract", "contract", number="V-77", issue_date="2019-03-01")
+
+    assert [each.id for each in CandidateIndex([contract]).find(INVOICE)] == ["contract"]
+    assert [each.id for each in CandidateIndex([INVOICE]).find(contract)] == ["invoice"]

@@ -2,8 +2,8 @@
 
 In record linkage these are blocking keys. They are whole numbers, so that an index in a database and one in
 memory hold the same. A key is made of a kind and of what is compared: a number, a party and an amount, an
-amount, a party and an item, a party and a quarter
-of a year.
+amount, a party and an item, a party and a quarter of a year, or a party alone for contracts, which may be years
+older than what belongs to them.
 """
 
 import datetime as dt
@@ -17,8 +17,9 @@ from docmill.matching.amounts import discounted, payable_amounts
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.parties import name_keys
 from docmill.matching.references import reference_keys
+from docmill.matching.relations import related_kinds
 
-KeyKind = Literal["number", "text", "party_amount", "amount", "party_item", "party_quarter"]
+KeyKind = Literal["number", "text", "party_amount", "amount", "party_item", "party_quarter", "party_contract"]
 
 WEIGHTS: dict[KeyKind, float] = {
     "number": 8,
@@ -27,6 +28,7 @@ WEIGHTS: dict[KeyKind, float] = {
     "amount": 2,
     "party_item": 2,
     "party_quarter": 1,
+    "party_contract": 1,
 }
 """How much a key of each kind tells: candidates with the highest sums are compared."""
 
@@ -72,6 +74,9 @@ def _keys(record: MatchRecord, *, is_asking: bool) -> dict[int, KeyKind]:
     for quarter in _quarters(record.issue_date, is_asking=is_asking):
         for party in parties:
             keys[_hash("party_quarter", party, quarter)] = "party_quarter"
+    if record.kind == "contract" or (is_asking and "contract" in related_kinds(record.kind)):
+        for party in parties:
+            keys[_hash("party_contract", party)] = "party_contract"
     return keys
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from docmill.matching.match_record import Kind, ReferenceKind
@@ -77,6 +78,7 @@ DUPLICATED: frozenset[Kind] = frozenset(
 """The kinds of which one document may be there twice."""
 
 
+@cache
 def related_kinds(kind: Kind) -> frozenset[Kind]:
     """The kinds that a record of a kind can be linked to."""
     others: set[Kind] = {second for first, second in RULES if first == kind}
