@@ -2,8 +2,8 @@
 
 In record linkage these are blocking keys. They are whole numbers, so that an index in a database and one in
 memory hold the same. A key is made of a kind and of what is compared: a number, a party and an amount, an
-amount, a party and an item, a party and a quarter of a year, or a party alone for contracts, which may be years
-older than what belongs to them.
+amount, a party and an item, a party and a quarter of a year, or a party alone for contracts, which may be
+years older than what belongs to them.
 """
 
 import datetime as dt
@@ -63,21 +63,24 @@ def _keys(record: MatchRecord, *, is_asking: bool) -> dict[int, KeyKind]:
         keys[_hash("number", key)] = "number"
         if is_asking:
             keys[_hash("text", key)] = "text"
-    parties = tuple(_parties(record))
     for amount in _amounts(record, is_asking=is_asking):
         keys[_hash("amount", amount)] = "amount"
-        for party in parties:
-            keys[_hash("party_amount", party, amount)] = "party_amount"
-    for item in _items(record):
-        for party in parties:
-            keys[_hash("party_item", party, item)] = "party_item"
-    for quarter in _quarters(record.issue_date, is_asking=is_asking):
-        for party in parties:
-            keys[_hash("party_quarter", party, quarter)] = "party_quarter"
-    if record.kind == "contract" or (is_asking and "contract" in related_kinds(record.kind)):
-        for party in parties:
-            keys[_hash("party_contract", party)] = "party_contract"
+    for party in _parties(record):
+        for kind, values in _with_party(record, is_asking=is_asking):
+            keys[_hash(kind, party, *values)] = kind
     return keys
+
+
+def _with_party(record: MatchRecord, *, is_asking: bool) -> Iterator[tuple[KeyKind, tuple[str | int, ...]]]:
+    """What makes a key together with each of a record's parties."""
+    for amount in _amounts(record, is_asking=is_asking):
+        yield "party_amount", (amount,)
+    for item in _items(record):
+        yield "party_item", (item,)
+    for quarter in _quarters(record.issue_date, is_asking=is_asking):
+        yield "party_quarter", (quarter,)
+    if record.kind == "contract" or (is_asking and "contract" in related_kinds(record.kind)):
+        yield "party_contract", ()
 
 
 def _numbers(record: MatchRecord) -> Iterator[str]:
