@@ -4,7 +4,6 @@ import datetime as dt
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable
-from heapq import nsmallest
 
 from docmill.matching.candidate_keys import WEIGHTS, asked_keys, stored_keys
 from docmill.matching.match_record import Kind, MatchRecord
@@ -36,6 +35,7 @@ class CandidateIndex:
 
     def __init__(self, records: Iterable[MatchRecord] = ()) -> None:
         self._records: list[MatchRecord] = []
+        self._days: list[int] = []
         self._by_key: defaultdict[tuple[Kind, int], list[tuple[int, int]]] = defaultdict(list)
         """By kind and key, the day of each record and its index, in order of days."""
         for record in records:
@@ -43,29 +43,28 @@ class CandidateIndex:
 
     def add(self, record: MatchRecord) -> None:
         """Add a record, which is found from now on."""
-        entry = (_day(record), len(self._records))
+        entry = (_ordinal(record.issue_date), len(self._records))
         self._records.append(record)
+        self._days.append(entry[0])
         for key in stored_keys(record):
             insort(self._by_key[record.kind, key], entry)
 
     def find(self, record: MatchRecord) -> list[MatchRecord]:
         """The records that may be related to one, the likeliest first, without itself."""
         keys = [(key, WEIGHTS[kind_of_key]) for key, kind_of_key in asked_keys(record).items()]
+        days, by_key = self._days, self._by_key
         ranked: list[tuple[float, int, int]] = []
         for kind in related_kinds(record.kind):
             sums: defaultdict[int, float] = defaultdict(float)
             day = _ordinal(expected_day(record, kind))
             for key, weight in keys:
-                if entries := self._by_key.get((kind, key)):
+                if entries := by_key.get((kind, key)):
                     for _, index in _nearest(entries, day):
                         sums[index] += weight
-            of_kind = (
-                (-weight, abs(_day(self._records[index]) - day), index)
-                for index, weight in sums.items()
-                if self._records[index].id != record.id
-            )
-            ranked.extend(nsmallest(MOST_OF_KIND, of_kind))
-        return [self._records[index] for _, _, index in sorted(ranked)[:MOST_CANDIDATES]]
+            of_kind = sorted((-weight, abs(days[index] - day), index) for index, weight in sums.items())
+            ranked += of_kind[: MOST_OF_KIND + (kind == record.kind)]  # it may be itself
+        found = (self._records[index] for _, _, index in sorted(ranked))
+        return [other for other in found if other.id != record.id][:MOST_CANDIDATES]
 
 
 def _nearest(entries: list[tuple[int, int]], day: int) -> list[tuple[int, int]]:
@@ -74,10 +73,6 @@ def _nearest(entries: list[tuple[int, int]], day: int) -> list[tuple[int, int]]:
     middle = bisect_left(entries, (day, -1))
     start = max(0, min(middle - MOST_OF_KEY // 2, len(entries) - MOST_OF_KEY))
     return entries[start : start + MOST_OF_KEY]
-
-
-def _day(record: MatchRecord) -> int:
-    return _ordinal(record.issue_date)
 
 
 def _ordinal(day: dt.date | None) -> int:
