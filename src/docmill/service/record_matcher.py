@@ -102,5 +102,5 @@ async def decide_around(
     changed = await match_regions.find_explained(conn, ids if wholes is None else wholes, tenant_id=tenant_id)
     region = await match_regions.region_of(conn, {*ids, *changed}, tenant_id=tenant_id)
     links, refined = await links_between(conn, region.records, region.pairs, tenant_id=tenant_id)
-    await match_edges.settle(conn, region.records, refined, raw=links, tenant_id=tenant_id)
-    await match_clusters.recompute(conn, region.ids, tenant_id=tenant_id)
+    await match_edges.settle(conn, region.inside, refined, raw=links, tenant_id=tenant_id)
+    await match_clusters.recompute(conn, region.inside, tenant_id=tenant_id)

@@ -1,5 +1,7 @@
 """Links are decided together with what is connected to them, and with nothing else."""
 
+import random
+from datetime import date, timedelta
 from itertools import permutations
 
 import pytest
@@ -35,7 +37,18 @@ async def region(made: DecidedPapers, name: str) -> frozenset[str]:
         ids = {str(made.ids[name])}
         found = await match_regions.region_of(conn, ids, tenant_id=made.tenant_id)
     names = {str(id_): each for each, id_ in made.ids.items()}
-    return frozenset(names[id_.partition("#")[0]] for id_ in found.ids)
+    return frozenset(names[id_.partition("#")[0]] for id_ in found.inside)
+
+
+async def states(made: DecidedPapers) -> dict[tuple[str, str], tuple[str, float]]:
+    async with made.service.database.tenant(made.tenant_id) as conn:
+        cur = await conn.execute("SELECT first_id, second_id, state, score FROM match_edge WHERE state <> ''")
+        rows = await cur.fetchall()
+    names = {str(id_): each for each, id_ in made.ids.items()}
+    return {
+        (names[first], names[second.partition("#")[0]] + second.partition("#")[2]): (state, round(score, 6))
+        for first, second, state, score in rows
+    }
 
 
 async def explained(made: DecidedPapers) -> int:
@@ -101,3 +114,65 @@ async def test_invoices_of_one_partner_are_decided_apart(made: DecidedPapers) ->
     await made.match(*made.ids)
 
     assert await region(made, "invoice 3") == {"invoice 3", "paid 3"}
+
+
+async def add_rents(made: DecidedPapers, months: int) -> None:
+    """An invoice of each month, and a payment that may be of this month or of the next one."""
+    for month in range(months):
+        day = date(2020 + month // 12, month % 12 + 1, 1)
+        values = {"number": f"M-{1000 + month * 37}", "issue_date": day.isoformat(), "gross_total": "950.00"}
+        await made.add(f"rent {month}", "invoice", **PARTIES, **values)
+        transaction = {
+            "date": (day + timedelta(days=33)).isoformat(),
+            "amount": "-950.00",
+            "counterparty": "Sommer GmbH",
+            "description": "Miete",
+        }
+        await made.add(f"paid {month}", "bank_statement", currency="EUR", transactions=[transaction])
+
+
+async def test_what_is_at_the_edge_of_a_large_region_is_not_decided_without_its_rivals(
+    made: DecidedPapers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await add_rents(made, 14)
+    names = list(made.ids)
+    random.Random(7).shuffle(names)  # noqa: S311
+    await made.match(*names)
+    whole = await states(made)
+    monkeypatch.setattr(match_regions, "MOST_AROUND", 6)
+
+    await made.match("rent 7")
+
+    assert len(await region(made, "rent 7")) < len(names)
+    parted = await states(made)
+    assert {pair: state for pair, (state, _) in parted.items()} == {
+        pair: state for pair, (state, _) in whole.items()
+    }
+    assert all(abs(score - whole[pair][1]) < 0.002 for pair, (_, score) in parted.items())
+
+
+async def test_a_statement_with_more_payments_than_a_region_has_records_is_linked(
+    made: DecidedPapers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(match_regions, "MOST_AROUND", 4)
+    transactions: list[dict[str, str]] = []
+    for number in range(10, 30):
+        values = {
+            "number": f"RE-{number}77",
+            "issue_date": f"2026-01-{number}",
+            "gross_total": f"{number}3.00",
+        }
+        await made.add(f"invoice {number}", "invoice", **PARTIES, **values)
+        transactions.append(
+            {
+                "date": f"2026-02-{number - 9}",
+                "amount": f"-{number}3.00",
+                "counterparty": "Sommer GmbH",
+                "description": f"RE-{number}77",
+            }
+        )
+    await made.add("paid", "bank_statement", currency="EUR", transactions=transactions)
+
+    await made.match(*made.ids)
+
+    assert [state for state, _ in (await states(made)).values()].count("automatic") == 20

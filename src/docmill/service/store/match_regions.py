@@ -18,27 +18,32 @@ from docmill.service.store.database import Conn
 from docmill.service.store.match_edges import RELATED, pairs_of_rows
 
 MOST_AROUND = 200
-"""Records whose links are decided together: those that are connected to a document, the nearest first."""
+"""Records whose links are decided together, the nearest first; more where a document has more of its own."""
+_LEAST_STEPS = 2
+"""Steps away from a document that are always gone: to its rivals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
     """Records whose links are decided together, without those of deleted documents.
 
-    pairs: between these, and those to other records by which one of these may be a sum.
+    inside: ids of those all of whose connections are in the region; only links between these are settled,
+    since others may have rivals that nobody has looked at. pairs: between records of the region, and those to
+    other records by which one of these may be a sum.
     """
 
-    ids: frozenset[str]
+    inside: frozenset[str]
     records: dict[str, MatchRecord]
     pairs: list[ScoredPair]
 
 
 async def region_of(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> Region:
-    """The region around some records, with these: at most `MOST_AROUND` and those as near as the last."""
-    found, newest = set(ids), set(ids)
-    while newest and len(found) < MOST_AROUND:
+    """The region around some records, with these: about `MOST_AROUND`, the nearest first."""
+    found, newest, steps = set(ids), set(ids), 0
+    while newest and (steps < _LEAST_STEPS or len(found) < MOST_AROUND):
         newest = await connected(conn, newest, tenant_id=tenant_id) - found
         found |= newest
+        steps += 1
     cur = await conn.execute(
         """
         SELECT first_id, second_id, relation, pair
@@ -57,8 +62,8 @@ async def region_of(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> Reg
     rows = await cur.fetchall()
     ends = {id_ for first_id, second_id, *_ in rows for id_ in (first_id, second_id)}
     records = await match_records.of_ids(conn, found | ends)
-    inside = {id_: record for id_, record in records.items() if id_ in found}
-    return Region(frozenset(found), inside, pairs_of_rows(rows, records))
+    of_region = {id_: record for id_, record in records.items() if id_ in found}
+    return Region(frozenset(found - newest), of_region, pairs_of_rows(rows, records))
 
 
 async def connected(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[str]:
