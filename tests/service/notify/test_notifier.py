@@ -264,3 +264,19 @@ async def test_a_pause_is_told_once_for_all_workers(service: Service) -> None:
     (digest,) = slack.sent
     assert digest.subject == "docmill: processing is paused"
     assert digest.errors[0].error == "the key of llm is refused; set llm.api_key"
+
+
+async def test_workers_that_meet_an_error_at_the_same_moment_tell_of_it_once(service: Service) -> None:
+    slack = Recorder()
+    cause = Cause("small model", "match", "unauthorized", "the key of llm is refused; set llm.api_key")
+    workers = [
+        PauseRecords(service.database, name, lambda: [cause], lambda: None, tenant_id=DEFAULT_TENANT_ID)
+        for name in ("a", "b", "c", "d")
+    ]
+    for records in workers:
+        records.note_change()
+
+    await asyncio.gather(*(records.write_next() for records in workers))
+
+    assert await send_all(notifier(service, slack)) == 1
+    assert [digest.total for digest in slack.sent] == [1]

@@ -10,7 +10,7 @@ from docmill.errors import DocmillError
 from docmill.resilience.concurrency import cancel_and_wait, keep_doing
 from docmill.service.protocol.pause import Cause
 from docmill.service.store import notifications, pauses
-from docmill.service.store.database import Database
+from docmill.service.store.database import Database, lock_file
 from docmill.service.store.notifications import Notification
 
 log = logging.getLogger(__name__)
@@ -83,6 +83,8 @@ class PauseRecords:
 
     async def _write(self, causes: Sequence[Cause]) -> None:
         async with self._database.tenant(self._tenant_id) as conn:
+            # Workers meet the same error at the same moment: one after the other, so that only the first tells.
+            await lock_file(conn, "pauses")
             paused = {row.part for row in await pauses.current(conn)}
             await pauses.record(conn, self._worker_id, causes)
             for cause in causes:
