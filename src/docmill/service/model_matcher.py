@@ -15,7 +15,7 @@ from docmill.matching.sums import find_sums, rescorer
 from docmill.model.document import Usage
 from docmill.resilience.spending import Meter
 from docmill.service.match_refinement import links_between
-from docmill.service.ports.matching import DocumentToMatch
+from docmill.service.ports.matching import Counts, DocumentToMatch
 from docmill.service.record_matcher import RecordMatcher
 from docmill.service.store import match_questions, match_regions
 from docmill.service.store.database import Conn
@@ -61,9 +61,9 @@ class ModelMatcher:
     client: "Callable[[], ModelClient]"
     budget: Decimal | None = None
 
-    async def prepare(self, document: DocumentToMatch) -> None:
+    async def prepare(self, document: DocumentToMatch) -> Counts:
         """See `Matcher.prepare`."""
-        await self.rules.prepare(document)
+        return await self.rules.prepare(document)
 
     async def decide(self, document: DocumentToMatch) -> ModelDecision:
         """See `Matcher.decide`. Questions that were answered before are not asked again."""
@@ -73,9 +73,13 @@ class ModelMatcher:
             judgements += await self._judge(document, question)
         return ModelDecision(pairs, tuple(judgements))
 
-    async def write(self, conn: Conn, document: DocumentToMatch, decision: ModelDecision) -> None:
+    def counts(self, decision: ModelDecision) -> Counts:
+        """See `Matcher.counts`."""
+        return {**self.rules.counts(decision.pairs), "judgements": len(decision.judgements)}
+
+    async def write(self, conn: Conn, document: DocumentToMatch, decision: ModelDecision) -> Counts:
         """See `Matcher.write`."""
-        await self.rules.write(conn, document, decision.pairs, decision.judgements)
+        return await self.rules.write(conn, document, decision.pairs, decision.judgements)
 
     async def _questions(self, document: DocumentToMatch, pairs: Sequence[ScoredPair]) -> list[Question]:
         """The questions about the records of a document, those with the likeliest link first."""

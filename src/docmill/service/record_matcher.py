@@ -1,5 +1,6 @@
 """The matcher of the vault: candidates from the database, decided offline with all that is around them."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -13,7 +14,7 @@ from docmill.matching.questions import Judgement
 from docmill.matching.scoring import shipped_weights
 from docmill.resilience.concurrency import off_loop
 from docmill.service.match_refinement import links_between
-from docmill.service.ports.matching import DocumentToMatch
+from docmill.service.ports.matching import Counts, DocumentToMatch
 from docmill.service.store import (
     match_clusters,
     match_edges,
@@ -40,7 +41,7 @@ class RecordMatcher:
 
     database: Database
 
-    async def prepare(self, document: DocumentToMatch) -> None:
+    async def prepare(self, document: DocumentToMatch) -> Counts:
         """See `Matcher.prepare`. A document that cannot be matched any more has no records."""
         async with self.database.tenant(document.tenant_id) as conn:
             source = await match_records.source_of(conn, document.id)
@@ -50,6 +51,7 @@ class RecordMatcher:
                 size = len(source.text) / _CHARACTERS_OF_WORD
                 records = await off_loop(records_of, str(document.id), *values, size=size)
             await match_records.replace(conn, document.id, records, tenant_id=document.tenant_id)
+        return {"records": len(records)}
 
     async def decide(self, document: DocumentToMatch) -> tuple[ScoredPair, ...]:
         """See `Matcher.decide`: the pairs of the document's records with their candidates."""
@@ -72,13 +74,17 @@ class RecordMatcher:
                         pairs[pair.key] = pair
         return tuple(pairs.values())
 
+    def counts(self, decision: tuple[ScoredPair, ...]) -> Counts:
+        """See `Matcher.counts`."""
+        return {"pairs": len(decision)}
+
     async def write(
         self,
         conn: Conn,
         document: DocumentToMatch,
         decision: tuple[ScoredPair, ...],
         judgements: Sequence[Judgement] = (),
-    ) -> None:
+    ) -> Counts:
         """See `Matcher.write`. judgements: what was answered about the document's uncertain links."""
         tenant_id = document.tenant_id
         await match_questions.replace_judgements(conn, document.id, judgements, tenant_id=tenant_id)
@@ -88,13 +94,13 @@ class RecordMatcher:
         scored = [pair for pair in decision if pair.first.id in there and pair.second.id in there]
         concerned = await match_edges.replace_of_document(conn, document.id, scored, tenant_id=tenant_id)
         await match_records.remove_gone(conn, document.id)
-        await decide_around(conn, concerned.ids, wholes=concerned.wholes, tenant_id=tenant_id)
+        return await decide_around(conn, concerned.ids, wholes=concerned.wholes, tenant_id=tenant_id)
 
 
 async def decide_around(
     conn: Conn, ids: Collection[str], *, tenant_id: UUID, wholes: Collection[str] | None = None
-) -> None:
-    """Decide again about the regions of these records, and give them their clusters.
+) -> Counts:
+    """Decide again about the regions of these records, and give them their clusters; how many and what links.
 
     What people said of them counts. wholes: ids of records whose sums may be others; None for these. The
     caller has locked the matches of the tenant.
@@ -104,3 +110,9 @@ async def decide_around(
     links, refined = await links_between(conn, region.records, region.pairs, tenant_id=tenant_id)
     await match_edges.settle(conn, region.inside, refined, raw=links, tenant_id=tenant_id)
     await match_clusters.recompute(conn, region.inside, tenant_id=tenant_id)
+    states = Counter(link.state for link in refined)
+    return {
+        "records": len(region.records),
+        "links": states["automatic"],
+        "suggestions": states["suggested"],
+    }

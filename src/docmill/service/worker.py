@@ -104,7 +104,15 @@ def matching_poller(service: Service, worker_id: str, metrics: Metrics, *, pause
     return Poller(
         service.matching.queue,
         worker_id,
-        MatchingHandler(service.matching, claims, settings, metrics, pauses=pauses),
+        MatchingHandler(
+            service.matching,
+            claims,
+            settings,
+            metrics,
+            pauses=pauses,
+            announce=service.feed.announce,
+            tracer=service.tracer,
+        ),
         PollingLimits(settings.concurrency, worker.batch, worker.wait_s, worker.grace_s),
         Isolation(),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from docmill.service.ports.matching import DocumentToMatch
+from docmill.service.ports.matching import Counts, DocumentToMatch
 from docmill.service.store.database import Conn
 from docmill.service.store.notifications import Notification
 
@@ -27,10 +27,11 @@ class ScriptedMatcher:
     writing: Callable[[DocumentToMatch], Awaitable[None]] = _do_nothing
     phases: list[str] = field(default_factory=list[str])
 
-    async def prepare(self, document: DocumentToMatch) -> None:
+    async def prepare(self, document: DocumentToMatch) -> Counts:
         """See `Matcher.prepare`."""
         self.phases.append("prepare")
         await self.preparing(document)
+        return {"records": 1}
 
     async def decide(self, document: DocumentToMatch) -> str:
         """See `Matcher.decide`."""
@@ -38,7 +39,12 @@ class ScriptedMatcher:
         await self.deciding(document)
         return self.decision
 
-    async def write(self, conn: Conn, document: DocumentToMatch, decision: str) -> None:
+    def counts(self, decision: str) -> Counts:
+        """See `Matcher.counts`."""
+        del decision
+        return {"pairs": 0}
+
+    async def write(self, conn: Conn, document: DocumentToMatch, decision: str) -> Counts:
         """See `Matcher.write`."""
         self.phases.append("write")
         await conn.execute(
@@ -50,6 +56,7 @@ class ScriptedMatcher:
             {"id": document.id, "decision": decision},
         )
         await self.writing(document)
+        return {"links": 0}
 
 
 @dataclass

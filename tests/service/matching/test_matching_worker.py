@@ -19,7 +19,7 @@ from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.observe.metrics import Metrics
 from docmill.service.ports.matching import DocumentToMatch
-from docmill.service.processing import matching_work
+from docmill.service.processing import matching_phases
 from docmill.service.protocol import matching_rules
 from docmill.service.store import dead_letters, pauses
 from docmill.service.store.database import DEFAULT_USER_ID
@@ -54,8 +54,8 @@ def settings(settings: Settings) -> Settings:
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is waited for between tries and deliveries."""
     monkeypatch.setattr(matching_rules, "RETRY_DELAYS_S", (0.0, 0.0))
-    monkeypatch.setattr(matching_work, "DECISION_WAIT_S", 0.001)
-    monkeypatch.setattr(matching_work, "LONGEST_DECISION_WAIT_S", 0.001)
+    monkeypatch.setattr(matching_phases, "DECISION_WAIT_S", 0.001)
+    monkeypatch.setattr(matching_phases, "LONGEST_DECISION_WAIT_S", 0.001)
     yield
     assert not stamina.is_testing()
 

@@ -28,7 +28,7 @@ from docmill.service.config.settings import UnderstandingSettings as Chosen
 from docmill.service.model_matcher import ModelMatcher
 from docmill.service.observe.metrics import Metrics
 from docmill.service.ports.matching import Matching
-from docmill.service.processing import matching_work
+from docmill.service.processing import matching_phases
 from docmill.service.protocol import matching_rules
 from docmill.service.protocol.pause import Pauses
 from docmill.service.record_matcher import RecordMatcher
@@ -383,8 +383,8 @@ async def test_logs_name_model_and_cost_and_no_content(
 @pytest.fixture
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching_rules, "RETRY_DELAYS_S", (0.0, 0.0))
-    monkeypatch.setattr(matching_work, "DECISION_WAIT_S", 0.001)
-    monkeypatch.setattr(matching_work, "LONGEST_DECISION_WAIT_S", 0.001)
+    monkeypatch.setattr(matching_phases, "DECISION_WAIT_S", 0.001)
+    monkeypatch.setattr(matching_phases, "LONGEST_DECISION_WAIT_S", 0.001)
 
 
 async def status_of(papers: DecidedPapers) -> str | None:

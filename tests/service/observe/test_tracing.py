@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import threading
 import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
@@ -22,7 +23,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from docmill.errors import CorruptError, MisconfiguredError, ServerError
+from docmill.errors import ContextTooLongError, CorruptError, MisconfiguredError, ServerError
 from docmill.model.document import Document
 from docmill.ports import Original
 from docmill.resilience.breaker import Breaker, guarded
@@ -30,15 +31,20 @@ from docmill.service.app import Service, open_service
 from docmill.service.config.settings import ChosenModel, Llm, Otel, Settings
 from docmill.service.config.settings import UnderstandingSettings as Chosen
 from docmill.service.intake.accept import Accepted
+from docmill.service.observe.metrics import Metrics
 from docmill.service.observe.otel import OtelTracer
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer, traced_calls
+from docmill.service.ports.matching import DocumentToMatch
+from docmill.service.protocol.pause import Pauses
 from docmill.service.steps import models_of
-from docmill.service.worker import run_worker
+from docmill.service.worker import matching_poller, run_worker
+from docmill.testing.matching import ScriptedMatcher
 from docmill.testing.steps import FakeExtractor, PaintedPages
 from docmill.understanding.gate import RuleGate
 from docmill.web.app import create_app
 from support.llm_server import serving, spoken
 from support.nested_documents import NestedDocuments
+from support.papers_to_match import PapersToMatch
 from support.scripted_steps import AtOnceError, Observer, RunWorker, ScriptedSteps, Upload
 
 UPLOADS = "/api/v1/documents"
@@ -105,7 +111,9 @@ def parent_of(span: ReadableSpan, spans: InMemorySpanExporter) -> str | None:
 
 
 def trace_ids(spans: InMemorySpanExporter) -> set[int]:
-    return {span.context.trace_id for span in spans.get_finished_spans() if span.context}
+    """The traces of what was uploaded; each matching has one of its own."""
+    contexts = {(span.context.trace_id, span.name) for span in spans.get_finished_spans() if span.context}
+    return {id_ for id_, _ in contexts} - {id_ for id_, name in contexts if name == "process matching"}
 
 
 def attributes(span: ReadableSpan) -> dict[str, Any]:
@@ -316,6 +324,63 @@ async def test_what_is_logged_during_an_attempt_names_its_trace(
 
     (trace_id,) = trace_ids(spans)
     assert bound[0]["trace_id"] == f"{trace_id:032x}"
+
+
+async def test_matching_is_a_trace_of_its_own_whose_phases_have_counts(
+    service: Service, spans: InMemorySpanExporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "docmill.service.processing.matching_phases")
+    papers = PapersToMatch(service)
+    document_id = await papers.read()
+    stop = asyncio.Event()
+    poller = matching_poller(service, "w", Metrics(), pauses=Pauses(0.05))
+    assert poller is not None
+
+    working = asyncio.create_task(poller.run(stop, asyncio.Event()))
+    await papers.until(document_id, lambda state: state.status == "succeeded")
+    stop.set()
+    await working
+
+    whole = only(spans, "process matching")
+    assert attributes(whole)["docmill.document_id"] == str(document_id)
+    assert attributes(whole)["docmill.outcome"] == "succeeded"
+    phases = [only(spans, name) for name in ("prepare", "decide", "write")]
+    assert [parent_of(span, spans) for span in phases] == ["process matching"] * 3
+    assert [attributes(span) for span in phases] == [
+        {"docmill.records": 1},
+        {"docmill.pairs": 0},
+        {"docmill.records": 1, "docmill.links": 0, "docmill.suggestions": 0},
+    ]
+    lines = [record.__dict__ for record in caplog.records if record.message == "matching phase ended"]
+    assert [(line["step"], line["counts"]) for line in lines] == [
+        ("prepare", {"records": 1}),
+        ("decide", {"pairs": 0}),
+        ("write", {"records": 1, "links": 0, "suggestions": 0}),
+    ]
+
+
+async def test_a_phase_of_matching_that_fails_has_the_code_of_its_error(
+    settings: Settings, tracer: Tracer, spans: InMemorySpanExporter
+) -> None:
+    async def fail(_document: DocumentToMatch) -> None:
+        raise ContextTooLongError("secret words")
+
+    async with open_service(settings, tracer, matcher=ScriptedMatcher(deciding=fail)) as service:
+        papers = PapersToMatch(service)
+        document_id = await papers.read()
+        stop = asyncio.Event()
+        poller = matching_poller(service, "w", Metrics(), pauses=Pauses(0.05))
+        assert poller is not None
+        working = asyncio.create_task(poller.run(stop, asyncio.Event()))
+        await papers.until(document_id, lambda state: state.status == "failed")
+        stop.set()
+        await working
+
+    for name in ("decide", "process matching"):
+        assert only(spans, name).status.status_code is StatusCode.ERROR
+        assert attributes(only(spans, name))["error.type"] == "context_too_long"
+    assert named(spans, "write") == []
+    assert "secret words" not in str([attributes(span) for span in spans.get_finished_spans()])
 
 
 async def test_a_message_carries_the_id_and_nothing_else(service: Service, upload: Upload) -> None:

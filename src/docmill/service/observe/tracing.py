@@ -24,6 +24,13 @@ _QUEUE = {"messaging.destination.name": "ingestion"}
 SENDING: Attributes = MappingProxyType(
     {**_QUEUE, "messaging.operation.name": "send", "messaging.operation.type": "send"}
 )
+MATCHING_DOCUMENT: Attributes = MappingProxyType(
+    {
+        "messaging.destination.name": "matching",
+        "messaging.operation.name": "process",
+        "messaging.operation.type": "process",
+    }
+)
 PROCESSING: Attributes = MappingProxyType(
     {**_QUEUE, "messaging.operation.name": "process", "messaging.operation.type": "process"}
 )
@@ -148,13 +155,10 @@ def traced_calls(tracer: Tracer, guard: Guard, name: str, attributes: Attributes
     return call
 
 
-def document_attributes(tenant_id: UUID, document_id: UUID, ingestion_id: UUID) -> Attributes:
-    """Attributes of a span: tenant, document and ingestion."""
-    return {
-        "docmill.tenant_id": str(tenant_id),
-        "docmill.document_id": str(document_id),
-        "docmill.ingestion_id": str(ingestion_id),
-    }
+def document_attributes(tenant_id: UUID, document_id: UUID, ingestion_id: UUID | None = None) -> Attributes:
+    """Attributes of a span: tenant, document, and ingestion if it is one."""
+    ids = {"docmill.tenant_id": str(tenant_id), "docmill.document_id": str(document_id)}
+    return ids if ingestion_id is None else {**ids, "docmill.ingestion_id": str(ingestion_id)}
 
 
 def model_attributes(provider: str, model: str) -> Attributes:

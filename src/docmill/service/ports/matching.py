@@ -1,7 +1,8 @@
 """Ports of matching: the step itself, and notifications of its failures."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
 from docmill.service.ports import Queue, Sender
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 Decision = TypeVar("Decision")
 """Of a matcher; nobody but itself looks into it."""
+
+Counts: TypeAlias = Mapping[str, int]
+"""What a phase had to do with, by what is counted, for the log and traces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,7 @@ class Matcher(Protocol[Decision]):
     one of them writes. All of them raise `DocmillError`; what follows is decided by the class of the error.
     """
 
-    async def prepare(self, document: DocumentToMatch) -> None:
+    async def prepare(self, document: DocumentToMatch) -> Counts:
         """Store what the document is compared by, such as its normalised names and references.
 
         It is committed on its own; done again, it stores the same.
@@ -44,7 +48,11 @@ class Matcher(Protocol[Decision]):
         """
         ...
 
-    async def write(self, conn: "Conn", document: DocumentToMatch, decision: Decision) -> None:
+    def counts(self, decision: Decision) -> Counts:
+        """What the decision was made from."""
+        ...
+
+    async def write(self, conn: "Conn", document: DocumentToMatch, decision: Decision) -> Counts:
         """Replace the matches of the document, within the caller's transaction of its tenant.
 
         The transaction ends without effect if the claim is lost. The document is locked, and no other

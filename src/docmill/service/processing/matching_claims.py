@@ -9,7 +9,7 @@ from uuid import UUID
 import psycopg
 
 from docmill.errors import DocmillError
-from docmill.service.ports.matching import DocumentToMatch, Matching
+from docmill.service.ports.matching import Counts, DocumentToMatch, Matching
 from docmill.service.processing.claim_writer import persistently
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.protocol.matching_rules import MatchingObstacle
@@ -58,24 +58,27 @@ class MatchingClaims:
         async with self._database.connection() as conn:
             return await matching_jobs.extend(conn, claim, lease_s=self._lease_s)
 
-    async def write(self, claim: MatchingClaim, decision: Any) -> None:  # noqa: ANN401  see `Decision`
+    async def write(self, claim: MatchingClaim, decision: Any) -> Counts:  # noqa: ANN401  see `Decision`
         """Write a decision and end the claim with success, in one transaction.
 
         Raises ClaimLostError, with nothing written, if the claim is lost.
         """
         document = DocumentToMatch(claim.document_id, claim.tenant_id)
+        counts: Counts = {}
 
         async def write(conn: Conn) -> Ending:
+            nonlocal counts
             # One after the other in a tenant: each sees the clusters that the others have made.
             await lock_file(conn, f"matches of {claim.tenant_id}")
             await lock_documents(conn, [claim.document_id])
-            await self._matching.matcher.write(conn, document, decision)
+            counts = await self._matching.matcher.write(conn, document, decision)
             ending = await matching_jobs.succeed(conn, claim)
             if ending == "lost":
                 raise ClaimLostError
             return ending
 
         await self._end(claim, write)
+        return counts
 
     async def set_back(
         self, claim: MatchingClaim, *, error: DocmillError | None, delay_s: float, counts: bool

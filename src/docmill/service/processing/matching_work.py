@@ -12,21 +12,26 @@ from uuid import UUID
 import stamina
 from structlog.contextvars import bind_contextvars
 
-from docmill.errors import CrashedError, DocmillError, TransientError
+from docmill.errors import CrashedError, DocmillError
 from docmill.resilience.concurrency import BrokenWorkerError, see_through, wait_until_ended
 from docmill.resilience.spending import Spending
-from docmill.resilience.time_limits import LimitedStep
 from docmill.service.config.settings import MatchingSettings
 from docmill.service.observe.metrics import MatchingOutcome, Metrics
+from docmill.service.observe.tracing import (
+    MATCHING_DOCUMENT,
+    NO_TRACER,
+    Tracer,
+    TraceSpan,
+    document_attributes,
+)
 from docmill.service.ports import Message, Queue
-from docmill.service.ports.matching import DocumentToMatch, Matching
+from docmill.service.ports.matching import Matching
 from docmill.service.processing.job import LETTING_GO_S, outcome_of
 from docmill.service.processing.lease import hold_during
 from docmill.service.processing.matching_claims import MatchingClaims
+from docmill.service.processing.matching_phases import MatchingPhases
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.protocol.matching_rules import (
-    DECISION_WAIT_S,
-    LONGEST_DECISION_WAIT_S,
     MATCHING_TRIES,
     Abandon,
     Discard,
@@ -73,7 +78,7 @@ class MatchingLease:
 
 
 class MatchingHandler:
-    """Handles a worker's messages, each in a task of its own.
+    """Handles a worker's messages, each in a task of its own. announce: called when people can see new links.
 
     The queue counts the deliveries of a message, and takes it away after the third. Where an attempt does not
     count, its delivery must not: the message is replaced by a new one. Only the holder of a claim does that:
@@ -88,6 +93,8 @@ class MatchingHandler:
         metrics: Metrics,
         *,
         pauses: Pauses,
+        announce: Callable[[], None] = lambda: None,
+        tracer: Tracer = NO_TRACER,
     ) -> None:
         self._matching = matching
         self._queue = matching.queue
@@ -95,6 +102,9 @@ class MatchingHandler:
         self._settings = settings
         self._metrics = metrics
         self._pauses = pauses
+        self._announce = announce
+        self._tracer = tracer
+        self._phases = MatchingPhases(matching.matcher, claims, settings.limit_s, tracer)
 
     async def handle(self, message: Message) -> None:
         """Handle a message to its end. If cancelled, it first gives everything back."""
@@ -149,7 +159,10 @@ class MatchingHandler:
             await self._let_go(message, claiming.result() if is_answered else None)
             raise
         if isinstance(answer, MatchingClaim):
-            await self._work(self._lease(message, answer, since))
+            ids = document_attributes(answer.tenant_id, document_id)
+            attributes = {**MATCHING_DOCUMENT, **ids, "docmill.attempt": answer.attempt}
+            with self._tracer.span("process matching", kind="consumer", attributes=attributes) as span:
+                await self._work(self._lease(message, answer, since), span)
             return
         match unclaimed_matching(answer):
             case Discard():
@@ -183,8 +196,10 @@ class MatchingHandler:
         else:
             await self.give_back(message)
 
-    async def _work(self, lease: MatchingLease) -> None:
+    async def _work(self, lease: MatchingLease, span: TraceSpan) -> None:
         claim, started = lease.claim, time.monotonic()
+        if traceparent := self._tracer.traceparent():
+            bind_contextvars(trace_id=traceparent.split("-")[1])  # until this task ends
         bind_contextvars(tenant_id=str(claim.tenant_id), attempt=claim.attempt)
         passage = self._pauses.passage(claim.document_id)
         error: DocmillError | ClaimLostError | None = None
@@ -194,7 +209,7 @@ class MatchingHandler:
             try:
                 with passage.under_way(), spending.counting():
                     passage.enter(PART)
-                    await hold_during(lease, self._match(claim))
+                    await hold_during(lease, self._phases.match(claim))
             except Exception as raised:  # noqa: BLE001  it is logged where it is one of ours
                 error = outcome_of(raised)
             passage.leave(PART, error)
@@ -210,28 +225,9 @@ class MatchingHandler:
             self._metrics.matching_ended(outcome, code=code, duration_s=duration_s, usage=spending.attempt)
             extra = {"status": outcome, "code": code or None, "duration_ms": round(duration_s * 1000)}
             log.info("matching ended", extra=extra)
-
-    async def _match(self, claim: MatchingClaim) -> None:
-        """The three phases of one document."""
-        document = DocumentToMatch(claim.document_id, claim.tenant_id)
-        async with LimitedStep("match", self._settings.limit_s):
-            await self._matching.matcher.prepare(document)
-            decision = await self._decide(document)
-            await self._claims.write(claim, decision)
-
-    async def _decide(self, document: DocumentToMatch) -> Any:  # noqa: ANN401  see `Decision`
-        """The decision, tried again where that may help."""
-        async for attempt in stamina.retry_context(
-            on=_may_pass_soon,
-            attempts=MATCHING_TRIES,
-            timeout=None,
-            wait_initial=DECISION_WAIT_S,
-            wait_max=LONGEST_DECISION_WAIT_S,
-            wait_jitter=0,
-        ):
-            with attempt:
-                return await self._matching.matcher.decide(document)
-        raise AssertionError  # the last attempt raises
+            span.describe({"docmill.outcome": outcome})
+            if code:
+                span.fail(code)
 
     async def _settle(
         self, lease: MatchingLease, error: DocmillError | ClaimLostError | None, *, pause_s: float | None
@@ -241,6 +237,7 @@ class MatchingHandler:
         follows = matching_settlement(error, attempt=claim.attempt, pause_s=pause_s)
         match follows:
             case Discard():
+                self._announce()
                 await self._queue.delete([message])
                 return "succeeded"
             case Abandon():
@@ -297,8 +294,3 @@ class MatchingHandler:
             log.warning("could not give the document back", extra={"reason": type(error).__name__})
             return False
         return True
-
-
-def _may_pass_soon(error: Exception) -> bool:
-    """True for an error after which a decision is tried again at once."""
-    return isinstance(error, TransientError) and error.attempted

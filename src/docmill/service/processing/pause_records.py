@@ -83,7 +83,7 @@ class PauseRecords:
 
     async def _write(self, causes: Sequence[Cause]) -> None:
         async with self._database.tenant(self._tenant_id) as conn:
-            # Workers meet the same error at the same moment: one after the other, so that only the first tells.
+            # Workers meet an error at the same moment: one after the other, so that only the first tells.
             await lock_file(conn, "pauses")
             paused = {row.part for row in await pauses.current(conn)}
             await pauses.record(conn, self._worker_id, causes)

@@ -1,0 +1,87 @@
+"""The three phases of matching one document, each a span of its trace and a line of the log with counts."""
+
+import logging
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import stamina
+
+from docmill.errors import TransientError
+from docmill.resilience.time_limits import LimitedStep
+from docmill.service.observe.tracing import NO_TRACER, Tracer, failure_code
+from docmill.service.ports.matching import Counts, DocumentToMatch, Matcher
+from docmill.service.processing.matching_claims import MatchingClaims
+from docmill.service.protocol.matching_rules import DECISION_WAIT_S, LONGEST_DECISION_WAIT_S, MATCHING_TRIES
+from docmill.service.store.matching_jobs import MatchingClaim
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Phase:
+    """A phase that is under way. counts: set when it is known what it had to do with."""
+
+    counts: Counts = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True)
+class MatchingPhases:
+    """Prepares, decides and writes. limit_s: for all three."""
+
+    matcher: Matcher[Any]
+    claims: MatchingClaims
+    limit_s: float
+    tracer: Tracer = NO_TRACER
+
+    async def match(self, claim: MatchingClaim) -> None:
+        """Match the document of a claim. Raises as `Matcher` and `MatchingClaims.write`."""
+        document = DocumentToMatch(claim.document_id, claim.tenant_id)
+        async with LimitedStep("match", self.limit_s):
+            with self._phase("prepare") as phase:
+                phase.counts = await self.matcher.prepare(document)
+            with self._phase("decide") as phase:
+                decision = await self._decide(document)
+                phase.counts = self.matcher.counts(decision)
+            with self._phase("write") as phase:
+                phase.counts = await self.claims.write(claim, decision)
+
+    async def _decide(self, document: DocumentToMatch) -> Any:  # noqa: ANN401  see `Decision`
+        """The decision, tried again where that may help."""
+        async for attempt in stamina.retry_context(
+            on=_may_pass_soon,
+            attempts=MATCHING_TRIES,
+            timeout=None,
+            wait_initial=DECISION_WAIT_S,
+            wait_max=LONGEST_DECISION_WAIT_S,
+            wait_jitter=0,
+        ):
+            with attempt:
+                return await self.matcher.decide(document)
+        raise AssertionError  # the last attempt raises
+
+    @contextmanager
+    def _phase(self, name: str) -> Generator[_Phase]:
+        """Trace and log a phase. A failure is a warning, whatever follows from it."""
+        phase, started = _Phase(), time.monotonic()
+        code: str | None = None
+        try:
+            with self.tracer.span(name) as span:
+                yield phase
+                span.describe({f"docmill.{what}": count for what, count in phase.counts.items()})
+        except BaseException as error:
+            code = failure_code(error)
+            raise
+        finally:
+            extra = {"step": name, "duration_ms": round((time.monotonic() - started) * 1000)}
+            if code is None:
+                log.debug("matching phase ended", extra={**extra, "counts": dict(phase.counts)})
+            else:
+                log.warning("matching phase failed", extra={**extra, "code": code})
+
+
+def _may_pass_soon(error: Exception) -> bool:
+    """True for an error after which a decision is tried again at once."""
+    return isinstance(error, TransientError) and error.attempted
