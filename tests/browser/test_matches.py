@@ -140,6 +140,48 @@ async def test_a_decision_elsewhere_is_shown_at_once(page: Page, address: str, m
     await expect(page.locator(".edge-confirmed")).to_have_count(1)
 
 
+async def test_the_list_of_all_follows_suggestions_and_decisions(
+    page: Page, address: str, made: Papers
+) -> None:
+    await page.goto(f"{address}matches")
+    await expect(page.locator("#connection")).to_have_text("Live")
+    entry = page.locator(".match")
+    await expect(entry).to_have_count(1)
+    await page.evaluate("() => { window.isSamePage = true; }")
+    match_id = str(await entry.get_attribute("id")).removeprefix("match-")
+
+    await page.request.post(f"{address}api/v1/matches/{match_id}/decline")
+
+    await expect(entry).to_have_count(0)
+    await expect(page.locator("#matches-count")).to_have_text("0 suggestions to decide about")
+    await made.read(
+        "third order",
+        (ORDER[0], {**ORDER[1], "number": "PO-9900", "issue_date": "2026-01-09"}),
+        title="Order PO-9900",
+    )
+    await made.suggest("third order", "other", log_odds=1.5)
+    await expect(entry).to_have_count(1)
+    await expect(entry).to_contain_text("Order PO-9900")
+    assert await page.evaluate("() => window.isSamePage")
+
+
+async def test_a_new_suggestion_is_shown_in_the_tab_of_both_documents(
+    page: Page, address: str, made: Papers
+) -> None:
+    await made.read(
+        "third order",
+        (ORDER[0], {**ORDER[1], "number": "PO-9900", "issue_date": "2026-01-09"}),
+        title="Order PO-9900",
+    )
+    await page.goto(f"{address}docs/{made.id_of('third order')}?tab=matches")
+    await expect(page.locator("#connection")).to_have_text("Live")
+    await expect(page.locator(".edge-suggested")).to_have_count(0)
+
+    await made.suggest("third order", "other", log_odds=1.6)
+
+    await expect(page.locator(".edge-suggested")).to_have_count(1)
+
+
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_the_pages_of_matches_fit_every_width_and_keep_the_rules(
     page: Page, address: str, made: Papers, language: str

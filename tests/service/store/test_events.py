@@ -4,8 +4,10 @@ import psycopg
 
 from docmill.ports import Original
 from docmill.service.app import Service
+from docmill.service.record_matcher import decide_around
 from docmill.service.store import events
 from docmill.service.store.events import EventRow
+from support.matched_papers import Papers
 from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
 
@@ -89,3 +91,23 @@ async def test_a_follower_is_woken_by_another_process(service: Service, upload: 
         batch = await waiting
     assert batch[0].kind == "created"
     await following.aclose()
+
+
+async def test_a_link_that_is_found_or_given_up_is_told_once_to_both_documents(service: Service) -> None:
+    made = Papers(service, service.default_tenant_id)
+    await made.chain(["order", "invoice"])
+    found = [(event.document_id, event.kind) for event in await seen(service)]
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        before = await events.last_id(conn)
+
+    await made.suggest("order", "invoice")
+    after_doubt = [(event.document_id, event.kind) for event in await seen(service, after=before)]
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        before = await events.last_id(conn)
+        await decide_around(conn, {str(made.id_of("order"))}, tenant_id=service.default_tenant_id)
+    unchanged = await seen(service, after=before)
+
+    both = {(made.id_of("order"), "changed"), (made.id_of("invoice"), "changed")}
+    assert both <= set(found)
+    assert set(after_doubt) == both
+    assert unchanged == []

@@ -29,7 +29,7 @@ export function onChange(change) {
     announce(gettext("This document was deleted: it is in the bin"));
     return;
   }
-  if (change.document_id !== id && !$(`[data-part="${CSS.escape(change.document_id)}"]`)) return;
+  if (change.document_id !== id && !isShown(change.document_id)) return;
   gathering ??= setTimeout(async () => {
     gathering = null;
     const before = $(".pill").textContent;
@@ -37,6 +37,11 @@ export function onChange(change) {
     await refresh(["#document"]);
     if ($(".pill").textContent !== before) announce($(".pill").textContent);
   }, GATHER_MS);
+}
+
+/** True for a part of this document, and for one that is linked with it while the tab of matches is open. */
+function isShown(other) {
+  return $(`[data-part="${CSS.escape(other)}"], #panel a[href^="/docs/${CSS.escape(other)}"]`) !== null;
 }
 
 /** Mark a value and its box; `scrollTo` brings the other one into view. */
