@@ -139,6 +139,14 @@ LabelsFile = Annotated[
 ]
 
 
+def given_passwords(given: list[str] | None, *, ask: bool) -> tuple[str, ...]:
+    """The passwords to try on protected files: asked for, as options, or of the environment."""
+    from docmill.service.config.sources import passwords  # noqa: PLC0415  a command loads what it needs
+
+    asked = [typer.prompt("Password", hide_input=True)] if ask else []
+    return (*asked, *(given or passwords()))
+
+
 def print_still_wrong(counts: Mapping[str, tuple[int, int]]) -> None:
     """Print the fields that learning does not help, whose values a person is asked about.
 

@@ -124,7 +124,7 @@ async def show(settings: Settings, name: str, *, as_json: bool) -> int:
         existing_service(settings) as service,
         service.database.tenant(service.default_tenant_id) as conn,
     ):
-        row = await _document_called(conn, name)
+        row = await document_called(conn, name)
         history, links = await ingestions.of_document(conn, row.id), await parts.links(conn, row.id)
         current_reviews = await reviews.current(conn, row.id)
         pairs = await near_duplicates.of_document(conn, row.id)
@@ -161,7 +161,7 @@ async def show(settings: Settings, name: str, *, as_json: bool) -> int:
     return 0
 
 
-async def _document_called(conn: Conn, name: str) -> DocumentRow:
+async def document_called(conn: Conn, name: str) -> DocumentRow:
     """The document that a person names. Raises ValidationError if there is none, or more than one."""
     matches = await documents.called(conn, name, limit=_CANDIDATES)
     matches = [row for row in matches if row.file_name.lower() == name.lower()] or matches
@@ -180,7 +180,7 @@ async def set_type(settings: Settings, name: str, document_type: str | None, *, 
     """Give a document a type, or take that back, and have it read again by it; the exit code."""
     async with existing_service(settings) as service:
         async with service.database.tenant(service.default_tenant_id) as conn:
-            row = await _document_called(conn, name)
+            row = await document_called(conn, name)
             before = (await reviews.current(conn, row.id)).get(TYPE)
         await service.type_choices.choose(
             row.id, document_type, tenant_id=service.default_tenant_id, reviewed_by=DEFAULT_USER_ID
