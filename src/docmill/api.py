@@ -1,7 +1,7 @@
 """docmill for programs: read one file, by its document type or by a schema of yours."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
@@ -137,12 +137,19 @@ async def aextract(
     )
 
 
-def match(documents: Mapping[str, Result | Extracted[Any]]) -> Matching:
+def match(
+    documents: Mapping[str, Result | Extracted[Any]],
+    *,
+    confirmed: Iterable[tuple[str, str]] = (),
+    declined: Iterable[tuple[str, str]] = (),
+    aliases: Iterable[tuple[str, str]] = (),
+) -> Matching:
     """Link the documents that belong together, by what was extracted from them; nothing is read or sent.
 
     documents: results of `process_file`, or of `extract` with a built-in type, by a name that is used in the
     result. Those of types that cannot be matched are passed over. The third transaction of a bank statement
-    `may.xml` is `may.xml#3`.
+    `may.xml` is `may.xml#3`. confirmed, declined: pairs of these names that a person has linked or parted.
+    aliases: pairs of names that are one party. Raises DocumentError for decisions about what is not there.
     """
     records: list[MatchRecord] = []
     for name, document in documents.items():
@@ -154,7 +161,7 @@ def match(documents: Mapping[str, Result | Extracted[Any]]) -> Matching:
             text = result.document.text if result.document else ""
             kind = result.classification.document_type
             records.extend(records_of(name, kind, data.model_dump(mode="json"), text))
-    return matching.match(records)
+    return matching.match(records, confirmed=confirmed, declined=declined, aliases=aliases)
 
 
 process_file = _synchronous(aprocess_file)

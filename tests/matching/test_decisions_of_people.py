@@ -1,13 +1,18 @@
 """What people have linked or parted, against what scores say."""
 
+from dataclasses import astuple
 from itertools import combinations
 from math import inf
+from typing import Any
 
+import pytest
 from tests.matching.records import delivery, invoice, line, order, paid, payments
 
+from docmill.errors import ValidationError
+from docmill.matching import match
 from docmill.matching.decision import decide
 from docmill.matching.match_record import MatchRecord
-from docmill.matching.outcome import Link
+from docmill.matching.outcome import Link, Matching
 from docmill.matching.pairs import score_pair
 from docmill.matching.scoring import shipped_weights
 
@@ -78,3 +83,79 @@ def test_a_declined_pair_is_not_even_suggested() -> None:
     assert decided(invoice(), payment)[pair].state == "automatic"
 
     assert pair not in decided(invoice(), payment, declined=frozenset({pair}))
+
+
+def links_of(matching: Matching, state: str = "automatic") -> set[tuple[str, str]]:
+    return {(link.first_id, link.second_id) for link in matching.links if link.state == state}
+
+
+def test_a_set_of_records_is_matched_with_what_people_decided_in_either_order() -> None:
+    lines = [line("Wartung der Anlage", "1", "1000.00")]
+    twin = invoice(
+        "twin", number="RE-2026-0937", issue_date="2026-01-17", order_number="PO 4820", lines=lines
+    )
+    records = [invoice(), twin, *payments(paid(description="Danke"))]
+
+    for pair in (("twin", "statement#1"), ("statement#1", "twin")):
+        assert ("twin", "statement#1") in links_of(match(records, confirmed=[pair]))
+        declined = match(records, declined=[pair])
+        assert ("twin", "statement#1") not in {link[:2] for link in map(astuple, declined.links)}
+
+
+def test_a_confirmed_link_that_nothing_speaks_for_is_taken() -> None:
+    far = payments(paid(amount="1.00", counterparty="Somebody else", description="x", date="2019-01-01"))
+    records = [invoice(), *far]
+    assert links_of(match(records)) == set()
+
+    assert links_of(match(records, confirmed=[("invoice", "statement#1")])) == {("invoice", "statement#1")}
+
+
+def test_names_that_are_one_party_are_found_and_told() -> None:
+    records = [
+        invoice(seller={"name": "Amazon EU S.a.r.l."}),
+        *payments(paid(counterparty="AMZN MKTP", description="Karte")),
+    ]
+
+    (without,) = match(records).links or (None,)
+    (link,) = match(records, aliases=[("AMZN MKTP", "Amazon EU")]).links
+
+    assert without is None or without.score < link.score
+    assert "party_alias" in {reason.code for reason in link.reasons}
+
+
+def test_what_a_confirmed_link_shows_of_a_party_holds_for_others() -> None:
+    amazon = {"name": "Amazon EU S.a.r.l."}
+    records = [
+        invoice(seller=amazon),
+        invoice(
+            "later",
+            seller=amazon,
+            number="AM-77",
+            issue_date="2026-02-15",
+            gross_total="77.35",
+            net_total="65.00",
+        ),
+        *payments(
+            paid(counterparty="AMZN MKTP", description="Karte"),
+            paid(amount="77.35", counterparty="AMZN MKTP", description="Karte", date="2026-02-20"),
+        ),
+    ]
+
+    found = match(records, confirmed=[("invoice", "statement#1")])
+
+    (later,) = (link for link in found.links if (link.first_id, link.second_id) == ("later", "statement#2"))
+    assert "party_alias" in {reason.code for reason in later.reasons}
+
+
+def test_decisions_that_cannot_be_are_refused() -> None:
+    records = [order(), invoice(), *payments(paid(), paid("5.00"))]
+
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"confirmed": [("invoice", "statement")]}, "names 'statement'"),
+        ({"declined": [("nothing", "invoice")]}, "names 'nothing'"),
+        ({"confirmed": [("statement#1", "statement#2")]}, "cannot be linked"),
+        ({"confirmed": [("order", "invoice")], "declined": [("invoice", "order")]}, "cannot be both"),
+    ]
+    for decided_pairs, words in refused:
+        with pytest.raises(ValidationError, match=words):
+            match(records, **decided_pairs)

@@ -3,9 +3,9 @@
 import datetime as dt
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from docmill.matching.candidate_keys import WEIGHTS, asked_keys, stored_keys
+from docmill.matching.candidate_keys import WEIGHTS, KeyKind, asked_keys, stored_keys
 from docmill.matching.match_record import Kind, MatchRecord
 from docmill.matching.relations import expected_days_between, related_kinds
 
@@ -49,9 +49,13 @@ class CandidateIndex:
         for key in stored_keys(record):
             insort(self._by_key[record.kind, key], entry)
 
-    def find(self, record: MatchRecord) -> list[MatchRecord]:
-        """The records that may be related to one, the likeliest first, without itself."""
-        keys = [(key, WEIGHTS[kind_of_key]) for key, kind_of_key in asked_keys(record).items()]
+    def find(self, record: MatchRecord, *, asked: Mapping[int, KeyKind] | None = None) -> list[MatchRecord]:
+        """The records that may be related to one, the likeliest first, without itself.
+
+        asked: the keys to look for, unless its own.
+        """
+        asked = asked_keys(record) if asked is None else asked
+        keys = [(key, WEIGHTS[kind_of_key]) for key, kind_of_key in asked.items()]
         days, by_key = self._days, self._by_key
         ranked: list[tuple[float, int, int]] = []
         for kind in related_kinds(record.kind):

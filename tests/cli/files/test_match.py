@@ -88,3 +88,17 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert "exist" in done.stderr
+
+
+def test_decisions_of_people_are_read_from_a_file(records: Path, tmp_path: Path) -> None:
+    decisions = tmp_path / "decisions.json"
+    decisions.write_text('{"declined": [["order.pdf", "invoice [1].pdf"]]}')
+    declined = run_docmill("match", records, "--json", "--decisions", decisions)
+    decisions.write_text('{"confirmed": [["order.pdf", "gone.pdf"]]}')
+    unknown = run_docmill("match", records, "--decisions", decisions)
+    decisions.write_text('{"agreed": []}')
+    malformed = run_docmill("match", records, "--decisions", decisions)
+
+    assert json.loads(declined.stdout)["links"] == []
+    assert (unknown.returncode, "'gone.pdf'" in unknown.stderr) == (2, True)
+    assert (malformed.returncode, "agreed: Extra inputs" in malformed.stderr) == (2, True)

@@ -126,6 +126,14 @@ def match_documents(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="File for the result, as JSON.", dir_okay=False)
     ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(
+            help="JSON file with what people decided: confirmed, declined, aliases.",
+            dir_okay=False,
+            exists=True,
+        ),
+    ] = None,
     jobs: Jobs = None,
     config: SettingsFile = None,
     *,
@@ -142,7 +150,7 @@ def match_documents(
 
     Exit code: as of `docmill run`.
     """
-    from docmill.cli.files.match import match_folder
+    from docmill.cli.files.match import NO_DECISIONS, load_decisions, match_folder
     from docmill.cli.files.run import RunOptions
 
     options = RunOptions(
@@ -156,7 +164,10 @@ def match_documents(
         config=config,
         passwords=given_passwords(password, ask=ask_password),
     )
-    raise typer.Exit(match_folder(options, keeps_records=records is not None, out=out, as_json=as_json))
+    taught = NO_DECISIONS if decisions is None else load_decisions(decisions)
+    raise typer.Exit(
+        match_folder(options, taught, keeps_records=records is not None, out=out, as_json=as_json)
+    )
 
 
 TruthFile = Annotated[

@@ -6,9 +6,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from docmill.batch.records import Record, RecordFile
 from docmill.cli.console import counted, put, shown, stdout
 from docmill.cli.files.run import RunOptions, run_folder
+from docmill.errors import MisconfiguredError
 from docmill.matching import match, records_of
 from docmill.matching.outcome import Link, Matching
 from docmill.matching.record_building import is_matchable
@@ -18,7 +21,39 @@ _STATES = {"automatic": "[green]✓[/green]", "suggested": "[yellow]?[/yellow]"}
 _REASONS_SHOWN = 3
 
 
-def match_folder(options: RunOptions, *, keeps_records: bool, out: Path | None, as_json: bool) -> int:
+class PairDecisions(BaseModel):
+    """What people decided, as a file has it: pairs of names of documents, and of names that are one party."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    confirmed: tuple[tuple[str, str], ...] = ()
+    declined: tuple[tuple[str, str], ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()
+
+
+NO_DECISIONS = PairDecisions()
+
+
+def load_decisions(path: Path) -> PairDecisions:
+    """Read what people decided. Raises MisconfiguredError for a file that is not of this form."""
+    try:
+        return PairDecisions.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise MisconfiguredError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise MisconfiguredError(f"{str(path)!r}: {place}: {first['msg']}") from error
+
+
+def match_folder(
+    options: RunOptions,
+    decisions: PairDecisions = NO_DECISIONS,
+    *,
+    keeps_records: bool,
+    out: Path | None,
+    as_json: bool,
+) -> int:
     """Read a folder, or take the records of an earlier run, and print what belongs together.
 
     options: of the run. keeps_records: whether its records are kept for the next time. Returns the exit code
@@ -40,7 +75,10 @@ def match_folder(options: RunOptions, *, keeps_records: bool, out: Path | None, 
             each
             for name, record in matchable.items()
             for each in records_of(name, record["document_type"], record["data"])
-        ]
+        ],
+        confirmed=decisions.confirmed,
+        declined=decisions.declined,
+        aliases=decisions.aliases,
     )
     if out is not None:
         put(out, json.dumps(as_data(found), ensure_ascii=False, indent=1) + "\n")
