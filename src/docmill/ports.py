@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from docmill.model.corrections import Corrections
 from docmill.model.document import Document, Part
 from docmill.model.result import Classification, Extraction, Result, Schema, Verdict
+from docmill.model.statement_columns import StatementColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +21,15 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The bytes of a document as a local file, read-only. content_hash: SHA-256, lower-case hexadecimal."""
+    """The bytes of a document as a local file, read-only. content_hash: SHA-256, lower-case hexadecimal.
+
+    statement_columns: what is known of banks' tables, if it is one.
+    """
 
     path: Path
     name: str
     content_hash: str
+    statement_columns: tuple[StatementColumns, ...] = ()
 
 
 class Reader(Protocol):

@@ -15,13 +15,14 @@ import pytest
 from fastapi import FastAPI
 from starlette.routing import Mount, Route
 
+from docmill.model.statement_columns import StatementColumns
 from docmill.service.app import Service
 from docmill.service.matches import Matches
 from docmill.service.people.access import ROLES, SCOPES, SCOPES_OF_ROLE, Scope
 from docmill.service.people.accounts import NewPerson
 from docmill.service.people.sign_in import Visitor
 from docmill.service.people.tokens import form_token
-from docmill.service.store import ingestions, saved_views, tags, tenants
+from docmill.service.store import ingestions, saved_views, statement_columns, tags, tenants
 from docmill.service.store.database import new_id
 from docmill.service.store.match_decisions import Pair
 from docmill.service.store.match_edges import RELATED
@@ -60,6 +61,9 @@ NEEDS = {
     "POST /api/v1/tags/{tag_id}/merge": "write",
     "POST /api/v1/tags/{tag_id}/restore": "write",
     "POST /api/v1/tags/assign": "write",
+    "GET /api/v1/statement-columns": "read",
+    "PUT /api/v1/statement-columns": "review",
+    "DELETE /api/v1/statement-columns/{columns_id}": "review",
     "GET /api/v1/views": "read",
     "POST /api/v1/views": "read",
     "DELETE /api/v1/views/{view_id}": "read",
@@ -421,6 +425,14 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
     async with service.database.tenant(service.default_tenant_id) as conn:
         (tag_id,) = await tags.named_or_new(conn, ["ours"], tenant_id=service.default_tenant_id)
         newest = await ingestions.newest_id(conn, document_id)
+        columns = await statement_columns.put(
+            conn,
+            StatementColumns(
+                delimiter=";", headings=("Day", "Sum"), date=0, date_order="dmy", decimal_mark=",", amount=1
+            ),
+            tenant_id=service.default_tenant_id,
+            set_by=owner,
+        )
         view = await saved_views.save(
             conn, tenant_id=service.default_tenant_id, user_id=owner, name="ours", query="q=ours"
         )
@@ -434,6 +446,7 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         "ingestion_id": newest,
         "tag_id": tag_id,
         "view_id": view.id,
+        "columns_id": columns.id,
     }
     linked = await Matches(service.database, service.feed).link(
         Pair(str(document_id), str(ids["other_id"]), RELATED),

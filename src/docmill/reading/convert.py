@@ -54,6 +54,8 @@ class LocalConverter:
     async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
         """See `Converter.convert`."""
         options = self._options
+        if original.statement_columns:
+            options = replace(options, statement_columns=original.statement_columns)
         opened = await self._pool.run(
             tasks.open_original, original.path, options, limit_s=options.with_tries(options.open_limit_s)
         )

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from docmill.model.statement_columns import StatementColumns
 from docmill.schemas.types import BankStatement
 
 STATEMENT_DATA = "application/vnd.docmill.bank-statement+json"
@@ -28,7 +29,8 @@ class StatementData(BaseModel):
     source: the format of the file. account: the account's number where it is no IBAN. head: the page's
     lines above the bookings; none for a table that has lines of its own there. columns: the field of each
     column of the page's table, empty for other columns. rows: the row of each booking on the page. problems:
-    what a person should know, in sentences.
+    what a person should know, in sentences. mapping: what the columns of a bank's table mean, for the next
+    file; null where the file leaves that open.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -40,3 +42,4 @@ class StatementData(BaseModel):
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     problems: tuple[str, ...] = ()
+    mapping: StatementColumns | None = None

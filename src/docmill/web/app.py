@@ -40,6 +40,7 @@ from docmill.web.api import (
     people,
     reviews,
     signed_addresses,
+    statement_columns,
     tags,
     views,
 )
@@ -75,6 +76,7 @@ API_ROUTERS = (
     bin_routes.router,
     ingestions.router,
     matches.router,
+    statement_columns.router,
     signed_addresses.router,
     operations.router,
     events.router,

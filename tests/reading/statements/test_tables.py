@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from docmill.model.statement_columns import StatementColumns
 from docmill.reading.child import tasks
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.statements.cell_values import find_date_order, find_decimal_mark, written_amount
 from docmill.reading.statements.tables import read_bookings
-from docmill.schemas.statement_columns import StatementColumns
 
 CODES = frozenset({"EUR", "CHF"})
 TABLE = """\
@@ -116,7 +116,7 @@ def test_columns_have_a_stable_json_form_and_are_used_for_the_next_file() -> Non
         "description": (3,),
         "balance": 6,
     }
-    again = read_bookings(ambiguous, kept)
+    again = read_bookings(ambiguous, [kept])
     assert again is not None
     assert [str(booking.amount) for booking in again.statement.transactions] == ["-1045.20", "1.250"]
     assert again.problems == ()
@@ -129,7 +129,7 @@ def test_columns_can_be_given_with_the_options_of_reading(tmp_path: Path) -> Non
     path.write_text(TABLE.replace("14.11.2026", "04.12.2026").replace("03.11.2026", "03.12.2026"))
     american = first.columns.model_copy(update={"date_order": "mdy"})
 
-    (file,) = tasks.open_original(path, ReadingOptions(statement_columns=american)).embedded
+    (file,) = tasks.open_original(path, ReadingOptions(statement_columns=(american,))).embedded
 
     assert '"date":"2026-03-12"' in file.content.decode()
 
@@ -139,7 +139,7 @@ def test_columns_of_another_table_are_not_used() -> None:
     assert kept is not None
     other = "Date,Description,Amount,Balance\n2026-11-13,Fee,-4.90,1.10\n2026-11-14,Smith,2.00,3.10\n"
 
-    read = read_bookings(other, kept.columns)
+    read = read_bookings(other, [kept.columns])
 
     assert read is not None
     assert [str(booking.amount) for booking in read.statement.transactions] == ["-4.90", "2.00"]
@@ -200,7 +200,7 @@ def test_a_side_that_is_not_known_or_both_sides_are_no_booking() -> None:
 def test_columns_that_were_given_read_nothing_of_rows_in_another_form() -> None:
     rows = TABLE.replace("03.11.2026", "soon").replace("14.11.2026", "later")
 
-    assert read_bookings(rows, read_columns()) is None
+    assert read_bookings(rows, [read_columns()]) is None
 
 
 def test_the_currency_may_stand_in_the_headings() -> None:
@@ -213,7 +213,7 @@ def test_the_currency_may_stand_in_the_headings() -> None:
 
 
 def test_a_quotation_mark_that_is_none_makes_no_table() -> None:
-    assert read_bookings(TABLE + '"' + "x" * 1_100_000, read_columns()) is None
+    assert read_bookings(TABLE + '"' + "x" * 1_100_000, [read_columns()]) is None
 
 
 def read_columns() -> StatementColumns:

@@ -187,6 +187,7 @@ async def test_a_stranger_sees_nothing(service: Service, upload: Upload, strange
         "tag_spelling",
         "tag_assignment",
         "saved_view",
+        "statement_columns",
     ],
 )
 async def test_without_a_tenant_nothing_is_seen(service: Service, upload: Upload, table: str) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from docmill.schemas.statement_columns import StatementColumns
+from docmill.model.statement_columns import StatementColumns
 from docmill.sections.splitting import SEPARATOR
 
 
@@ -21,7 +21,7 @@ class ReadingOptions:
     ask for one; open_limit_s and flow_limit_s are for each of them. split: a PDF or TIFF that holds
     several documents has them as parts. separator: what a sheet between two of them says.
     keep_preprocessed: a document comes with the pictures in which bad pages were read. statement_columns:
-    those found in an earlier table of bookings of the same source, for tables with the same headings.
+    those found in earlier tables of bookings, for tables with the same headings.
     """
 
     max_pages: int = 1000
@@ -45,7 +45,7 @@ class ReadingOptions:
     split: bool = False
     separator: str = SEPARATOR
     keep_preprocessed: bool = False
-    statement_columns: StatementColumns | None = None
+    statement_columns: tuple[StatementColumns, ...] = ()
 
     def with_tries(self, limit_s: float) -> float:
         """The limit for a task that may have to try every password."""

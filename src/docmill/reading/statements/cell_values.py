@@ -11,7 +11,7 @@ from importlib import resources
 from itertools import pairwise
 from typing import NamedTuple
 
-from docmill.schemas.statement_columns import DateOrder, DecimalMark
+from docmill.model.statement_columns import DateOrder, DecimalMark
 
 _TIME = r"(?:[T ,]+\d{1,2}:\d{2}(?::\d{2})?(?:\.\d+)?\s*(?:Z|[AaPp][Mm])?)?"
 _YEAR_FIRST = re.compile(rf"(\d{{4}})([-./]?)(\d{{1,2}})\2(\d{{1,2}}){_TIME}")

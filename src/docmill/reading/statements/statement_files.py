@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from docmill.errors import TooLargeError
 from docmill.model.document import Embedded
+from docmill.model.statement_columns import StatementColumns
 from docmill.reading.files.containers import Member
 from docmill.reading.files.file_types import CAMT, CSV, MT940, OFX, TSV
 from docmill.reading.files.options import ReadingOptions
@@ -18,7 +19,6 @@ from docmill.reading.statements import camt, mt940, ofx
 from docmill.reading.statements.parsed import MAX_BYTES, TOO_LONG, ParsedStatement, chain_statements
 from docmill.reading.statements.tables import read_bookings
 from docmill.reading.text import encodings
-from docmill.schemas.statement_columns import StatementColumns
 from docmill.schemas.statement_data import STATEMENT_DATA, HeadRow, StatementData, StatementFormat
 from docmill.schemas.types import BankStatement, Transaction
 
@@ -73,6 +73,7 @@ def embedded_data(path: Path, media_type: str, options: ReadingOptions) -> tuple
                 "columns": _fields_of_columns(table.columns),
                 "rows": table.rows,
                 "problems": table.problems,
+                "mapping": table.columns if table.is_proved else None,
             }
         )
     else:

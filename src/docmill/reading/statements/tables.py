@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from babel.numbers import list_currencies
 
+from docmill.model.statement_columns import StatementColumns
 from docmill.reading.files import delimited
 from docmill.reading.statements.cell_values import (
     WrittenAmount,
@@ -26,7 +27,6 @@ from docmill.reading.statements.parsed import (
     find_iban,
     one_line,
 )
-from docmill.schemas.statement_columns import StatementColumns
 from docmill.schemas.types import Transaction
 
 _FIRST_ROWS = 60
@@ -51,24 +51,26 @@ _LEFT_OUT = "{count} of the rows of the file are no bookings with a date and an 
 
 @dataclass(frozen=True, slots=True)
 class BookingTable:
-    """The bookings of a table. columns: see `StatementColumns`. rows: the cells of each booking."""
+    """The bookings of a table. columns: see `StatementColumns`. rows: the cells of each booking.
+
+    is_proved: whether the file shows the form of its dates, so that the next one may be read in the same way.
+    """
 
     columns: StatementColumns
     statement: ParsedStatement
     rows: tuple[tuple[str, ...], ...]
     problems: tuple[str, ...]
+    is_proved: bool = True
 
 
-def read_bookings(text: str, columns: StatementColumns | None = None) -> BookingTable | None:
+def read_bookings(text: str, known: Sequence[StatementColumns] = ()) -> BookingTable | None:
     """The bookings of a bank's table; None for any other table.
 
-    text: with lines that end in a newline. columns: those found in an earlier file of the source, which count
-    if this one has the same headings.
+    text: with lines that end in a newline. known: columns found in earlier files, which count for a table
+    with the same headings.
     """
-    if columns is not None and (rows := _rows(text, columns.delimiter)) is not None:
-        start = next((at for at, row in enumerate(rows[:_FIRST_ROWS]) if row == columns.headings), None)
-        if start is not None:
-            return _read(rows, start, columns, [])
+    if (table_of_known := _read_known(text, known)) is not None:
+        return table_of_known
     table = delimited.find_table(text[: delimited.SAMPLE], is_whole=len(text) <= delimited.SAMPLE)
     rows = _rows(text, table.delimiter) if table is not None else None
     if table is None or rows is None or len(rows) > MAX_BOOKINGS:
@@ -78,7 +80,21 @@ def read_bookings(text: str, columns: StatementColumns | None = None) -> Booking
         if places is not None:
             problems: list[str] = []
             found = _choose_forms(rows[start + 1 :], table.delimiter, row, places, problems)
-            return _read(rows, start, found, problems) if found is not None else None
+            is_proved = not problems
+            return _read(rows, start, found, problems, is_proved=is_proved) if found is not None else None
+    return None
+
+
+def _read_known(text: str, known: Sequence[StatementColumns]) -> BookingTable | None:
+    """The bookings of a table whose headings are known; None if there is none, or in another form."""
+    for delimiter in dict.fromkeys(columns.delimiter for columns in known):
+        by_headings = {each.headings: each for each in known if each.delimiter == delimiter}
+        rows = _rows(text, delimiter)
+        if rows is None or len(rows) > MAX_BOOKINGS:
+            continue
+        for start, row in enumerate(rows[:_FIRST_ROWS]):
+            if row in by_headings and (table := _read(rows, start, by_headings[row], [])) is not None:
+                return table
     return None
 
 
@@ -164,7 +180,12 @@ def _choose_forms(
 
 
 def _read(
-    rows: Sequence[tuple[str, ...]], start: int, columns: StatementColumns, problems: list[str]
+    rows: Sequence[tuple[str, ...]],
+    start: int,
+    columns: StatementColumns,
+    problems: list[str],
+    *,
+    is_proved: bool = True,
 ) -> BookingTable | None:
     """The bookings below the headings, which stand at index `start`."""
     transactions: list[Transaction] = []
@@ -197,7 +218,7 @@ def _read(
         closing=closing,
         transactions=tuple(transactions),
     )
-    return BookingTable(columns, statement, tuple(kept), tuple(problems))
+    return BookingTable(columns, statement, tuple(kept), tuple(problems), is_proved)
 
 
 def _transaction(row: Sequence[str], columns: StatementColumns, currency: str | None) -> Transaction | None:

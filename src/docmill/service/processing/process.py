@@ -1,9 +1,10 @@
 """Processes a claimed document: its reader, journal, observer and exporter in the vault."""
 
+import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from uuid import UUID
 from docmill.errors import CorruptError, DocmillError, UnsupportedFileTypeError, room_in
 from docmill.model.document import Document
 from docmill.model.result import Extraction, Result
+from docmill.model.statement_columns import StatementColumns
 from docmill.pipeline import DocumentIO, PartLimits, Steps, process
 from docmill.ports import Findings, Original, Ref
 from docmill.resilience.breaker import Breaker
@@ -27,11 +29,13 @@ from docmill.service.protocol.pause import current_passage, guarded_part
 from docmill.service.review.corrections import CorrectionFinder
 from docmill.service.review.reviews import Reviews
 from docmill.service.storage.blobs import Blobs
+from docmill.service.store import statement_columns
 from docmill.service.store import tags as tag_store
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Database
 from docmill.service.store.result_columns import StoredFindings, StoredResult, cost_values, result_values
 from docmill.understanding.duplicates import signature_of
+from docmill.understanding.statement_files import find_statement
 from docmill.workers.fair_semaphore import scheduled_for, with_turn_callback
 
 if TYPE_CHECKING:
@@ -117,7 +121,9 @@ class DocumentProcessor:
                     Ref(claim.file_path, claim.file_name),
                     steps,
                     DocumentIO(
-                        reader=BlobReader(self.blobs, folder, self.reads),
+                        reader=BlobReader(
+                            self.blobs, folder, self.reads, partial(self._known_columns, claim.tenant_id)
+                        ),
                         exporter=LeaseExporter(lease, steps.fingerprint, journal),
                         journal=journal,
                         receiver=VaultMemberReceiver(
@@ -138,7 +144,27 @@ class DocumentProcessor:
             await self.reviews.settle(claim.document_id, tenant_id=claim.tenant_id)
         except DocmillError as error:
             log.warning("reviews are not weighed anew", extra={"code": error.code})
+        await self._keep_columns(claim.tenant_id, result)
         return result
+
+    async def _known_columns(self, tenant_id: UUID) -> tuple[StatementColumns, ...]:
+        """What is known of the tables of the tenant's banks."""
+        async with self.database.tenant(tenant_id) as conn:
+            rows = await statement_columns.of_tenant(conn, tenant_id=tenant_id)
+        return tuple(row.content for row in rows)
+
+    async def _keep_columns(self, tenant_id: UUID, result: Result) -> None:
+        """Keep what was found of a bank's table for the next file; without that, it is found again."""
+        if result.document is None or not result.document.embedded:
+            return
+        data = await asyncio.to_thread(find_statement, result.document)
+        if data is None or data.mapping is None:
+            return
+        try:
+            async with self.database.tenant(tenant_id) as conn:
+                await statement_columns.keep(conn, data.mapping, tenant_id=tenant_id)
+        except DocmillError as error:
+            log.warning("columns of a statement are not kept", extra={"code": error.code})
 
 
 class BegunMarker:
@@ -160,13 +186,24 @@ class BegunMarker:
             self._on_begun()
 
 
+async def _no_columns() -> tuple[StatementColumns, ...]:
+    return ()
+
+
 class BlobReader:
     """`Reader` of originals and their readable copies, whose keys end in the hash of their content."""
 
-    def __init__(self, blobs: Blobs, folder: Path, breaker: Breaker) -> None:
+    def __init__(
+        self,
+        blobs: Blobs,
+        folder: Path,
+        breaker: Breaker,
+        known_columns: Callable[[], Awaitable[tuple[StatementColumns, ...]]] = _no_columns,
+    ) -> None:
         self._blobs = blobs
         self._folder = folder
         self._breaker = breaker
+        self._known_columns = known_columns
 
     async def read(self, ref: Ref) -> Original:
         """See `Reader.read`. Raises ServerError if the work folder is full, too."""
@@ -177,7 +214,7 @@ class BlobReader:
         if content_hash != ref.key.rpartition("/")[2]:
             raise CorruptError(f"the stored file {ref.key!r} has been changed; upload it again")
         _, _, content_hash, *_ = ref.key.split("/")  # a readable copy goes by the hash of its original
-        return Original(path, ref.name, content_hash)
+        return Original(path, ref.name, content_hash, await self._known_columns())
 
 
 class BlobJournal:
