@@ -30,7 +30,7 @@ from docmill.service.people.openid import OpenIdProvider
 from docmill.service.people.passwords import Passwords
 from docmill.service.people.sign_in import SignIn
 from docmill.service.ports import Queue, Sender
-from docmill.service.ports.matching import FailureNotifier, Matcher, Matching
+from docmill.service.ports.matching import FailureNotifier, Matcher, MatchingStep
 from docmill.service.protocol.queues import INGESTION, MATCHING, QueuePolicy
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.record_matcher import RecordMatcher
@@ -90,7 +90,7 @@ class Service:
     notifier: Notifier
     tracer: Tracer = NO_TRACER
     default_tenant_id: UUID = DEFAULT_TENANT_ID
-    matching: Matching | None = None
+    matching: MatchingStep | None = None
 
     @property
     def queues(self) -> Mapping[str, Queue]:
@@ -166,7 +166,7 @@ async def open_service(
             ),
             tracer,
             matching=opened.matching
-            and Matching(
+            and MatchingStep(
                 opened.matching.queue,
                 opened.matching.sender,
                 matcher or _matcher_of(settings, database, tracer),

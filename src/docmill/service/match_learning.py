@@ -2,20 +2,21 @@
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
 from docmill.matching.aliases import aliases_between
 from docmill.matching.calibration import try_correction
 from docmill.matching.match_record import PartyIdentity
+from docmill.matching.outcome import Relation
 from docmill.matching.wording import RELATION_NAMES
 from docmill.resilience.concurrency import keep_doing
 from docmill.service.events.matching_requests import MatchingRequests
-from docmill.service.store import match_calibrations, match_records, party_aliases
+from docmill.service.store import match_calibrations, match_decisions, match_records, party_aliases
 from docmill.service.store.claims import lock_documents
 from docmill.service.store.database import Conn, Database, lock_file
-from docmill.service.store.party_aliases import DecidedPair
+from docmill.service.store.match_decisions import Pair
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ MOST_MATCHED_AGAIN = 200
 """Documents that are matched again after something was learned or forgotten, the newest."""
 
 _PAUSE_S = 1.0
+_RELATIONS: Mapping[str, Relation] = {name: name for name in RELATION_NAMES}
 _BATCH = 50
 
 
@@ -85,19 +87,15 @@ class MatchLearning:
         await self._match_again(conn, again)
         return len(pairs)
 
-    async def _learn_aliases(self, conn: Conn, pair: DecidedPair, tenant_id: UUID) -> list[PartyIdentity]:
+    async def _learn_aliases(self, conn: Conn, pair: Pair, tenant_id: UUID) -> list[PartyIdentity]:
         """The parties whose aliases have changed; a link that is no relation of matching says nothing."""
         records = await match_records.of_ids(conn, [pair.first_id, pair.second_id])
         first, second = records.get(pair.first_id), records.get(pair.second_id)
+        relation = _RELATIONS.get(pair.relation)
+        held = await match_decisions.get(conn, pair, tenant_id=tenant_id)
         aliases = ()
-        is_of_matching = pair.relation in RELATION_NAMES
-        if (
-            first
-            and second
-            and is_of_matching
-            and await party_aliases.is_confirmed(conn, pair, tenant_id=tenant_id)
-        ):
-            aliases = aliases_between(pair.relation, first, second)
+        if first and second and relation and held is not None and held.decision == "confirmed":
+            aliases = aliases_between(relation, first, second)
         return await party_aliases.replace_of_decision(conn, pair, aliases, tenant_id=tenant_id)
 
     async def _calibrate(self, conn: Conn, tenant_id: UUID) -> bool:

@@ -15,7 +15,7 @@ from docmill.service.app import open_service
 from docmill.service.config.settings import Settings
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import match_calibrations, party_aliases
-from docmill.service.store.party_aliases import DecidedPair
+from docmill.service.store.match_decisions import Pair
 from support.commands import run_docmill
 from support.decided_papers import DecidedPapers
 
@@ -27,7 +27,7 @@ async def _fill(folder: Path) -> None:
         await papers.add("bill", "invoice")
         await papers.add("paid", "bank_statement")
         await papers.decide("bill", "paid#1", "invoice_to_payment", "confirmed")
-        pair = DecidedPair(papers.record_id("bill"), papers.record_id("paid#1"), "invoice_to_payment")
+        pair = Pair(papers.record_id("bill"), papers.record_id("paid#1"), "invoice_to_payment")
         alias = PartyAlias(identity("Amazon EU"), identity("AMZN MKTP"))
         trial = Trial("promoted", 60, 40, 0.3, 0.2, Correction(1.5, 0.5))
         async with service.database.tenant(tenant_id) as conn:

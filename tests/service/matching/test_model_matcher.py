@@ -27,7 +27,7 @@ from docmill.service.config.settings import ChosenModel, Limits, Llm, MatchingSe
 from docmill.service.config.settings import UnderstandingSettings as Chosen
 from docmill.service.model_matcher import ModelMatcher
 from docmill.service.observe.metrics import Metrics
-from docmill.service.ports.matching import Matching
+from docmill.service.ports.matching import MatchingStep
 from docmill.service.processing import matching_phases
 from docmill.service.protocol import matching_rules
 from docmill.service.protocol.pause import Pauses
@@ -419,7 +419,7 @@ async def test_a_worker_settles_each_error_of_a_model_by_its_class(
     server.replies = replies
     assert service.matching is not None
     matcher = matcher_of(service, server, budget="99")
-    matching = Matching(service.matching.queue, service.matching.sender, matcher)
+    matching = MatchingStep(service.matching.queue, service.matching.sender, matcher)
     async with service.database.tenant(papers.tenant_id) as conn:
         await service.matching_requests.request(conn, [papers.ids["bill"]])
     service.matching_requests.announce()

@@ -70,7 +70,7 @@ class FailureNotifier(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Matching:
+class MatchingStep:
     """What a service needs to match documents. notifier: is told of failures; None: nobody is."""
 
     queue: Queue

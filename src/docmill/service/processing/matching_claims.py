@@ -9,7 +9,7 @@ from uuid import UUID
 import psycopg
 
 from docmill.errors import DocmillError
-from docmill.service.ports.matching import Counts, DocumentToMatch, Matching
+from docmill.service.ports.matching import Counts, DocumentToMatch, MatchingStep
 from docmill.service.processing.claim_writer import persistently
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.protocol.matching_rules import MatchingObstacle
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 class MatchingClaims:
     """Claims of one worker. Every write names its fence; what it names takes effect once."""
 
-    def __init__(self, database: Database, matching: Matching, worker_id: str, *, lease_s: float) -> None:
+    def __init__(self, database: Database, matching: MatchingStep, worker_id: str, *, lease_s: float) -> None:
         self._database = database
         self._matching = matching
         self._worker_id = worker_id

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from docmill.matching.version import MATCHING_VERSION
 from docmill.service.events.matching_requests import MatchingRequests
-from docmill.service.ports.matching import Matching
+from docmill.service.ports.matching import MatchingStep
 from docmill.service.protocol.matching_rules import MATCHABLE_TYPES
 from docmill.service.store import matching_jobs
 from docmill.service.store.claims import lock_documents
@@ -31,7 +31,7 @@ class MatchingRepair:
     delivery failed is settled already, and one whose workers all died is failed by who gets its next message.
     """
 
-    def __init__(self, database: Database, matching: Matching, *, grace_s: float) -> None:
+    def __init__(self, database: Database, matching: MatchingStep, *, grace_s: float) -> None:
         self._database = database
         self._matching = matching
         self._grace_s = grace_s

@@ -25,7 +25,7 @@ from docmill.service.observe.tracing import (
     document_attributes,
 )
 from docmill.service.ports import Message, Queue
-from docmill.service.ports.matching import Matching
+from docmill.service.ports.matching import MatchingStep
 from docmill.service.processing.job import LETTING_GO_S, outcome_of
 from docmill.service.processing.lease import hold_during
 from docmill.service.processing.matching_claims import MatchingClaims
@@ -87,7 +87,7 @@ class MatchingHandler:
 
     def __init__(
         self,
-        matching: Matching,
+        matching: MatchingStep,
         claims: MatchingClaims,
         settings: MatchingSettings,
         metrics: Metrics,

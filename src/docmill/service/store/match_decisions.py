@@ -27,6 +27,15 @@ class Pair:
         """See `link_id`."""
         return link_id(self.first_id, self.second_id, self.relation)
 
+    def values(self, tenant_id: UUID) -> dict[str, Any]:
+        """The parameters of a statement about the pair."""
+        return {
+            "tenant_id": tenant_id,
+            "first_id": self.first_id,
+            "second_id": self.second_id,
+            "relation": self.relation,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class DecisionRow:
@@ -53,7 +62,7 @@ async def get(conn: Conn, pair: Pair, *, tenant_id: UUID) -> DecisionRow | None:
              WHERE tenant_id = %(tenant_id)s
                AND first_id = %(first_id)s AND second_id = %(second_id)s AND relation = %(relation)s
             """,
-            _values(pair, tenant_id),
+            pair.values(tenant_id),
         )
         return await cur.fetchone()
 
@@ -75,7 +84,7 @@ async def decide(conn: Conn, pair: Pair, decision: Decision, *, tenant_id: UUID,
          WHERE held.decision <> excluded.decision
         """,
         {
-            **_values(pair, tenant_id),
+            **pair.values(tenant_id),
             "id": pair.id,
             "first_document_id": document_of(pair.first_id),
             "second_document_id": document_of(pair.second_id),
@@ -95,7 +104,7 @@ async def undo(conn: Conn, pair: Pair, held: DecisionRow, *, tenant_id: UUID) ->
              WHERE tenant_id = %(tenant_id)s
                AND first_id = %(first_id)s AND second_id = %(second_id)s AND relation = %(relation)s
             """,
-            _values(pair, tenant_id),
+            pair.values(tenant_id),
         )
         return
     *earlier, before = held.earlier
@@ -107,7 +116,7 @@ async def undo(conn: Conn, pair: Pair, held: DecisionRow, *, tenant_id: UUID) ->
          WHERE tenant_id = %(tenant_id)s
            AND first_id = %(first_id)s AND second_id = %(second_id)s AND relation = %(relation)s
         """,
-        {**_values(pair, tenant_id), **before, "earlier": Jsonb(earlier)},
+        {**pair.values(tenant_id), **before, "earlier": Jsonb(earlier)},
     )
 
 
@@ -137,12 +146,3 @@ async def pair_of(conn: Conn, id_: UUID, *, tenant_id: UUID) -> Pair | None:
             {"tenant_id": tenant_id, "id": id_},
         )
         return await cur.fetchone()
-
-
-def _values(pair: Pair, tenant_id: UUID) -> dict[str, Any]:
-    return {
-        "tenant_id": tenant_id,
-        "first_id": pair.first_id,
-        "second_id": pair.second_id,
-        "relation": pair.relation,
-    }

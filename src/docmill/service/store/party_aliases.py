@@ -10,22 +10,12 @@ from pydantic import TypeAdapter
 
 from docmill.matching.aliases import PartyAlias, lookup_keys
 from docmill.matching.match_record import PartyIdentity
-from docmill.matching.outcome import Relation
 from docmill.service.store.database import Conn, new_id, storable_values
-from docmill.service.store.match_edges import RELATED
+from docmill.service.store.match_decisions import Pair
 
 _PARTY = TypeAdapter(PartyIdentity)
 _MOST = 200
 """Aliases that are looked at for one record, the newest."""
-
-
-@dataclass(frozen=True, slots=True)
-class DecidedPair:
-    """Two records that a person has decided about, or had."""
-
-    first_id: str
-    second_id: str
-    relation: Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +33,9 @@ async def tenants_to_learn(conn: Conn) -> list[UUID]:
     return [tenant_id for (tenant_id,) in await cur.fetchall()]
 
 
-async def take_decisions(conn: Conn, *, tenant_id: UUID, limit: int) -> list[DecidedPair]:
+async def take_decisions(conn: Conn, *, tenant_id: UUID, limit: int) -> list[Pair]:
     """Take up to `limit` pairs to learn from; if this transaction fails, they are there again."""
-    async with conn.cursor(row_factory=class_row(DecidedPair)) as cur:
+    async with conn.cursor(row_factory=class_row(Pair)) as cur:
         await cur.execute(
             """
             DELETE FROM match_learning_job
@@ -64,24 +54,8 @@ async def take_decisions(conn: Conn, *, tenant_id: UUID, limit: int) -> list[Dec
         return await cur.fetchall()
 
 
-async def is_confirmed(conn: Conn, pair: DecidedPair, *, tenant_id: UUID) -> bool:
-    """Whether a person's decision that two records belong together stands.
-
-    Documents that are merely related may be of different parties: of them it is False.
-    """
-    cur = await conn.execute(
-        """
-        SELECT FROM match_decision
-         WHERE tenant_id = %(tenant_id)s AND first_id = %(first_id)s AND second_id = %(second_id)s
-           AND relation = %(relation)s AND relation <> %(related)s AND decision = 'confirmed'
-        """,
-        {**_ids(pair, tenant_id), "related": RELATED},
-    )
-    return await cur.fetchone() is not None
-
-
 async def replace_of_decision(
-    conn: Conn, pair: DecidedPair, aliases: Sequence[PartyAlias], *, tenant_id: UUID
+    conn: Conn, pair: Pair, aliases: Sequence[PartyAlias], *, tenant_id: UUID
 ) -> list[PartyIdentity]:
     """Store what a decision says instead of what it said before; the parties for which that is a change."""
     cur = await conn.execute(
@@ -91,7 +65,7 @@ async def replace_of_decision(
            AND relation = %(relation)s
         RETURNING first_party, second_party
         """,
-        _ids(pair, tenant_id),
+        pair.values(tenant_id),
     )
     before = {
         PartyAlias(_PARTY.validate_python(first), _PARTY.validate_python(second))
@@ -104,7 +78,7 @@ async def replace_of_decision(
             INSERT INTO party_alias (id, tenant_id, first_id, second_id, relation, first_party, second_party)
             VALUES (%(id)s, %(tenant_id)s, %(first_id)s, %(second_id)s, %(relation)s, %(first)s, %(second)s)
             """,
-            {**_ids(pair, tenant_id), "id": id_, "first": _json(alias.first), "second": _json(alias.second)},
+            {**pair.values(tenant_id), "id": id_, "first": _json(alias.first), "second": _json(alias.second)},
         )
         await conn.execute(
             """
@@ -190,15 +164,6 @@ async def shown(conn: Conn, *, tenant_id: UUID, limit: int) -> list[AliasRow]:
             {"tenant_id": tenant_id, "limit": limit},
         )
         return await cur.fetchall()
-
-
-def _ids(pair: DecidedPair, tenant_id: UUID) -> dict[str, object]:
-    return {
-        "tenant_id": tenant_id,
-        "first_id": pair.first_id,
-        "second_id": pair.second_id,
-        "relation": pair.relation,
-    }
 
 
 def _json(party: PartyIdentity) -> Jsonb:
