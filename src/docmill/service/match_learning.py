@@ -13,6 +13,7 @@ from docmill.matching.outcome import Relation
 from docmill.matching.wording import RELATION_NAMES
 from docmill.resilience.concurrency import keep_doing
 from docmill.service.events.matching_requests import MatchingRequests
+from docmill.service.events.wakeups import TOPIC, Wakeups
 from docmill.service.store import match_calibrations, match_decisions, match_records, party_aliases
 from docmill.service.store.claims import lock_documents
 from docmill.service.store.database import Conn, Database, lock_file
@@ -27,6 +28,9 @@ MOST_MATCHED_AGAIN = 200
 """Documents that are matched again after something was learned or forgotten, the newest."""
 
 _PAUSE_S = 1.0
+"""At least between two looks, since events come in crowds while documents are read."""
+_LONGEST_WAIT_S = 60.0
+"""For a notice that was lost, or behind a pooler of connections comes from no other process."""
 _RELATIONS: Mapping[str, Relation] = {name: name for name in RELATION_NAMES}
 _BATCH = 50
 
@@ -48,9 +52,15 @@ class MatchLearning:
             await self._match_again(conn, again)
         self.requests.announce()
 
-    async def work_for_ever(self) -> None:
-        """Learn from decisions as they come, until cancelled."""
-        await keep_doing(self.work, what="learning from decisions about links", pause_s=_PAUSE_S)
+    async def work_for_ever(self, wakeups: Wakeups) -> None:
+        """Learn from decisions as they come, until cancelled. Who decides announces an event."""
+
+        async def work_when_woken() -> None:
+            heard = wakeups.next(TOPIC)
+            if not await self.work():
+                await wakeups.wait_for_notice(heard, timeout_s=_LONGEST_WAIT_S)
+
+        await keep_doing(work_when_woken, what="learning from decisions about links", pause_s=_PAUSE_S)
 
     async def work(self) -> int:
         """Learn from the decisions that are there now; their number."""

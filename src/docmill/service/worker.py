@@ -87,7 +87,7 @@ async def run_worker(
             embedding = asyncio.create_task(service.meaning.work_for_ever())
             notifying = asyncio.create_task(service.notifier.work_for_ever(metrics))
             learning = asyncio.create_task(
-                MatchLearning(service.database, service.matching_requests).work_for_ever()
+                MatchLearning(service.database, service.matching_requests).work_for_ever(service.wakeups)
             )
         try:
             await worker.run(stop, abort or asyncio.Event(), beside=matching)

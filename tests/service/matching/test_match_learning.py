@@ -1,10 +1,12 @@
 """What people decide about links is learned at once, ends with the decision, and stays with its tenant."""
 
 import asyncio
+from typing import ClassVar
 
 import pytest
 
 from docmill.matching.decision import AUTOMATIC
+from docmill.resilience.concurrency import cancel_and_wait
 from docmill.service.app import Service
 from docmill.service.match_learning import DECISIONS_BETWEEN_TRIALS, MatchLearning
 from docmill.service.matches import Matches
@@ -230,18 +232,55 @@ async def test_a_text_of_a_card_stands_for_the_seller_of_the_invoice(
     assert (after.score or 0) > (before.score or 0)
 
 
+async def _until_learned(papers: DecidedPapers) -> None:
+    async with asyncio.timeout(30):
+        while not await _aliases(papers):
+            await papers.service.wakeups.wait(papers.service.wakeups.next("aliases"), timeout_s=0.05)
+
+
 async def test_a_worker_learns_as_decisions_are_made(papers: DecidedPapers, script: ScriptedSteps) -> None:
     await add_both(papers)
     stop = asyncio.Event()
     working = asyncio.create_task(run_worker(papers.service, script.steps(), stop))
 
     await papers.decide("first", "paid#1", RELATION, "confirmed")
-    async with asyncio.timeout(30):
-        while not await _aliases(papers):
-            await papers.service.wakeups.wait(papers.service.wakeups.next("aliases"), timeout_s=0.05)
+    papers.service.feed.announce()
+    await _until_learned(papers)
 
     stop.set()
     await working
+
+
+class CountedLearning(MatchLearning):
+    """Learning that tells of its looks at the database."""
+
+    looks: ClassVar[list[int]] = []
+
+    async def work(self) -> int:
+        learned = await super().work()
+        self.looks.append(learned)
+        return learned
+
+
+async def test_learning_waits_for_a_notice_and_does_not_ask_again_and_again(papers: DecidedPapers) -> None:
+    service = papers.service
+    await add_both(papers)
+    learning = CountedLearning(service.database, service.matching_requests)
+    learning.looks.clear()
+    working = asyncio.create_task(learning.work_for_ever(service.wakeups))
+    try:
+        async with asyncio.timeout(30):
+            while not learning.looks:
+                await service.wakeups.wait(service.wakeups.next("looks"), timeout_s=0.05)
+
+        await papers.decide("first", "paid#1", RELATION, "confirmed")
+        service.feed.announce()
+        await _until_learned(papers)
+    finally:
+        await cancel_and_wait([working])
+
+    assert sum(learning.looks) == 1
+    assert len(learning.looks) <= 4  # and not one each second
 
 
 async def history(papers: DecidedPapers) -> list[match_calibrations.CalibrationRow]:

@@ -64,8 +64,12 @@ class Wakeups:
 
     async def wait(self, heard: asyncio.Event, *, timeout_s: float = MAX_POLL_S) -> None:
         """Return when `heard` is set, or after the longest time without a look."""
+        await self.wait_for_notice(heard, timeout_s=min(timeout_s, MAX_POLL_S))
+
+    async def wait_for_notice(self, heard: asyncio.Event, *, timeout_s: float) -> None:
+        """Return when `heard` is set, or after `timeout_s`: that long, work may wait for a lost notice."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(min(timeout_s, MAX_POLL_S)):
+            async with asyncio.timeout(timeout_s):
                 await heard.wait()
 
     async def listening(self) -> None:
