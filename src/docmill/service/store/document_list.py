@@ -12,24 +12,17 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from docmill.service.search.spelling import corrected_query, doubtful_words
-from docmill.service.search.terms import fold, tsquery_of
+from docmill.service.search.terms import fold
 from docmill.service.store import embeddings, tags
 from docmill.service.store.database import Conn, storable
 from docmill.service.store.documents import ROWS, DocumentRow
 from docmill.service.store.embeddings import Near
+from docmill.service.store.searched_words import search_of
 
 SOURCES = ("upload", "part")
 _RANKED, _RANKED_COMMON = 2000, 300
 """Of documents that a query finds, so many of the newest are ranked: that reads the words of each. Fewer of
-those that a common query finds, see `_COMMON`."""
-_SAMPLE, _COMMON = 500, 10
-"""A query that finds so many of a sample of the newest documents is looked for in each document of the order:
-a page of them comes soon. Others are looked for in the index on words, which reads all that it finds."""
-_NAMES = 10_000
-"""Documents in whose titles and file names a text is looked for that no document has as words, the newest."""
-_SPELLED = 1000
-"""Documents whose words a mistyped one is compared with; only a search that finds nothing pays for it."""
+those that a common query finds, see `searched_words`."""
 _NEAR, _BY_WORDS = 50, 100
 """Documents that go into a search by meaning: of those near to a vector, and of those that have the words."""
 _FUSION = 60
@@ -216,7 +209,7 @@ async def page(
     """
     if near is not None:
         return await _page_near(conn, filters, near, mode, sort=sort, after=after, limit=limit)
-    search, corrected = await _search_of(conn, filters.query)
+    search, corrected = await search_of(conn, filters.query)
     return await _page_of(conn, filters, search, corrected, sort=sort, after=after, limit=limit)
 
 
@@ -230,7 +223,7 @@ async def _page_of(
     after: Cursor | None,
     limit: int,
 ) -> DocumentPage:
-    """See `page`. search: see `_search_of`."""
+    """See `page`. search: see `search_of`."""
     is_ranked = "wanted" in search
     sort = sort if sort and (sort != "relevance" or is_ranked) else "relevance" if is_ranked else "newest"
     after = after if after is not None and after.sort == sort else None
@@ -309,7 +302,7 @@ async def _by_words(
     """
     if mode == "meaning":
         return {}, None, []
-    search, corrected = await _search_of(conn, filters.query)
+    search, corrected = await search_of(conn, filters.query)
     if search.get("is_common"):
         return search, corrected, None
     keys = await _keys(conn, filters, search, "relevance", _BY_WORDS + 1)
@@ -337,7 +330,7 @@ def _fused(rankings: Sequence[tuple[Sequence[UUID], float]]) -> list[UUID]:
 
 async def newest_ids(conn: Conn, filters: DocumentFilters, *, limit: int) -> list[UUID]:
     """The ids of up to `limit` documents that the filters find, the newest."""
-    search, _ = await _search_of(conn, filters.query)
+    search, _ = await search_of(conn, filters.query)
     values = await _values(conn, filters) | search | {"limit": limit}
     cur = await conn.execute(_statement(filters, values, "newest", is_after=False), values)
     return [document_id for document_id, _ in await cur.fetchall()]
@@ -345,7 +338,7 @@ async def newest_ids(conn: Conn, filters: DocumentFilters, *, limit: int) -> lis
 
 async def number(conn: Conn, filters: DocumentFilters) -> int:
     """The number of documents that the filters find."""
-    search, _ = await _search_of(conn, filters.query)
+    search, _ = await search_of(conn, filters.query)
     values = await _values(conn, filters) | search
     cur = await conn.execute("SELECT count(*)" + _found(filters, values), values)
     (found,) = await cur.fetchone() or (0,)
@@ -354,7 +347,7 @@ async def number(conn: Conn, filters: DocumentFilters) -> int:
 
 async def types(conn: Conn, filters: DocumentFilters) -> list[str]:
     """The types of the documents that the filters find, in the order of the alphabet."""
-    search, _ = await _search_of(conn, filters.query)
+    search, _ = await search_of(conn, filters.query)
     values = await _values(conn, filters) | search
     cur = await conn.execute(
         "SELECT DISTINCT document_type"
@@ -363,85 +356,6 @@ async def types(conn: Conn, filters: DocumentFilters) -> list[str]:
         values,
     )
     return [document_type for (document_type,) in await cur.fetchall()]
-
-
-async def _search_of(conn: Conn, query: str | None) -> tuple[dict[str, Any], str | None]:
-    """The values to search by: `wanted` where the words of a query are found, else ids of names, `inside`.
-
-    With it the corrected query, where that is looked for. is_common: see `_COMMON`.
-    """
-    if not query:
-        return {}, None
-    query, tag_names = storable(query), await tags.words(conn)
-    wanted = tsquery_of(query, tag_names)
-    if found := await _found_words(conn, wanted):
-        return found, None
-    inside = {"inside": await _inside_names(conn, query)}
-    doubtful = doubtful_words(query) if wanted else []
-    if not doubtful or inside["inside"]:
-        return inside, None
-    corrected = corrected_query(query, await _words_like(conn, doubtful))
-    wanted = tsquery_of(corrected, tag_names) if corrected else ""
-    if found := await _found_words(conn, wanted):
-        return found, corrected
-    return inside, None
-
-
-async def _found_words(conn: Conn, wanted: str) -> dict[str, Any] | None:
-    """The values to search by the words of a query; None if no document of the tenant has them."""
-    if not wanted:
-        return None
-    cur = await conn.execute(
-        """
-        SELECT FROM (SELECT words FROM document ORDER BY id DESC LIMIT %(sample)s) AS newest
-         WHERE words @@ %(wanted)s::tsquery
-        """,
-        {"sample": _SAMPLE, "wanted": wanted},
-    )
-    is_common = cur.rowcount >= _COMMON
-    for most in (1, None):  # the one may be in the bin
-        if not cur.rowcount:
-            cur = await conn.execute(
-                """
-                SELECT FROM found_ids(%(wanted)s::tsquery, %(most)s) AS found (id)
-                  JOIN document ON document.id = found.id
-                 LIMIT 1
-                """,
-                {"wanted": wanted, "most": most},
-            )
-    return {"wanted": wanted, "is_common": is_common} if cur.rowcount else None
-
-
-async def _inside_names(conn: Conn, query: str) -> list[UUID]:
-    """The newest documents with a text inside their titles or file names."""
-    cur = await conn.execute(
-        """
-        SELECT id
-          FROM (SELECT id, title, file_name FROM document ORDER BY id DESC LIMIT %(names)s) AS newest
-         WHERE strpos(lower(title), lower(%(query)s)) > 0 OR strpos(lower(file_name), lower(%(query)s)) > 0
-        """,
-        {"names": _NAMES, "query": query},
-    )
-    return [document_id for (document_id,) in await cur.fetchall()]
-
-
-async def _words_like(conn: Conn, doubtful: Sequence[str]) -> list[tuple[str, int]]:
-    """Words of the newest documents that are about as long as one of `doubtful`, with their numbers."""
-    cur = await conn.execute(
-        """
-        SELECT word, count(*)
-          FROM (SELECT words FROM document ORDER BY id DESC LIMIT %(documents)s) AS newest,
-               unnest(words) AS lexeme (word, positions, weights)
-         WHERE length(word) BETWEEN %(shortest)s AND %(longest)s AND word !~ '[^[:alpha:]]'
-         GROUP BY word
-        """,
-        {
-            "documents": _SPELLED,
-            "shortest": min(map(len, doubtful)) - 2,
-            "longest": max(map(len, doubtful)) + 2,
-        },
-    )
-    return await cur.fetchall()
 
 
 async def _values(conn: Conn, filters: DocumentFilters) -> dict[str, Any]:
