@@ -29,3 +29,10 @@ def test_a_misread_description_is_paired_with_what_is_left() -> None:
     billed = [item("Room 1O7, sea view", 4), item("Room 101, sea view", 4)]
 
     assert pair_items(ordered, billed) == [(0, 1), (1, 0)]
+
+
+def test_of_misread_descriptions_the_one_with_the_same_price_is_meant_and_an_empty_one_is_no_item() -> None:
+    ordered = [item("Nut M4 zinc", 4, "2.00"), item("Nut M5 zinc", 6, "3.00"), item("", 1)]
+    billed = [item("", 1), item("Nut MS zinc", 5, "3.00"), item("Nut M9 zinc", 5, "2.00")]
+
+    assert pair_items(ordered, billed) == [(0, 2), (1, 1)]

@@ -20,8 +20,9 @@ def match(records: Iterable[MatchRecord], *, weights: Mapping[Relation, Weights]
     by_id = {record.id: record for record in sorted(records, key=lambda record: record.id)}
     links = decide(pairs_of(by_id.values(), weights), weights)
     automatic = [link for link in links if link.state == "automatic"]
+    suggested = [link for link in links if link.state == "suggested"]
     return Matching(
         links=tuple(links),
         clusters=tuple(clusters_of((link.first_id, link.second_id) for link in automatic)),
-        discrepancies=tuple(find_discrepancies(by_id, automatic)),
+        discrepancies=tuple(find_discrepancies(by_id, automatic, suggested=suggested)),
     )
