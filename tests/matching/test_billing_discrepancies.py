@@ -1,3 +1,5 @@
+from typing import Any
+
 from tests.matching.records import LINES, Ends, delivery, discrepancies, invoice, line, order, record
 
 ORDERED: Ends = ("order", "invoice", "order_to_invoice")
@@ -166,10 +168,32 @@ def test_a_price_of_a_hundred_is_compared_by_the_price_of_one() -> None:
 
 
 def test_totals_that_are_not_known_are_not_compared() -> None:
-    bare = {"lines": [], "net_total": None, "gross_total": None}
+    bare: dict[str, Any] = {"lines": [], "net_total": None, "gross_total": None}
 
     assert discrepancies([order(**bare), invoice(lines=[])], [ORDERED]) == []
     assert discrepancies([order(lines=[]), invoice(**bare)], [ORDERED]) == []
     assert discrepancies([order(), delivery()], [SENT]) == []
     net = order(lines=[], net_total=None, gross_total="1250.00")
     assert discrepancies([net, invoice(lines=[])], [ORDERED]) == [("under_billed", "invoice", None, "-60.00")]
+
+
+def test_a_delivery_note_that_may_be_a_copy_of_another_one_does_not_count() -> None:
+    records = [order(), delivery(), delivery("copy", number="L5-88123"), invoice()]
+    links: list[Ends] = [ORDERED, DELIVERED, SENT, ("order", "copy", "order_to_delivery")]
+
+    assert discrepancies(records, links, [("delivery", "copy", "duplicate")]) == []
+    assert discrepancies(records, links) == [
+        ("quantity", "invoice", 0, "-100"),
+        ("quantity", "invoice", 1, "-50"),
+    ]
+
+
+def test_lines_with_one_description_are_added_up_where_a_delivery_note_does_not_tell_them_apart() -> None:
+    goods = [line("Ordner", "10", "2.38"), line("Ordner", "1", "0.97"), line("Ordner", "2", "2.58")]
+    notes = [
+        delivery(lines=[line("Ordner", "5"), line("Ordner", "1")]),
+        delivery("rest", lines=[line("Ordner", "5"), line("Ordner", "1"), line("Ordner", "1")]),
+    ]
+    links: list[Ends] = [ORDERED, SENT, DELIVERED, ("order", "rest", "order_to_delivery")]
+
+    assert discrepancies([order(lines=goods), *notes, invoice(lines=goods)], links) == []

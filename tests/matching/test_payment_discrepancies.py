@@ -84,3 +84,12 @@ def test_an_invoice_without_an_amount_is_not_compared() -> None:
     bare = invoice(net_total=None, gross_total=None)
 
     assert discrepancies([bare, *payments(paid())], [FIRST]) == []
+
+
+def test_a_payment_in_another_currency_settles_by_an_amount_that_is_not_compared() -> None:
+    abroad = payments(paid("1320.00", currency="USD"), paid("1190.00", date="2026-02-10"))
+
+    assert discrepancies([invoice(), abroad[0]], [FIRST]) == []
+    assert discrepancies([invoice(), *abroad], [FIRST, SECOND]) == [
+        ("paid_twice", "statement#2", None, "0.00")
+    ]

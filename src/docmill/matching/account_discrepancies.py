@@ -1,5 +1,6 @@
 """Invoices that ask for payment to another account than the seller's earlier ones: a usual sign of fraud."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -7,7 +8,8 @@ from itertools import groupby
 from docmill.matching.clusters import DisjointSets
 from docmill.matching.match_record import MatchRecord, PartyIdentity
 from docmill.matching.outcome import Discrepancy
-from docmill.matching.parties import comparable_key
+
+_UMLAUT = re.compile("ae|oe|ue| ")
 
 
 def find_account_discrepancies(records: Iterable[MatchRecord]) -> Iterator[Discrepancy]:
@@ -40,7 +42,7 @@ def _by_seller(invoices: Iterable[MatchRecord]) -> list[list[MatchRecord]]:
     vat_ids_of: defaultdict[str, set[str]] = defaultdict(set)
     for invoice in invoices:
         if invoice.seller.vat_id:
-            vat_ids_of[comparable_key(invoice.seller.key)].add(invoice.seller.vat_id)
+            vat_ids_of[_name(invoice.seller)].add(invoice.seller.vat_id)
     sets = DisjointSets()
     by_seller: defaultdict[str, list[MatchRecord]] = defaultdict(list)
     for invoice in invoices:
@@ -54,7 +56,12 @@ def _by_seller(invoices: Iterable[MatchRecord]) -> list[list[MatchRecord]]:
 
 
 def _keys(seller: PartyIdentity, vat_ids_of: dict[str, set[str]]) -> list[str]:
-    name = comparable_key(seller.key)
+    name = _name(seller)
     is_of_one = len(vat_ids_of.get(name, ())) <= 1
     vat_id = [f"vat {seller.vat_id}"] if seller.vat_id else []
     return vat_id + ([f"name {name}"] if name and (is_of_one or not vat_id) else [])
+
+
+def _name(seller: PartyIdentity) -> str:
+    """The seller's key without spaces, with umlauts as single letters. No other likeness is enough."""
+    return _UMLAUT.sub(lambda match: match[0][:1].strip(), seller.key)

@@ -1,58 +1,21 @@
 """Differences between what was ordered and delivered, and what was billed: by line items, then by totals."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from docmill.matching.amounts import ROUNDING, total
-from docmill.matching.clusters import clusters_of
 from docmill.matching.items import pair_items
 from docmill.matching.match_record import Item, MatchRecord, ReferenceKind
+from docmill.matching.order_groups import OrderGroup, order_groups
 from docmill.matching.outcome import Discrepancy, Link
-from docmill.matching.relations import CHAINED
 
 _PRICE_ROUNDING = Decimal("0.005")
 _SHARE_OF_DISCOUNT = Decimal("0.5")
 """A line's net amount may be less than price by quantity, by its discount; not by so much."""
 _NEARLY_ALL = Decimal("0.8")
 """Share of an order from which on an invoice without line items is meant to bill all of it."""
-
-
-_CreditNotes = Mapping[str, Sequence[MatchRecord]]
-"""By the id of their invoice."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Deal:
-    """Orders, delivery notes and invoices that links connect, each kind by date.
-
-    partners: of each record, the ids of those that it is linked to. undecided: records of suggested links.
-    """
-
-    orders: Sequence[MatchRecord]
-    deliveries: Sequence[MatchRecord]
-    invoices: Sequence[MatchRecord]
-    partners: Mapping[str, set[str]]
-    undecided: set[str]
-
-    def deliveries_of(self, order: MatchRecord) -> list[MatchRecord]:
-        """The delivery notes of an order, also those of its invoices that are linked to no order."""
-        invoices = {each.id for each in self.invoices if each.id in self.partners[order.id]}
-        orders = {each.id for each in self.orders}
-        return [
-            each
-            for each in self.deliveries
-            if each.id in self.partners[order.id]
-            or (invoices & self.partners[each.id] and not orders & self.partners[each.id])
-        ]
-
-    def invoices_of(self, order: MatchRecord) -> list[MatchRecord]:
-        """The invoices of an order, also those that only a delivery note connects with it."""
-        reached = self.partners[order.id].union(
-            *(self.partners[each.id] for each in self.deliveries if each.id in self.partners[order.id])
-        )
-        return [each for each in self.invoices if each.id in reached]
 
 
 @dataclass(slots=True)
@@ -74,72 +37,36 @@ class _OrderedLine:
 
 
 def find_billing_discrepancies(
-    records: Mapping[str, MatchRecord], links: Sequence[Link], suggested: Iterable[Link]
+    records: Mapping[str, MatchRecord], links: Sequence[Link], suggested: Sequence[Link]
 ) -> Iterator[Discrepancy]:
     """The discrepancies of invoices against their orders and delivery notes; see `find_discrepancies`."""
-    credit_notes: defaultdict[str, list[MatchRecord]] = defaultdict(list)
-    for first, second in sorted(
-        {(each.first_id, each.second_id) for each in links if each.relation == "invoice_to_credit_note"}
-    ):
-        credit_notes[first].append(records[second])
-    undecided = {
-        id_ for link in suggested if link.relation in CHAINED for id_ in (link.first_id, link.second_id)
-    }
-    for deal in _deals(records, links, undecided):
-        valid = replace(deal, invoices=_without_cancelled(deal.invoices, credit_notes))
-        yield from _of_orders(valid, credit_notes) if deal.orders else _of_deliveries(valid)
+    for group in order_groups(records, links, suggested):
+        yield from _of_orders(group) if group.orders else _of_deliveries(group)
 
 
-def _deals(records: Mapping[str, MatchRecord], links: Iterable[Link], undecided: set[str]) -> Iterator[_Deal]:
-    pairs = {(link.first_id, link.second_id) for link in links if link.relation in CHAINED}
-    partners: defaultdict[str, set[str]] = defaultdict(set)
-    for first, second in pairs:
-        partners[first].add(second)
-        partners[second].add(first)
-    for cluster in clusters_of(sorted(pairs)):
-        members = sorted(
-            (records[id_] for id_ in cluster), key=lambda each: (str(each.issue_date or ""), each.id)
-        )
-        orders, deliveries, invoices = (
-            [each for each in members if each.kind == kind]
-            for kind in ("purchase_order", "delivery_note", "invoice")
-        )
-        yield _Deal(orders, deliveries, invoices, partners, undecided)
-
-
-def _without_cancelled(invoices: Sequence[MatchRecord], credit_notes: _CreditNotes) -> Sequence[MatchRecord]:
-    """The invoices without those that were wholly credited, if others were written in their place."""
-    kept: list[MatchRecord] = []
-    for invoice in invoices:
-        billed, credited = total(invoice), _sum([total(each) for each in credit_notes.get(invoice.id, ())])
-        if billed is None or credited is None or billed - credited > ROUNDING:
-            kept.append(invoice)
-    return kept or invoices
-
-
-def _of_orders(deal: _Deal, credit_notes: _CreditNotes) -> Iterator[Discrepancy]:
-    lines = _ordered_lines(deal)
+def _of_orders(group: OrderGroup) -> Iterator[Discrepancy]:
+    lines = _ordered_lines(group)
     found: list[Discrepancy] = []
     for line in lines:
         for invoice, index in line.billed:
             found.extend(_of_line(line, invoice, index))
-    for order in deal.orders:
-        found.extend(_of_quantities(deal, order, [line for line in lines if line.order is order]))
+    for order in group.orders:
+        found.extend(_of_quantities(group, order, [line for line in lines if line.order is order]))
     yield from found
     if all(each.code == "tax" for each in found):
-        yield from _of_totals(deal, credit_notes, lines)
+        yield from _of_totals(group, lines)
 
 
-def _ordered_lines(deal: _Deal) -> list[_OrderedLine]:
-    """The lines of all orders of a deal, each line of an invoice or delivery note with one of them."""
-    lines = [_OrderedLine(order, index) for order in deal.orders for index in range(len(order.items))]
-    for invoice in deal.invoices:
-        orders = {order.id for order in deal.orders if invoice in deal.invoices_of(order)}
+def _ordered_lines(group: OrderGroup) -> list[_OrderedLine]:
+    """The lines of all orders of a group, each line of an invoice or delivery note with one of them."""
+    lines = [_OrderedLine(order, index) for order in group.orders for index in range(len(order.items))]
+    for invoice in group.invoices:
+        orders = {order.id for order in group.orders if invoice in group.invoices_of(order)}
         own = [line for line in lines if line.order.id in orders]
         for pair in pair_items([line.item for line in own], invoice.items):
             own[pair.first].billed.append((invoice, pair.second))
-    for delivery in deal.deliveries:
-        orders = {order.id for order in deal.orders if delivery in deal.deliveries_of(order)}
+    for delivery in group.deliveries:
+        orders = {order.id for order in group.orders if delivery in group.deliveries_of(order)}
         own = [line for line in lines if line.order.id in orders]
         for pair in pair_items([line.item for line in own], delivery.items):
             quantity = delivery.items[pair.second].quantity
@@ -164,12 +91,14 @@ def _of_line(ordered: _OrderedLine, invoice: MatchRecord, line: int) -> Iterator
         yield Discrepancy.between("tax", invoice.id, (order.id,), expected=rate, found=other_rate, line=line)
 
 
-def _of_quantities(deal: _Deal, order: MatchRecord, lines: Sequence[_OrderedLine]) -> Iterator[Discrepancy]:
+def _of_quantities(
+    group: OrderGroup, order: MatchRecord, lines: Sequence[_OrderedLine]
+) -> Iterator[Discrepancy]:
     """What was billed of an order's lines, against what was delivered, or ordered if that is not known."""
-    invoices, deliveries = deal.invoices_of(order), deal.deliveries_of(order)
+    invoices, deliveries = group.invoices_of(order), group.deliveries_of(order)
     if not invoices or not all(invoice.items for invoice in invoices):
         return
-    is_delivered = _are_all_known(deal, deliveries, invoices)
+    is_delivered = _are_all_known(group, deliveries, invoices)
     is_only = len(invoices) == 1
     # Where not all delivery notes are known, less than was ordered may be all that was delivered.
     is_complete = is_only and (is_delivered or not deliveries)
@@ -179,11 +108,23 @@ def _of_quantities(deal: _Deal, order: MatchRecord, lines: Sequence[_OrderedLine
         expected = line.delivered if from_deliveries else line.item.quantity
         if line.billed:
             others = deliveries if from_deliveries else [order]
-            if not (from_deliveries and line.is_unread):
+            if not from_deliveries or not _is_proven(line, lines):
                 yield from _of_quantity(line.billed, expected, others, is_complete=is_complete)
         elif is_only and is_aligned and _has_figures(line.item) and (line.delivered or not deliveries):
             shown = _shown(line.item)
             yield Discrepancy("missing_line", invoices[0].id, (order.id,), line.index, shown)
+
+
+def _is_proven(line: _OrderedLine, lines: Sequence[_OrderedLine]) -> bool:
+    """Whether deliveries say nothing against what was billed of a line.
+
+    Lines with one description cannot be told apart on a delivery note: they are added up.
+    """
+    alike = [each for each in lines if each.item.key == line.item.key]
+    if any(each.is_unread for each in alike):
+        return True
+    billed = _sum([invoice.items[index].quantity for each in alike for invoice, index in each.billed])
+    return len(alike) > 1 and billed == _sum([each.delivered or Decimal(0) for each in alike])
 
 
 def _of_quantity(
@@ -203,34 +144,32 @@ def _of_quantity(
         yield Discrepancy.between("quantity", invoice.id, ids, expected=expected, found=found, line=line)
 
 
-def _of_deliveries(deal: _Deal) -> Iterator[Discrepancy]:
+def _of_deliveries(group: OrderGroup) -> Iterator[Discrepancy]:
     """What is billed against what was delivered, where no order is known."""
-    if not _are_all_known(deal, deal.deliveries, deal.invoices):
+    if not _are_all_known(group, group.deliveries, group.invoices):
         return
-    if len(deal.invoices) == 1:
-        (invoice,) = deal.invoices
+    if len(group.invoices) == 1:
+        (invoice,) = group.invoices
         delivered: defaultdict[int, list[Decimal | None]] = defaultdict(list)
-        for delivery in deal.deliveries:
+        for delivery in group.deliveries:
             for pair in pair_items(delivery.items, invoice.items):
                 delivered[pair.second].append(delivery.items[pair.first].quantity)
         for line, quantities in delivered.items():
             known = [quantity for quantity in quantities if quantity is not None]
             expected = sum(known, Decimal(0)) if len(known) == len(quantities) else None
-            yield from _of_quantity([(invoice, line)], expected, deal.deliveries, is_complete=True)
-    elif len(deal.deliveries) == 1:
-        (delivery,) = deal.deliveries
+            yield from _of_quantity([(invoice, line)], expected, group.deliveries, is_complete=True)
+    elif len(group.deliveries) == 1:
+        (delivery,) = group.deliveries
         billed: defaultdict[int, list[tuple[MatchRecord, int]]] = defaultdict(list)
-        for invoice in deal.invoices:
+        for invoice in group.invoices:
             for pair in pair_items(delivery.items, invoice.items):
                 billed[pair.first].append((invoice, pair.second))
         for index, lines in billed.items():
             yield from _of_quantity(lines, delivery.items[index].quantity, [delivery], is_complete=False)
 
 
-def _of_totals(
-    deal: _Deal, credit_notes: _CreditNotes, lines: Sequence[_OrderedLine]
-) -> Iterator[Discrepancy]:
-    orders, invoices = deal.orders, deal.invoices
+def _of_totals(group: OrderGroup, lines: Sequence[_OrderedLine]) -> Iterator[Discrepancy]:
+    orders, invoices = group.orders, group.invoices
     if not invoices or len({each.currency for each in (*orders, *invoices)} - {""}) > 1:
         return
     if any(_names_more("order", invoice, len(orders)) for invoice in invoices):
@@ -255,7 +194,7 @@ def _of_totals(
     credited = [
         each.net_total if both_net else total(each)
         for invoice in invoices
-        for each in credit_notes.get(invoice.id, ())
+        for each in group.credit_notes.get(invoice.id, ())
     ]
     if billed - (_sum(credited) or 0) > ordered + ROUNDING:
         yield Discrepancy.between("over_billed", last.id, ids, expected=ordered, found=billed)
@@ -263,11 +202,13 @@ def _of_totals(
         yield Discrepancy.between("under_billed", last.id, ids, expected=ordered, found=billed)
 
 
-def _are_all_known(deal: _Deal, deliveries: Sequence[MatchRecord], invoices: Sequence[MatchRecord]) -> bool:
+def _are_all_known(
+    group: OrderGroup, deliveries: Sequence[MatchRecord], invoices: Sequence[MatchRecord]
+) -> bool:
     """Whether there are delivery notes, all of which were read, and none more is named or suggested."""
     return (
         bool(deliveries)
-        and not any(each.id in deal.undecided for each in (*deliveries, *invoices))
+        and not any(each.id in group.undecided for each in (*deliveries, *invoices))
         and all(delivery.items for delivery in deliveries)
         and not any(_names_more("delivery_note", invoice, len(deliveries)) for invoice in invoices)
     )

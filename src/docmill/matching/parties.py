@@ -108,11 +108,6 @@ def _form_at_end(words: list[str]) -> tuple[str, ...]:
     return ()
 
 
-def comparable_key(key: str) -> str:
-    """A party's key without spellings and confusions that do not tell firms apart, and without spaces."""
-    return "".join(_comparable_words(key))
-
-
 @lru_cache(maxsize=65536)
 def _comparable_words(key: str) -> tuple[str, ...]:
     """The words of a key without spellings and confusions that do not tell firms apart."""

@@ -75,6 +75,9 @@ def _of_amounts(
     is_settled = False
     for number, payment in enumerate(ordered):
         before = ordered[:number]
+        if invoice.currency and payment.currency and invoice.currency != payment.currency:
+            is_settled = True  # by an amount that is not known in the invoice's currency
+            continue
         amount = total(payment) or Decimal(0)
         paid += amount
         ids = (invoice.id, *(each.id for each in before))
