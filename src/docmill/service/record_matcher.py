@@ -16,6 +16,7 @@ from docmill.service.match_refinement import links_between
 from docmill.service.ports.matching import DocumentToMatch
 from docmill.service.store import (
     match_clusters,
+    match_decisions,
     match_edges,
     match_questions,
     match_records,
@@ -87,6 +88,8 @@ class RecordMatcher:
         there = await match_records.existing(conn, ids)
         scored = [pair for pair in decision if pair.first.id in there and pair.second.id in there]
         concerned = await match_edges.replace_of_document(conn, document.id, scored, tenant_id=tenant_id)
+        now = [match_decisions.Pair(*pair.key) for pair in scored]
+        await match_decisions.follow_order(conn, now, tenant_id=tenant_id)
         await match_records.remove_gone(conn, document.id)
         await decide_around(conn, concerned.ids, wholes=concerned.wholes, tenant_id=tenant_id)
 
