@@ -1,6 +1,6 @@
 """The matcher of the vault: candidates from the database, decided offline with all that is around them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
@@ -55,11 +55,10 @@ class RecordMatcher:
     async def decide(self, document: DocumentToMatch) -> tuple[ScoredPair, ...]:
         """See `Matcher.decide`: the pairs of the document's records with their candidates."""
         tenant_id = document.tenant_id
-        pairs: dict[tuple[str, str, str], ScoredPair] = {}
+        pairs: list[ScoredPair] = []
         async with self.database.tenant(tenant_id) as conn:
             for record in await match_records.of_document(conn, document.id):
-                parties = parties_of(record)
-                aliases = PartyAliases(await party_aliases.of_parties(conn, parties, tenant_id=tenant_id))
+                aliases = await _aliases_of(conn, record, tenant_id=tenant_id)
                 asked = aliases.asked_keys(record)
                 others = await match_records.candidates(conn, record, tenant_id=tenant_id, asked=asked)
                 # Also those that had asked for this one: with so many candidates, it may not ask for them.
@@ -67,11 +66,8 @@ class RecordMatcher:
                 confirmed = await match_regions.confirmed_partners(conn, record.id, tenant_id=tenant_id)
                 wanted = (partners | confirmed) - {other.id for other in others}
                 asking = await match_records.of_ids(conn, wanted)
-                for other in (*others, *asking.values()):
-                    least = -inf if other.id in confirmed else LEAST_LOG_ODDS
-                    if pair := aliases.score_pair(record, other, shipped_weights(), least=least):
-                        pairs[pair.key] = pair
-        return tuple(pairs.values())
+                pairs.extend(_scored(record, [*others, *asking.values()], aliases, confirmed))
+        return tuple({pair.key: pair for pair in pairs}.values())
 
     async def write(
         self,
@@ -87,11 +83,49 @@ class RecordMatcher:
         ids = {record.id for pair in decision for record in (pair.first, pair.second)}
         there = await match_records.existing(conn, ids)
         scored = [pair for pair in decision if pair.first.id in there and pair.second.id in there]
+        scored.extend(await _pairs_since(conn, document, scored))
         concerned = await match_edges.replace_of_document(conn, document.id, scored, tenant_id=tenant_id)
         now = [match_decisions.Pair(*pair.key) for pair in scored]
         await match_decisions.follow_order(conn, now, tenant_id=tenant_id)
         await match_records.remove_gone(conn, document.id)
         await decide_around(conn, concerned.ids, wholes=concerned.wholes, tenant_id=tenant_id)
+
+
+async def _pairs_since(
+    conn: Conn, document: DocumentToMatch, scored: Sequence[ScoredPair]
+) -> list[ScoredPair]:
+    """The pairs of a document with those that have asked for it since its own were scored.
+
+    They were matched at the same time, and it may have too many candidates to ask for them.
+    """
+    tenant_id = document.tenant_id
+    records = await match_records.of_document(conn, document.id)
+    own = {record.id for record in records}
+    known = {record.id for pair in scored for record in (pair.first, pair.second)}
+    others = await match_edges.partners(conn, own, tenant_id=tenant_id) - known - own
+    if not others:
+        return []
+    asking = await match_records.of_ids(conn, others)
+    pairs: list[ScoredPair] = []
+    for record in records:
+        aliases = await _aliases_of(conn, record, tenant_id=tenant_id)
+        confirmed = await match_regions.confirmed_partners(conn, record.id, tenant_id=tenant_id)
+        pairs.extend(_scored(record, asking.values(), aliases, confirmed))
+    return pairs
+
+
+async def _aliases_of(conn: Conn, record: "MatchRecord", *, tenant_id: UUID) -> PartyAliases:
+    return PartyAliases(await party_aliases.of_parties(conn, parties_of(record), tenant_id=tenant_id))
+
+
+def _scored(
+    record: "MatchRecord", others: Iterable["MatchRecord"], aliases: PartyAliases, confirmed: Collection[str]
+) -> Iterator[ScoredPair]:
+    """The pairs of a record with others. confirmed: ids of those that a person has linked to it."""
+    for other in others:
+        least = -inf if other.id in confirmed else LEAST_LOG_ODDS
+        if pair := aliases.score_pair(record, other, shipped_weights(), least=least):
+            yield pair
 
 
 async def decide_around(
