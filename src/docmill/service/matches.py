@@ -127,8 +127,15 @@ class Matches:
             ids = _ids_of([*shown, *cluster_links])
             contents = await match_records.of_ids(conn, ids.union(own_ids, _ids_of(suggested)))
             ends = await _ends(conn, ids | set(own_ids), contents)
-        members = _ids_of(cluster_links)
-        cluster = {id_: record for id_, record in contents.items() if id_ in members}
+            members = _ids_of(cluster_links).union(own_ids)
+            sellers = {
+                record.seller.key
+                for id_, record in contents.items()
+                if id_ in members and record.kind == "invoice" and record.seller.key
+            }
+            of_sellers = await match_records.first_invoices_by_account(conn, sellers, tenant_id=tenant_id)
+        linked = _ids_of(cluster_links)
+        cluster = {id_: record for id_, record in contents.items() if id_ in linked}
         active = [
             link.link for link in cluster_links if link.first_id in cluster and link.second_id in cluster
         ]
@@ -140,7 +147,11 @@ class Matches:
             ends,
             tuple(
                 await asyncio.to_thread(
-                    cluster_discrepancies, members, contents, [*cluster_links, *suggested]
+                    cluster_discrepancies,
+                    members,
+                    contents,
+                    [*cluster_links, *suggested],
+                    of_sellers=of_sellers,
                 )
             ),
             await asyncio.to_thread(three_way_match, cluster, active),
