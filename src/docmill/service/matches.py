@@ -21,7 +21,7 @@ from docmill.service.match_discrepancies import cluster_discrepancies
 from docmill.service.record_matcher import decide_around
 from docmill.service.store import bin as bin_store
 from docmill.service.store import documents, match_decisions, match_edges, match_links, match_records
-from docmill.service.store.database import Conn, Database, lock_file
+from docmill.service.store.database import Conn, Database, lock_matches
 from docmill.service.store.match_decisions import Decision, Pair, document_of
 from docmill.service.store.match_edges import RELATED
 from docmill.service.store.match_links import DocumentSummary, LinkCursor, LinkRow, Status
@@ -315,11 +315,6 @@ class Matches:
             for link in links
             if link.first_id in ends and link.second_id in ends
         ]
-
-
-async def lock_matches(conn: Conn, tenant_id: UUID) -> None:
-    """Keep the matcher and other people from changing the tenant's links until the transaction ends."""
-    await lock_file(conn, f"matches of {tenant_id}")
 
 
 async def _decide(conn: Conn, pair: Pair, decision: Decision, *, tenant_id: UUID, decided_by: UUID) -> None:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from docmill.matching import records_of
 from docmill.matching.aliases import PartyAliases, parties_of
+from docmill.matching.bookings import is_lost_booking, moved_bookings
 from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair
 from docmill.matching.questions import Judgement
 from docmill.matching.scoring import shipped_weights
@@ -23,7 +24,7 @@ from docmill.service.store import (
     match_regions,
     party_aliases,
 )
-from docmill.service.store.database import Conn, Database
+from docmill.service.store.database import Conn, Database, lock_matches
 
 if TYPE_CHECKING:
     from docmill.matching.match_record import MatchRecord
@@ -50,6 +51,7 @@ class RecordMatcher:
                 values = source.document_type, source.data, source.text
                 size = len(source.text) / _CHARACTERS_OF_WORD
                 records = await off_loop(records_of, str(document.id), *values, size=size)
+            await _follow_bookings(conn, document, records)
             await match_records.replace(conn, document.id, records, tenant_id=document.tenant_id)
 
     async def decide(self, document: DocumentToMatch) -> tuple[ScoredPair, ...]:
@@ -89,6 +91,19 @@ class RecordMatcher:
         await match_decisions.follow_order(conn, now, tenant_id=tenant_id)
         await match_records.remove_gone(conn, document.id)
         await decide_around(conn, concerned.ids, wholes=concerned.wholes, tenant_id=tenant_id)
+
+
+async def _follow_bookings(conn: Conn, document: DocumentToMatch, records: Sequence["MatchRecord"]) -> None:
+    """Let decisions about bookings of a statement follow these to the places that they have now."""
+    decided = await match_decisions.ids_decided(conn, document.id, tenant_id=document.tenant_id)
+    if not any("#" in id_ for id_ in decided):
+        return
+    await lock_matches(conn, document.tenant_id)  # before records are written, as whoever decides does
+    before = {record.id: record for record in await match_records.of_document(conn, document.id)}
+    lost = frozenset(filter(is_lost_booking, decided))
+    moved = moved_bookings(before, {record.id: record for record in records}, lost)
+    if decided & moved.keys():
+        await match_decisions.follow_ids(conn, moved, tenant_id=document.tenant_id)
 
 
 async def _pairs_since(

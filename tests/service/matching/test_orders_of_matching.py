@@ -17,7 +17,7 @@ from docmill.service.app import Service
 from docmill.service.ports.matching import DocumentToMatch
 from docmill.service.record_matcher import RecordMatcher
 from docmill.service.store import match_records
-from docmill.service.store.database import lock_file
+from docmill.service.store.database import lock_matches
 from docmill.training.linked_documents.generator import generate_linked_documents
 from docmill.training.linked_documents.seeds import made_up_seeds
 from support.decided_papers import DecidedPapers
@@ -144,7 +144,7 @@ async def test_a_link_that_is_found_while_its_other_document_is_matched_is_kept(
 
     await vault.match("invoice")
     async with service.database.tenant(vault.tenant_id) as conn:
-        await lock_file(conn, f"matches of {vault.tenant_id}")
+        await lock_matches(conn, vault.tenant_id)
         await matcher.write(conn, order, decision)
 
     assert not decision

@@ -1,6 +1,6 @@
 """What people decided about pairs of records: that they belong together, or that they do not."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -152,6 +152,58 @@ async def follow_order(conn: Conn, pairs: Collection[Pair], *, tenant_id: UUID) 
             "seconds": [pair.second_id for pair in duplicates],
         },
     )
+
+
+async def ids_decided(conn: Conn, document_id: UUID, *, tenant_id: UUID) -> set[str]:
+    """The ids of a document's records about which people have decided something."""
+    cur = await conn.execute(
+        """
+        SELECT first_id FROM match_decision
+         WHERE tenant_id = %(tenant_id)s AND first_document_id = %(id)s
+         UNION
+        SELECT second_id FROM match_decision
+         WHERE tenant_id = %(tenant_id)s AND second_document_id = %(id)s
+        """,
+        {"tenant_id": tenant_id, "id": document_id},
+    )
+    return {id_ for (id_,) in await cur.fetchall()}
+
+
+async def follow_ids(conn: Conn, moved: Mapping[str, str], *, tenant_id: UUID) -> None:
+    """Give the decisions about records that have another id the new one.
+
+    moved: by the ids before; one may be given to one record and taken by another at once.
+    """
+    cur = await conn.execute(
+        """
+        DELETE FROM match_decision
+         WHERE tenant_id = %(tenant_id)s AND (first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
+        RETURNING first_id, second_id, relation, decision, decided_by, decided_at, earlier
+        """,
+        {"tenant_id": tenant_id, "ids": list(moved)},
+    )
+    for first_id, second_id, relation, decision, decided_by, decided_at, earlier in await cur.fetchall():
+        pair = Pair(moved.get(first_id, first_id), moved.get(second_id, second_id), relation)
+        # Written anew, so that what was learned from it is looked at again.
+        await conn.execute(
+            """
+            INSERT INTO match_decision (id, tenant_id, first_document_id, second_document_id, first_id,
+                                        second_id, relation, decision, decided_by, decided_at, earlier)
+            VALUES (%(id)s, %(tenant_id)s, %(first_document_id)s, %(second_document_id)s, %(first_id)s,
+                    %(second_id)s, %(relation)s, %(decision)s, %(decided_by)s, %(decided_at)s, %(earlier)s)
+                ON CONFLICT DO NOTHING
+            """,
+            {
+                **_values(pair, tenant_id),
+                "id": pair.id,
+                "first_document_id": document_of(pair.first_id),
+                "second_document_id": document_of(pair.second_id),
+                "decision": decision,
+                "decided_by": decided_by,
+                "decided_at": decided_at,
+                "earlier": Jsonb(earlier),
+            },
+        )
 
 
 async def pair_of(conn: Conn, id_: UUID, *, tenant_id: UUID) -> Pair | None:
