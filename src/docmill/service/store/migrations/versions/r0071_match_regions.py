@@ -25,10 +25,3 @@ def upgrade() -> None:
     )
     op.execute("CREATE INDEX match_edge_connects_first ON match_edge (tenant_id, first_id) WHERE connects")
     op.execute("CREATE INDEX match_edge_connects_second ON match_edge (tenant_id, second_id) WHERE connects")
-    op.execute(
-        """
-        -- The invoices of a seller, by which a new account of theirs is seen.
-        CREATE INDEX match_record_of_seller ON match_record (tenant_id, (content #>> '{seller,key}'))
-         WHERE content ->> 'kind' = 'invoice' AND content #>> '{seller,iban}' <> ''
-        """
-    )
