@@ -38,7 +38,7 @@ from docmill.service.config.settings import Settings
 from docmill.service.ports.matching import DocumentToMatch
 from docmill.service.record_matcher import RecordMatcher
 from docmill.service.store import match_clusters, match_edges, match_records, match_regions
-from docmill.service.store.database import lock_file
+from docmill.service.store.database import lock_matches
 from docmill.training.linked_documents.generator import generate_linked_documents
 from docmill.training.linked_documents.truth import GeneratedDocument
 
@@ -221,7 +221,7 @@ async def measure_arrivals(
         decision = await matcher.decide(document)
         decided = time.perf_counter()
         async with service.database.tenant(tenant_id) as conn:
-            await lock_file(conn, f"matches of {tenant_id}")
+            await lock_matches(conn, tenant_id)
             await matcher.write(conn, document, decision)
         phases.append((prepared - start, decided - prepared, time.perf_counter() - decided))
         async with service.database.tenant(tenant_id) as conn:

@@ -4,7 +4,7 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
-from bench.accuracy.document_links import matchers, scored
+from bench.accuracy.document_links import matchers, score_true_links, scored
 from bench.data.link_seeds import seeds
 from bench.peers import exact_references, midday_formula, token_sort_ratio
 
@@ -25,6 +25,19 @@ def test_every_matcher_finds_some_links_and_names_known_records() -> None:
             each.partition("#")[0] for link in matching.links for each in (link.first_id, link.second_id)
         } <= known
         assert scored(match, [TENANT]).first_ranks.right, name
+
+
+def test_nearly_all_discrepancies_are_told_by_the_true_links_and_hardly_any_other() -> None:
+    labelled = [
+        generate_linked_documents(made_up_seeds(), seed=seed, links=150, decoys_per_link=2)
+        for seed in range(4)
+    ]
+
+    told = score_true_links(labelled).discrepancies
+
+    assert told.true > 30
+    assert told.precision > 0.95
+    assert told.recall > 0.95
 
 
 def test_equal_numbers_alone_find_what_was_not_edited() -> None:

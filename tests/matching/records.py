@@ -1,9 +1,12 @@
 """Records for tests of matching: a small business between Sommer GmbH and Kunde AG."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from docmill.matching import records_of
+from docmill.matching.discrepancies import find_discrepancies
 from docmill.matching.match_record import MatchRecord
+from docmill.matching.outcome import Link, Relation
 
 SELLER = {"name": "Sommer GmbH", "vat_id": "DE136695976"}
 BUYER = {"name": "Kunde AG"}
@@ -82,3 +85,19 @@ def paid(amount: str = "1190.00", **values: Any) -> dict[str, Any]:  # noqa: ANN
         "description": "RE-2026-0815",
         **values,
     }
+
+
+Ends = tuple[str, str, Relation]
+"""The ids of two records and their relation."""
+
+
+def discrepancies(
+    records: Sequence[MatchRecord], links: Sequence[Ends], suggested: Sequence[Ends] = ()
+) -> list[tuple[str, str, int | None, str]]:
+    """Code, record, line and difference of what linked records differ in."""
+    found = find_discrepancies(
+        {record.id: record for record in records},
+        [Link(*link, 1.0, "automatic") for link in links],
+        suggested=[Link(*link, 0.5, "suggested") for link in suggested],
+    )
+    return [(each.code, each.record_id, each.line, each.difference) for each in found]

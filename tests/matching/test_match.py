@@ -3,15 +3,19 @@ from itertools import permutations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.matching.records import delivery, invoice, line, order, paid, payments, record
+from tests.matching.records import ACCOUNT, delivery, invoice, line, order, paid, payments, record
 
-from docmill.matching import match
+from docmill.matching import match, records_of
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Matching
 
 
 def automatic(matching: Matching) -> set[tuple[str, str]]:
     return {(link.first_id, link.second_id) for link in matching.links if link.state == "automatic"}
+
+
+def states(matching: Matching) -> dict[tuple[str, str], str]:
+    return {(link.first_id, link.second_id): link.state for link in matching.links}
 
 
 def test_a_whole_business_becomes_one_cluster() -> None:
@@ -273,3 +277,37 @@ def test_another_amount_does_not_part_an_invoice_from_the_order_that_it_names() 
 
     assert automatic(found) == {("order", "invoice")}
     assert [each.code for each in found.discrepancies] == ["quantity"]
+
+
+def test_a_booking_that_two_files_of_the_bank_tell_is_one() -> None:
+    matching = match([invoice(), *payments(paid(), id_="daily"), *payments(paid(), id_="monthly")])
+
+    assert states(matching)["daily#1", "monthly#1"] == "automatic"
+    assert states(matching)["invoice", "daily#1"] == "automatic"
+    assert ("invoice", "monthly#1") not in states(matching)
+    assert matching.discrepancies == ()
+
+
+def test_bookings_of_one_file_or_of_different_numbers_are_several() -> None:
+    other = payments(paid(description="RE-2026-0999"), id_="monthly")
+
+    matching = match([invoice(), *payments(paid(), paid(), id_="daily"), *other])
+
+    assert "duplicate" not in {link.relation for link in matching.links}
+    assert [each.code for each in matching.discrepancies] == ["paid_twice"]
+
+
+def test_bookings_without_any_number_are_suggested_to_be_one() -> None:
+    files = (payments(paid(description="Danke"), id_=name) for name in ("daily", "monthly"))
+
+    matching = match([booking for each in files for booking in each])
+
+    assert states(matching) == {("daily#1", "monthly#1"): "suggested"}
+
+
+def test_bookings_of_two_accounts_are_several() -> None:
+    (other,) = records_of(
+        "other", "bank_statement", {"iban": ACCOUNT, "currency": "EUR", "transactions": [paid()]}
+    )
+
+    assert "duplicate" not in {link.relation for link in match([*payments(paid()), other]).links}

@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 from docmill.service.app import Service
 from docmill.service.ports.matching import DocumentToMatch, Matcher
 from docmill.service.record_matcher import RecordMatcher
-from docmill.service.store.database import lock_file, new_id
+from docmill.service.store.database import lock_matches, new_id
 from support.scripted_steps import once
 
 
@@ -55,7 +55,7 @@ class DecidedPapers:
             await matcher.prepare(document)
             decision = await matcher.decide(document)
             async with self.service.database.tenant(self.tenant_id) as conn:
-                await lock_file(conn, f"matches of {self.tenant_id}")
+                await lock_matches(conn, self.tenant_id)
                 await matcher.write(conn, document, decision)
 
     async def decide(self, first: str, second: str, relation: str, decision: str | None) -> None:

@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 from docmill.service.app import Service
 from docmill.service.ports.matching import DocumentToMatch
 from docmill.service.record_matcher import RecordMatcher, decide_around
-from docmill.service.store.database import lock_file, new_id
+from docmill.service.store.database import lock_matches, new_id
 from support.scripted_steps import once
 
 Content = tuple[str, dict[str, Any]]
@@ -114,7 +114,7 @@ class Papers:
         await self.matcher.prepare(document)
         decision = await self.matcher.decide(document)
         async with self.service.database.tenant(self.tenant_id) as conn:
-            await lock_file(conn, f"matches of {self.tenant_id}")
+            await lock_matches(conn, self.tenant_id)
             await self.matcher.write(conn, document, decision)
 
     async def links(self, state: str = "automatic") -> set[tuple[str, str]]:
@@ -141,7 +141,7 @@ class Papers:
     async def suggest(self, first: str, second: str, *, log_odds: float = 0.5) -> None:
         """Have the matcher be in doubt about two documents, as it is where less speaks for a link."""
         async with self.service.database.tenant(self.tenant_id) as conn:
-            await lock_file(conn, f"matches of {self.tenant_id}")
+            await lock_matches(conn, self.tenant_id)
             cur = await conn.execute(
                 """
                 UPDATE match_edge

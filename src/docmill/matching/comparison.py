@@ -61,7 +61,9 @@ def compare_duplicates(one: MatchRecord, other: MatchRecord) -> tuple[Evidence, 
     """The evidence that two records of a kind are the same document, sent or scanned twice, without items."""
     amount = amounts.compare_duplicates(one, other)
     evidence = Evidence(
-        reference=_compare_numbers(one.number, other.number),
+        reference=_compare_bookings(one, other)
+        if one.kind == "payment"
+        else _compare_numbers(one.number, other.number),
         shared=_compare_shared(one, other, "text"),
         party=compare_parties(one.seller, other.seller),
         other_party=compare_parties(one.buyer, other.buyer),
@@ -70,6 +72,36 @@ def compare_duplicates(one: MatchRecord, other: MatchRecord) -> tuple[Evidence, 
         items=ItemLevel.UNKNOWN,
     )
     return evidence, amount
+
+
+def is_same_booking(one: MatchRecord, other: MatchRecord) -> bool:
+    """True if two payments are one booking, as two files of the same account tell it.
+
+    On one day, the same amount in the same direction; where neither file says the same number or partner, two
+    payments may as well be alike.
+    """
+    if (one.issue_date, one.gross_total, one.currency, one.is_incoming) != (
+        other.issue_date,
+        other.gross_total,
+        other.currency,
+        other.is_incoming,
+    ):
+        return False
+    accounts, partners = (one.buyer, other.buyer), (one.seller, other.seller)
+    if one.is_incoming:
+        accounts, partners = partners, accounts
+    if accounts[0].iban and accounts[1].iban and accounts[0].iban != accounts[1].iban:
+        return False
+    likeness = compare_parties(*partners)
+    if one.text_keys and other.text_keys:
+        is_one_text = one.text_keys <= other.text_keys or other.text_keys <= one.text_keys
+        return is_one_text and likeness != Likeness.DIFFERENT
+    return likeness >= Likeness.CLOSE_NAME and accounts[0].iban == accounts[1].iban != ""
+
+
+def _compare_bookings(one: MatchRecord, other: MatchRecord) -> ReferenceLevel:
+    """How far the texts of two bookings that `is_same_booking` allows say that they are one."""
+    return ReferenceLevel.EQUAL if one.text_keys and other.text_keys else ReferenceLevel.UNKNOWN
 
 
 def is_response(first: MatchRecord, second: MatchRecord) -> bool:

@@ -1,6 +1,6 @@
 """Line items of two records, paired so that the pairs are as alike as possible."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,15 @@ _FIGURES = 0.15
 """What an equal price, and an equal quantity, add to the likeness of descriptions."""
 
 
+_EQUALITIES: tuple[Callable[[Item], tuple[object, ...]], ...] = (
+    lambda item: (item.key, item.unit_price, item.quantity),
+    lambda item: (item.key, item.unit_price),
+    lambda item: (item.key, item.quantity),
+    lambda item: (item.key,),
+)
+"""What pairs items at once, the surest first."""
+
+
 class ItemPair(NamedTuple):
     """Indices of the same item in two lists."""
 
@@ -28,8 +37,8 @@ class ItemPair(NamedTuple):
 def pair_items(first: Sequence[Item], second: Sequence[Item]) -> list[ItemPair]:
     """The pairs of the same items, by optimal assignment on descriptions, prices and quantities.
 
-    Items with the same description, price and quantity are paired first; the rest by the assignment that
-    maximises the sum of likenesses (Kuhn-Munkres).
+    Items with the same description are paired first; the rest by the assignment that maximises the sum of
+    likenesses (Kuhn-Munkres).
     """
     first, second = first[:_MOST_ITEMS], second[:_MOST_ITEMS]
     pairs = _equal_pairs(first, second)
@@ -57,14 +66,20 @@ def compare_items(first: Sequence[Item], second: Sequence[Item]) -> ItemLevel:
 
 
 def _equal_pairs(first: Sequence[Item], second: Sequence[Item]) -> list[ItemPair]:
-    waiting: dict[tuple[object, ...], list[int]] = {}
-    for index, item in enumerate(second):
-        if item.key:
-            waiting.setdefault((item.key, item.unit_price, item.quantity), []).append(index)
+    """Pairs of items with the same description: those whose figures agree as well come first.
+
+    Goods often differ by a number alone (`Room 101`, `Room 107`), so that no equal figure outweighs it.
+    """
     pairs: list[ItemPair] = []
-    for index, item in enumerate(first):
-        if found := waiting.get((item.key, item.unit_price, item.quantity)):
-            pairs.append(ItemPair(index, found.pop(0)))
+    for key_of in _EQUALITIES:
+        left = sorted(set(range(len(first))) - {pair.first for pair in pairs})
+        waiting: dict[tuple[object, ...], list[int]] = {}
+        for index in sorted(set(range(len(second))) - {pair.second for pair in pairs}):
+            if second[index].key:
+                waiting.setdefault(key_of(second[index]), []).append(index)
+        pairs.extend(
+            ItemPair(index, same.pop(0)) for index in left if (same := waiting.get(key_of(first[index])))
+        )
     return pairs
 
 

@@ -53,10 +53,11 @@ def match(
     )
     links = with_alias_reasons(links, pairs.values())
     automatic = [link for link in links if link.state == "automatic"]
+    suggested = [link for link in links if link.state == "suggested"]
     return Matching(
         links=tuple(links),
         clusters=tuple(clusters_of((link.first_id, link.second_id) for link in automatic)),
-        discrepancies=tuple(find_discrepancies(by_id, automatic)),
+        discrepancies=tuple(find_discrepancies(by_id, automatic, suggested=suggested)),
     )
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from decimal import Decimal
+from typing import Literal, Self
 
 Relation = Literal[
     "quote_to_order",
@@ -79,6 +80,23 @@ class Discrepancy:
     expected: str = ""
     found: str = ""
     difference: str = ""
+
+    @classmethod
+    def between(
+        cls,
+        code: DiscrepancyCode,
+        record_id: str,
+        other_ids: tuple[str, ...],
+        *,
+        expected: Decimal | str,
+        found: Decimal | str,
+        line: int | None = None,
+    ) -> Self:
+        """A discrepancy of two values; of numbers, with their difference."""
+        difference = ""
+        if isinstance(expected, Decimal) and isinstance(found, Decimal):
+            difference = str(found - expected)
+        return cls(code, record_id, other_ids, line, str(expected), str(found), difference)
 
 
 @dataclass(frozen=True, slots=True)

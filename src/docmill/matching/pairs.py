@@ -5,7 +5,13 @@ from dataclasses import dataclass, replace
 
 from docmill.matching.amounts import AmountComparison
 from docmill.matching.candidates import CandidateIndex
-from docmill.matching.comparison import compare, compare_duplicates, compare_items_of, is_response
+from docmill.matching.comparison import (
+    compare,
+    compare_duplicates,
+    compare_items_of,
+    is_response,
+    is_same_booking,
+)
 from docmill.matching.evidence import AmountLevel, Evidence, ItemLevel, SharedLevel
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Relation
@@ -63,7 +69,7 @@ def score_pair(
     if one.id == other.id or (one.document_id == other.document_id):
         return None
     if one.kind == other.kind:
-        if one.kind not in DUPLICATED:
+        if one.kind not in DUPLICATED or (one.kind == "payment" and not is_same_booking(one, other)):
             return None
         first, second = sorted((one, other), key=_age)
         relation: Relation = "duplicate"

@@ -73,9 +73,9 @@ CHAINED: frozenset[Relation] = frozenset({"order_to_delivery", "order_to_invoice
 """The relations of which two make a third one likely."""
 
 DUPLICATED: frozenset[Kind] = frozenset(
-    {"invoice", "credit_note", "receipt", "purchase_order", "delivery_note", "reminder", "quote"}
+    {"invoice", "credit_note", "receipt", "purchase_order", "delivery_note", "reminder", "quote", "payment"}
 )
-"""The kinds of which one document may be there twice."""
+"""The kinds of which one document, or one booking in several files of a bank, may be there twice."""
 
 
 @cache

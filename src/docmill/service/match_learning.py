@@ -16,7 +16,7 @@ from docmill.service.events.matching_requests import MatchingRequests
 from docmill.service.events.wakeups import TOPIC, Wakeups
 from docmill.service.store import match_calibrations, match_decisions, match_records, party_aliases
 from docmill.service.store.claims import lock_documents
-from docmill.service.store.database import Conn, Database, lock_file
+from docmill.service.store.database import Conn, Database, lock_matches
 from docmill.service.store.match_decisions import Pair
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class MatchLearning:
 
     async def _learn(self, conn: Conn, tenant_id: UUID) -> int:
         # Who decides has this lock, too: each would wait for rows of the other, jobs or documents.
-        await lock_file(conn, f"matches of {tenant_id}")
+        await lock_matches(conn, tenant_id)
         pairs = await party_aliases.take_decisions(conn, tenant_id=tenant_id, limit=_BATCH)
         changed: list[PartyIdentity] = []
         for pair in pairs:

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from docmill.errors import ChangedError, ValidationError
 from docmill.matching.amounts import total
-from docmill.matching.discrepancies import find_discrepancies
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Discrepancy
 from docmill.matching.pairs import score_pair
@@ -18,10 +17,11 @@ from docmill.matching.relations import DUPLICATED, RULES
 from docmill.matching.scoring import shipped_weights
 from docmill.matching.three_way import ThreeWayMatch, three_way_match
 from docmill.service.events.wakeups import EventFeed
+from docmill.service.match_discrepancies import cluster_discrepancies
 from docmill.service.record_matcher import decide_around
 from docmill.service.store import bin as bin_store
 from docmill.service.store import documents, match_decisions, match_edges, match_links, match_records
-from docmill.service.store.database import Conn, Database, lock_file
+from docmill.service.store.database import Conn, Database, lock_matches
 from docmill.service.store.match_decisions import Decision, Pair, document_of
 from docmill.service.store.match_edges import RELATED
 from docmill.service.store.match_links import DocumentSummary, LinkCursor, LinkRow, Status
@@ -120,13 +120,22 @@ class Matches:
         async with self.database.tenant(tenant_id) as conn:
             own_ids = await _own_ids(conn, document_id, tenant_id=tenant_id)
             touching = await match_links.touching(conn, own_ids, tenant_id=tenant_id)
-            cluster_links, is_whole = await _cluster_of(conn, own_ids, touching, tenant_id=tenant_id)
+            cluster_links, suggested, is_whole = await _cluster_of(
+                conn, own_ids, touching, tenant_id=tenant_id
+            )
             shown = [link for link in touching if link.status != "outranked"]
-            ids = {id_ for link in (*shown, *cluster_links) for id_ in (link.first_id, link.second_id)}
-            contents = await match_records.of_ids(conn, ids | set(own_ids))
+            ids = _ids_of([*shown, *cluster_links])
+            contents = await match_records.of_ids(conn, ids.union(own_ids, _ids_of(suggested)))
             ends = await _ends(conn, ids | set(own_ids), contents)
-        members = {id_ for link in cluster_links for id_ in (link.first_id, link.second_id)}
-        cluster = {id_: record for id_, record in contents.items() if id_ in members}
+            members = _ids_of(cluster_links).union(own_ids)
+            sellers = {
+                record.seller.key
+                for id_, record in contents.items()
+                if id_ in members and record.kind == "invoice" and record.seller.key
+            }
+            of_sellers = await match_records.first_invoices_by_account(conn, sellers, tenant_id=tenant_id)
+        linked = _ids_of(cluster_links)
+        cluster = {id_: record for id_, record in contents.items() if id_ in linked}
         active = [
             link.link for link in cluster_links if link.first_id in cluster and link.second_id in cluster
         ]
@@ -136,7 +145,15 @@ class Matches:
             tuple(link for link in shown if link.first_id in ends and link.second_id in ends),
             tuple(link for link in cluster_links if link.first_id in ends and link.second_id in ends),
             ends,
-            tuple(await asyncio.to_thread(find_discrepancies, cluster, active)),
+            tuple(
+                await asyncio.to_thread(
+                    cluster_discrepancies,
+                    members,
+                    contents,
+                    [*cluster_links, *suggested],
+                    of_sellers=of_sellers,
+                )
+            ),
             await asyncio.to_thread(three_way_match, cluster, active),
             is_whole,
         )
@@ -276,17 +293,18 @@ class Matches:
         return linked
 
     async def _listed(self, conn: Conn, links: Sequence[LinkRow], *, tenant_id: UUID) -> list[ListedMatch]:
-        ids = {id_ for link in links for id_ in (link.first_id, link.second_id)}
+        ids = _ids_of(links)
         members = await match_links.cluster_members(conn, ids, tenant_id=tenant_id)
         all_ids = ids.union(*members.values())
-        contents = await match_records.of_ids(conn, all_ids)
-        between = [
-            link
-            for link in await match_links.touching(conn, all_ids, tenant_id=tenant_id)
-            if link.is_active and link.first_id in contents and link.second_id in contents
-        ]
+        around = await match_links.touching(conn, all_ids, tenant_id=tenant_id)
+        around = [link for link in around if link.is_active or link.status == "suggested"]
+        contents = await match_records.of_ids(conn, all_ids | _ids_of(around))
         ends = await _ends(conn, ids, contents)
-        found = await asyncio.to_thread(_discrepancies_of, members.values(), contents, between)
+        found = [
+            each
+            for cluster in set(members.values())
+            for each in await asyncio.to_thread(cluster_discrepancies, cluster, contents, around)
+        ]
         return [
             ListedMatch(
                 link,
@@ -297,11 +315,6 @@ class Matches:
             for link in links
             if link.first_id in ends and link.second_id in ends
         ]
-
-
-async def lock_matches(conn: Conn, tenant_id: UUID) -> None:
-    """Keep the matcher and other people from changing the tenant's links until the transaction ends."""
-    await lock_file(conn, f"matches of {tenant_id}")
 
 
 async def _decide(conn: Conn, pair: Pair, decision: Decision, *, tenant_id: UUID, decided_by: UUID) -> None:
@@ -326,22 +339,29 @@ async def _own_ids(conn: Conn, document_id: UUID, *, tenant_id: UUID) -> list[st
 
 async def _cluster_of(
     conn: Conn, own_ids: Iterable[str], touching: Sequence[LinkRow], *, tenant_id: UUID
-) -> tuple[list[LinkRow], bool]:
-    """The active links that connect records to a document, and whether these are all of them."""
+) -> tuple[list[LinkRow], list[LinkRow], bool]:
+    """The active links around a document, suggested ones of the same records, and whether these are all."""
     seen = set(own_ids)
     links: dict[Pair, LinkRow] = {}
     newest = [link for link in touching if link.is_active]
+    suggested = {link.pair: link for link in touching if link.status == "suggested"}
     while newest:
         links.update((link.pair, link) for link in newest)
-        reached = {id_ for link in newest for id_ in (link.first_id, link.second_id)} - seen
+        reached = _ids_of(newest) - seen
         if not reached:
             break
         if len(seen) + len(reached) > MOST_RECORDS:
-            return list(links.values()), False
+            return list(links.values()), list(suggested.values()), False
         seen |= reached
         around = await match_links.touching(conn, reached, tenant_id=tenant_id)
         newest = [link for link in around if link.is_active and link.pair not in links]
-    return list(links.values()), True
+        suggested.update((link.pair, link) for link in around if link.status == "suggested")
+    return list(links.values()), list(suggested.values()), True
+
+
+def _ids_of(links: Iterable[LinkRow]) -> set[str]:
+    """The ids of the records at the ends of links."""
+    return {id_ for link in links for id_ in (link.first_id, link.second_id)}
 
 
 async def _ends(
@@ -371,18 +391,6 @@ def _end(id_: str, summary: DocumentSummary, record: MatchRecord | None) -> Matc
         total(record),
         record.currency,
     )
-
-
-def _discrepancies_of(
-    clusters: Iterable[frozenset[str]], contents: Mapping[str, MatchRecord], links: Sequence[LinkRow]
-) -> list[Discrepancy]:
-    """The discrepancies of each cluster by itself."""
-    found: list[Discrepancy] = []
-    for cluster in set(clusters):
-        records = {id_: contents[id_] for id_ in cluster if id_ in contents}
-        inside = [link.link for link in links if link.first_id in records and link.second_id in records]
-        found.extend(find_discrepancies(records, inside))
-    return found
 
 
 def _is_between(discrepancy: Discrepancy, link: LinkRow) -> bool:

@@ -1,7 +1,7 @@
 """The matcher of the vault: candidates from the database, decided offline with all that is around them."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ from uuid import UUID
 
 from docmill.matching import records_of
 from docmill.matching.aliases import PartyAliases, parties_of
+from docmill.matching.bookings import is_lost_booking, moved_bookings
 from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair
 from docmill.matching.questions import Judgement
 from docmill.matching.scoring import shipped_weights
@@ -17,13 +18,14 @@ from docmill.service.match_refinement import links_between
 from docmill.service.ports.matching import Counts, DocumentToMatch
 from docmill.service.store import (
     match_clusters,
+    match_decisions,
     match_edges,
     match_questions,
     match_records,
     match_regions,
     party_aliases,
 )
-from docmill.service.store.database import Conn, Database
+from docmill.service.store.database import Conn, Database, lock_matches
 
 if TYPE_CHECKING:
     from docmill.matching.match_record import MatchRecord
@@ -50,17 +52,17 @@ class RecordMatcher:
                 values = source.document_type, source.data, source.text
                 size = len(source.text) / _CHARACTERS_OF_WORD
                 records = await off_loop(records_of, str(document.id), *values, size=size)
+            await _follow_bookings(conn, document, records)
             await match_records.replace(conn, document.id, records, tenant_id=document.tenant_id)
         return {"records": len(records)}
 
     async def decide(self, document: DocumentToMatch) -> tuple[ScoredPair, ...]:
         """See `Matcher.decide`: the pairs of the document's records with their candidates."""
         tenant_id = document.tenant_id
-        pairs: dict[tuple[str, str, str], ScoredPair] = {}
+        pairs: list[ScoredPair] = []
         async with self.database.tenant(tenant_id) as conn:
             for record in await match_records.of_document(conn, document.id):
-                parties = parties_of(record)
-                aliases = PartyAliases(await party_aliases.of_parties(conn, parties, tenant_id=tenant_id))
+                aliases = await _aliases_of(conn, record, tenant_id=tenant_id)
                 asked = aliases.asked_keys(record)
                 others = await match_records.candidates(conn, record, tenant_id=tenant_id, asked=asked)
                 # Also those that had asked for this one: with so many candidates, it may not ask for them.
@@ -68,11 +70,8 @@ class RecordMatcher:
                 confirmed = await match_regions.confirmed_partners(conn, record.id, tenant_id=tenant_id)
                 wanted = (partners | confirmed) - {other.id for other in others}
                 asking = await match_records.of_ids(conn, wanted)
-                for other in (*others, *asking.values()):
-                    least = -inf if other.id in confirmed else LEAST_LOG_ODDS
-                    if pair := aliases.score_pair(record, other, shipped_weights(), least=least):
-                        pairs[pair.key] = pair
-        return tuple(pairs.values())
+                pairs.extend(_scored(record, [*others, *asking.values()], aliases, confirmed))
+        return tuple({pair.key: pair for pair in pairs}.values())
 
     def counts(self, decision: tuple[ScoredPair, ...]) -> Counts:
         """See `Matcher.counts`."""
@@ -92,9 +91,62 @@ class RecordMatcher:
         ids = {record.id for pair in decision for record in (pair.first, pair.second)}
         there = await match_records.existing(conn, ids)
         scored = [pair for pair in decision if pair.first.id in there and pair.second.id in there]
+        scored.extend(await _pairs_since(conn, document, scored))
         concerned = await match_edges.replace_of_document(conn, document.id, scored, tenant_id=tenant_id)
+        now = [match_decisions.Pair(*pair.key) for pair in scored]
+        await match_decisions.follow_order(conn, now, tenant_id=tenant_id)
         await match_records.remove_gone(conn, document.id)
         return await decide_around(conn, concerned.ids, wholes=concerned.wholes, tenant_id=tenant_id)
+
+
+async def _follow_bookings(conn: Conn, document: DocumentToMatch, records: Sequence["MatchRecord"]) -> None:
+    """Let decisions about bookings of a statement follow these to the places that they have now."""
+    decided = await match_decisions.ids_decided(conn, document.id, tenant_id=document.tenant_id)
+    if not any("#" in id_ for id_ in decided):
+        return
+    await lock_matches(conn, document.tenant_id)  # before records are written, as whoever decides does
+    before = {record.id: record for record in await match_records.of_document(conn, document.id)}
+    lost = frozenset(filter(is_lost_booking, decided))
+    moved = moved_bookings(before, {record.id: record for record in records}, lost)
+    if decided & moved.keys():
+        await match_decisions.follow_ids(conn, moved, tenant_id=document.tenant_id)
+
+
+async def _pairs_since(
+    conn: Conn, document: DocumentToMatch, scored: Sequence[ScoredPair]
+) -> list[ScoredPair]:
+    """The pairs of a document with those that have asked for it since its own were scored.
+
+    They were matched at the same time, and it may have too many candidates to ask for them.
+    """
+    tenant_id = document.tenant_id
+    records = await match_records.of_document(conn, document.id)
+    own = {record.id for record in records}
+    known = {record.id for pair in scored for record in (pair.first, pair.second)}
+    others = await match_edges.partners(conn, own, tenant_id=tenant_id) - known - own
+    if not others:
+        return []
+    asking = await match_records.of_ids(conn, others)
+    pairs: list[ScoredPair] = []
+    for record in records:
+        aliases = await _aliases_of(conn, record, tenant_id=tenant_id)
+        confirmed = await match_regions.confirmed_partners(conn, record.id, tenant_id=tenant_id)
+        pairs.extend(_scored(record, asking.values(), aliases, confirmed))
+    return pairs
+
+
+async def _aliases_of(conn: Conn, record: "MatchRecord", *, tenant_id: UUID) -> PartyAliases:
+    return PartyAliases(await party_aliases.of_parties(conn, parties_of(record), tenant_id=tenant_id))
+
+
+def _scored(
+    record: "MatchRecord", others: Iterable["MatchRecord"], aliases: PartyAliases, confirmed: Collection[str]
+) -> Iterator[ScoredPair]:
+    """The pairs of a record with others. confirmed: ids of those that a person has linked to it."""
+    for other in others:
+        least = -inf if other.id in confirmed else LEAST_LOG_ODDS
+        if pair := aliases.score_pair(record, other, shipped_weights(), least=least):
+            yield pair
 
 
 async def decide_around(

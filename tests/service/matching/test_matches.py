@@ -92,6 +92,27 @@ async def test_what_was_ordered_billed_and_paid_is_summed_up(made: Papers, match
     assert (over_billed.expected, over_billed.found) == ("1000.00", "1100.00")
 
 
+async def test_another_account_than_on_earlier_invoices_of_the_seller_is_told(
+    made: Papers, matches: Matches
+) -> None:
+    for name, day, account in (
+        ("earlier", "2026-01-15", "DE89370400440532013000"),
+        ("later", "2026-02-15", "AT611904300234573201"),
+        ("last", "2026-03-15", "AT611904300234573201"),
+    ):
+        values = {**INVOICE[1], "number": f"RE-{name}", "issue_date": day, "order_number": None}
+        await made.match(await made.add(name, ("invoice", {**values, "payment": {"iban": account}})))
+
+    told = {
+        name: (await matches.of_document(made.id_of(name), tenant_id=made.tenant_id)).discrepancies
+        for name in ("earlier", "later", "last")
+    }
+
+    assert told["earlier"] == told["last"] == ()
+    (changed,) = told["later"]
+    assert (changed.code, changed.other_ids) == ("iban_changed", (str(made.id_of("earlier")),))
+
+
 async def test_a_declined_link_never_comes_back_by_itself(made: Papers, matches: Matches, anna: UUID) -> None:
     await made.chain()
     order, invoice = made.id_of("order"), made.id_of("invoice")

@@ -193,3 +193,29 @@ def test_links_that_share_a_record_make_one_group() -> None:
         frozenset({"order", "invoice", "payment#1"}),
         frozenset({"other order", "other invoice"}),
     )
+
+
+def test_of_an_invoice_paid_twice_the_later_payment_is_told() -> None:
+    for seed in (0, 6):
+        labelled = generate_linked_documents(made_up_seeds(), seed=seed, links=800, decoys_per_link=0)
+        days = {
+            f"{document.id}#{number}": transaction.date
+            for document in labelled.documents
+            if isinstance(document.data, BankStatement)
+            for number, transaction in enumerate(document.data.transactions, 1)
+        }
+        told = [each.record_id for each in labelled.truth.discrepancies if each.code == "paid_twice"]
+
+        assert told
+        for record_id in told:
+            (invoice_id,) = {link.first_id for link in labelled.truth.links if link.second_id == record_id}
+            others = [link.second_id for link in labelled.truth.links if link.first_id == invoice_id]
+            paid = [days[each] or dt.date.min for each in others if each in days]
+            assert days[record_id] == max(paid)
+
+
+def test_a_decoy_with_the_new_account_of_a_partner_may_be_named_or_not() -> None:
+    labelled = generate_linked_documents(made_up_seeds(), seed=1, links=500)
+    decoys = [each for each in labelled.truth.discrepancies if each.record_id in labelled.truth.decoys]
+
+    assert {(each.code, each.is_optional) for each in decoys} == {("iban_changed", True)}

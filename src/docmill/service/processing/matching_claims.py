@@ -15,7 +15,7 @@ from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.protocol.matching_rules import MatchingObstacle
 from docmill.service.store import matching_jobs
 from docmill.service.store.claims import lock_documents
-from docmill.service.store.database import Conn, Database, lock_file, new_id
+from docmill.service.store.database import Conn, Database, lock_matches, new_id
 from docmill.service.store.matching_jobs import Ending, MatchingClaim
 from docmill.service.store.notifications import Notification
 
@@ -69,7 +69,7 @@ class MatchingClaims:
         async def write(conn: Conn) -> Ending:
             nonlocal counts
             # One after the other in a tenant: each sees the clusters that the others have made.
-            await lock_file(conn, f"matches of {claim.tenant_id}")
+            await lock_matches(conn, claim.tenant_id)
             await lock_documents(conn, [claim.document_id])
             counts = await self._matching.matcher.write(conn, document, decision)
             ending = await matching_jobs.succeed(conn, claim)

@@ -223,6 +223,11 @@ async def lock_file(conn: Conn, path: str) -> None:
     await conn.execute("SELECT pg_advisory_xact_lock(hashtextextended(%(path)s, 0))", {"path": path})
 
 
+async def lock_matches(conn: Conn, tenant_id: UUID) -> None:
+    """Keep the matcher and people from changing the tenant's links until the transaction ends."""
+    await lock_file(conn, f"matches of {tenant_id}")
+
+
 async def try_lock(conn: Conn, name: str) -> bool:
     """Lock a name until the transaction ends, without waiting. Returns False if somebody else holds it."""
     cur = await conn.execute(

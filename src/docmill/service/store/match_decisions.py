@@ -1,5 +1,6 @@
 """What people decided about pairs of records: that they belong together, or that they do not."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -118,6 +119,100 @@ async def undo(conn: Conn, pair: Pair, held: DecisionRow, *, tenant_id: UUID) ->
         """,
         {**pair.values(tenant_id), **before, "earlier": Jsonb(earlier)},
     )
+
+
+async def follow_order(conn: Conn, pairs: Collection[Pair], *, tenant_id: UUID) -> None:
+    """Turn decisions about duplicates round whose order has changed with the dates of the documents.
+
+    pairs: in the order that they have now; those that are no duplicates are left out. Where something was
+    decided in that order as well, both decisions stay.
+    """
+    duplicates = [pair for pair in pairs if pair.relation == "duplicate"]
+    if not duplicates:
+        return
+    # Removed and written anew, so that what was learned from either order is looked at again.
+    await conn.execute(
+        """
+        WITH now AS (
+            SELECT id, first_id, second_id
+              FROM unnest(%(ids)s::uuid[], %(firsts)s::text[], %(seconds)s::text[])
+                   AS pair (id, first_id, second_id)
+        ), turned AS (
+            DELETE FROM match_decision AS held
+             USING now
+             WHERE held.tenant_id = %(tenant_id)s AND held.relation = 'duplicate'
+               AND held.first_id = now.second_id AND held.second_id = now.first_id
+               AND NOT EXISTS (SELECT FROM match_decision AS other
+                                WHERE other.tenant_id = %(tenant_id)s AND other.relation = 'duplicate'
+                                  AND other.first_id = now.first_id AND other.second_id = now.second_id)
+            RETURNING now.id, held.first_document_id, held.second_document_id, now.first_id, now.second_id,
+                      held.decision, held.decided_by, held.decided_at, held.earlier
+        )
+        INSERT INTO match_decision (id, tenant_id, first_document_id, second_document_id, first_id, second_id,
+                                    relation, decision, decided_by, decided_at, earlier)
+        SELECT id, %(tenant_id)s, second_document_id, first_document_id, first_id, second_id, 'duplicate',
+               decision, decided_by, decided_at, earlier
+          FROM turned
+        """,
+        {
+            "tenant_id": tenant_id,
+            "ids": [pair.id for pair in duplicates],
+            "firsts": [pair.first_id for pair in duplicates],
+            "seconds": [pair.second_id for pair in duplicates],
+        },
+    )
+
+
+async def ids_decided(conn: Conn, document_id: UUID, *, tenant_id: UUID) -> set[str]:
+    """The ids of a document's records about which people have decided something."""
+    cur = await conn.execute(
+        """
+        SELECT first_id FROM match_decision
+         WHERE tenant_id = %(tenant_id)s AND first_document_id = %(id)s
+         UNION
+        SELECT second_id FROM match_decision
+         WHERE tenant_id = %(tenant_id)s AND second_document_id = %(id)s
+        """,
+        {"tenant_id": tenant_id, "id": document_id},
+    )
+    return {id_ for (id_,) in await cur.fetchall()}
+
+
+async def follow_ids(conn: Conn, moved: Mapping[str, str], *, tenant_id: UUID) -> None:
+    """Give the decisions about records that have another id the new one.
+
+    moved: by the ids before; one may be given to one record and taken by another at once.
+    """
+    cur = await conn.execute(
+        """
+        DELETE FROM match_decision
+         WHERE tenant_id = %(tenant_id)s AND (first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
+        RETURNING first_id, second_id, relation, decision, decided_by, decided_at, earlier
+        """,
+        {"tenant_id": tenant_id, "ids": list(moved)},
+    )
+    for first_id, second_id, relation, decision, decided_by, decided_at, earlier in await cur.fetchall():
+        pair = Pair(moved.get(first_id, first_id), moved.get(second_id, second_id), relation)
+        # Written anew, so that what was learned from it is looked at again.
+        await conn.execute(
+            """
+            INSERT INTO match_decision (id, tenant_id, first_document_id, second_document_id, first_id,
+                                        second_id, relation, decision, decided_by, decided_at, earlier)
+            VALUES (%(id)s, %(tenant_id)s, %(first_document_id)s, %(second_document_id)s, %(first_id)s,
+                    %(second_id)s, %(relation)s, %(decision)s, %(decided_by)s, %(decided_at)s, %(earlier)s)
+                ON CONFLICT DO NOTHING
+            """,
+            {
+                **pair.values(tenant_id),
+                "id": pair.id,
+                "first_document_id": document_of(pair.first_id),
+                "second_document_id": document_of(pair.second_id),
+                "decision": decision,
+                "decided_by": decided_by,
+                "decided_at": decided_at,
+                "earlier": Jsonb(earlier),
+            },
+        )
 
 
 async def pair_of(conn: Conn, id_: UUID, *, tenant_id: UUID) -> Pair | None:

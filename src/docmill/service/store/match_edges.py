@@ -173,13 +173,21 @@ async def settle(
 async def decided(
     conn: Conn, ids: Collection[str], decision: Literal["confirmed", "declined"], *, tenant_id: UUID
 ) -> frozenset[tuple[str, str]]:
-    """The pairs of these records that a person has linked or parted, in a relation that the matcher knows."""
+    """The pairs of these records that a person has linked or parted, in a relation that the matcher knows.
+
+    Duplicates in both orders: which of them is the first follows from their dates, which may be corrected.
+    """
     cur = await conn.execute(
         """
-        SELECT first_id, second_id
-          FROM match_decision
-         WHERE tenant_id = %(tenant_id)s AND decision = %(decision)s AND relation <> %(related)s
-           AND first_id = ANY(%(ids)s) AND second_id = ANY(%(ids)s)
+        WITH held AS (
+            SELECT first_id, second_id, relation
+              FROM match_decision
+             WHERE tenant_id = %(tenant_id)s AND decision = %(decision)s AND relation <> %(related)s
+               AND first_id = ANY(%(ids)s) AND second_id = ANY(%(ids)s)
+        )
+        SELECT first_id, second_id FROM held
+         UNION
+        SELECT second_id, first_id FROM held WHERE relation = 'duplicate'
         """,
         {"tenant_id": tenant_id, "decision": decision, "ids": list(ids), "related": RELATED},
     )

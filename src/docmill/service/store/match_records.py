@@ -141,6 +141,28 @@ async def of_ids(conn: Conn, ids: Collection[str]) -> dict[str, MatchRecord]:
     return {id_: _RECORD.validate_python(content) for id_, content in await cur.fetchall()}
 
 
+async def first_invoices_by_account(
+    conn: Conn, sellers: Collection[str], *, tenant_id: UUID
+) -> dict[str, MatchRecord]:
+    """The first invoice with each account of some sellers. sellers: the keys of their names."""
+    cur = await conn.execute(
+        """
+        SELECT DISTINCT ON (content #>> '{seller,key}', content #>> '{seller,vat_id}',
+                            content #>> '{seller,iban}')
+               match_record.id, content
+          FROM match_record
+          JOIN document ON document.id = document_id
+         WHERE match_record.tenant_id = %(tenant_id)s AND content #>> '{seller,key}' = ANY(%(sellers)s)
+           AND content ->> 'kind' = 'invoice' AND content #>> '{seller,iban}' <> ''
+           AND content ->> 'issue_date' IS NOT NULL AND NOT is_gone
+         ORDER BY content #>> '{seller,key}', content #>> '{seller,vat_id}', content #>> '{seller,iban}',
+                  content ->> 'issue_date', match_record.id
+        """,
+        {"tenant_id": tenant_id, "sellers": sorted(sellers)},
+    )
+    return {id_: _RECORD.validate_python(content) for id_, content in await cur.fetchall()}
+
+
 async def existing(conn: Conn, ids: Collection[str]) -> set[str]:
     """Those of the ids that `of_ids` would give."""
     cur = await conn.execute(

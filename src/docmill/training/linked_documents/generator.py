@@ -1,12 +1,13 @@
 """Documents of a tenant: deals with partners, edited, among decoys, with bank statements and the truth."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from docmill.schemas.types import Invoice
 from docmill.training.linked_documents.companies import Company, company_of, make_company
 from docmill.training.linked_documents.deals import Booking, Deal, Paper
 from docmill.training.linked_documents.decoys import Decoy, DecoyCompanies, make_decoys
+from docmill.training.linked_documents.edits.payments import first_of
 from docmill.training.linked_documents.edits.structure import several_invoices
 from docmill.training.linked_documents.misreading import misread
 from docmill.training.linked_documents.printed_text import paper_text, statement_text
@@ -156,8 +157,19 @@ class _Tenant:
         for statement_id, statement in zip(statement_ids, statements, strict=True):
             id_of |= {key: f"{statement_id}#{number}" for number, key in enumerate(statement.keys, 1)}
         decoys = {id_of[index, decoy.item.key]: decoy.kind for index, decoy in self.decoys}
-        truth = replace(_truth(self.deals, id_of), decoys=decoys)
+        truth = _truth(self.deals, id_of)
+        also = tuple(self._decoys_with_new_account(id_of))
+        truth = replace(truth, decoys=decoys, discrepancies=(*truth.discrepancies, *also))
         return LabelledDocuments(tuple(sorted(made, key=lambda each: each.id)), truth)
+
+    def _decoys_with_new_account(self, id_of: Mapping[_Key, str]) -> Iterator[TrueDiscrepancy]:
+        """Decoys that show the account which a partner changed to: they may be named as well."""
+        for index, decoy in self.decoys:
+            changes = [each for each in self.deals[index].discrepancies if each.code == "iban_changed"]
+            if isinstance(decoy.item, Paper) and any(
+                each.found == decoy.item.payment.iban for each in changes
+            ):
+                yield TrueDiscrepancy("iban_changed", id_of[index, decoy.item.key], is_optional=True)
 
     def _printed(self, document_id: str, paper: Paper, deal: Deal, company: Company) -> GeneratedDocument:
         is_own = deal.is_sale != (paper.document_type == "purchase_order")
@@ -213,11 +225,22 @@ def _truth(deals: Sequence[Deal], id_of: Mapping[_Key, str]) -> Truth:
             replace(
                 each,
                 record_id=id_of[index, each.record_id],
-                is_optional=each.is_optional or not _is_legible(deal, each),
+                is_optional=each.is_optional or not _is_legible(deal, each) or _is_total_unclear(deal, each),
             )
-            for each in deal.discrepancies
+            for each in (_of_later_payment(deal, each) for each in deal.discrepancies)
         )
     return Truth(tuple(links), groups_of((*links, *duplicates)), tuple(duplicates), tuple(discrepancies))
+
+
+def _of_later_payment(deal: Deal, discrepancy: TrueDiscrepancy) -> TrueDiscrepancy:
+    """The discrepancy; of an invoice paid twice that of the later payment, though edits have moved one."""
+    if discrepancy.code != "paid_twice":
+        return discrepancy
+    bookings = {booking.key: booking for booking in deal.bookings}
+    first, again = bookings.get(first_of(discrepancy.record_id)), bookings[discrepancy.record_id]
+    if first is None or first.day <= again.day:
+        return discrepancy
+    return replace(discrepancy, record_id=first.key)
 
 
 def _is_legible(deal: Deal, discrepancy: TrueDiscrepancy) -> bool:
@@ -229,6 +252,14 @@ def _is_legible(deal: Deal, discrepancy: TrueDiscrepancy) -> bool:
     changed = deal.paper(discrepancy.record_id)
     is_changed_read = changed is not None and changed.payment.iban == discrepancy.found
     return is_changed_read and discrepancy.expected in accounts
+
+
+def _is_total_unclear(deal: Deal, discrepancy: TrueDiscrepancy) -> bool:
+    """Whether another edit has changed a total that is too high or too low by one edit."""
+    return discrepancy.code in ("over_billed", "under_billed") and any(
+        each.is_optional and each.code == "over_billed" and each.record_id == discrepancy.record_id
+        for each in deal.discrepancies
+    )
 
 
 def groups_of(links: Iterable[TrueLink]) -> tuple[frozenset[str], ...]:

@@ -12,6 +12,8 @@ from docmill.training.linked_documents.sampling import Sampler
 
 _PAID = 0.88
 """Share of the invoices that are paid."""
+_AGAIN = ", again"
+"""Behind the key of a payment, that of the same payment once more."""
 _DISCOUNT_TERMS = {
     "de": "{percent} % Skonto bei Zahlung innerhalb von {days} Tagen, {net} Tage netto",
     "en": "{percent}% discount if paid within {days} days, net {net} days",
@@ -231,10 +233,15 @@ def paid_twice(deal: Deal, sampler: Sampler) -> Deal:
     if found is None:
         return deal
     booking, invoice = found
-    second = replace(booking, key=f"{booking.key}, again", day=sampler.later(booking.day, 1, 20))
+    second = replace(booking, key=f"{booking.key}{_AGAIN}", day=sampler.later(booking.day, 1, 20))
     deal = deal.with_booking(second).with_link(invoice.key, second.key, "invoice_to_payment")
     deal = deal.with_discrepancy("overpaid", second.key, is_optional=True)
     return deal.with_discrepancy("paid_twice", second.key, expected=invoice.gross, found=2 * invoice.gross)
+
+
+def first_of(key: str) -> str:
+    """The key of the payment that one was made again of."""
+    return key.removesuffix(_AGAIN)
 
 
 def overpaid(deal: Deal, sampler: Sampler) -> Deal:

@@ -1,0 +1,140 @@
+"""Differences between what invoices ask for and what was paid, and to which account."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from docmill.matching.amounts import CENT, ROUNDING, payable_amounts, total
+from docmill.matching.match_record import MatchRecord
+from docmill.matching.outcome import Discrepancy, Link
+
+_Records = defaultdict[str, list[MatchRecord]]
+
+
+def _no_records() -> _Records:
+    return defaultdict(list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Partners:
+    """The records that links connect, by the id of the other one.
+
+    payments_of, credit_notes_of: of an invoice. paid_by: the invoices of a payment. refunds_of: the payments
+    of a credit note.
+    """
+
+    payments_of: _Records = field(default_factory=_no_records)
+    paid_by: _Records = field(default_factory=_no_records)
+    credit_notes_of: _Records = field(default_factory=_no_records)
+    refunds_of: _Records = field(default_factory=_no_records)
+
+
+def find_payment_discrepancies(
+    records: Mapping[str, MatchRecord], links: Iterable[Link], suggested: Iterable[Link]
+) -> Iterator[Discrepancy]:
+    """The discrepancies of payments against the invoices that they pay; see `find_discrepancies`."""
+    suggested = list(suggested)
+    partners, possible = _partners(records, links), _partners(records, suggested)
+    copies = {(link.first_id, link.second_id) for link in suggested if link.relation == "duplicate"}
+    for payment_id, invoices in partners.paid_by.items():
+        yield from _of_account(records[payment_id], invoices)
+    for invoice_id, payments in partners.payments_of.items():
+        if all(len(partners.paid_by[payment.id]) == 1 for payment in payments):
+            # One booking that may be in two files of a bank is not paid twice.
+            own = [each for each in payments if not any((other.id, each.id) in copies for other in payments)]
+            yield from _of_amounts(records[invoice_id], own, partners, possible)
+
+
+def _partners(records: Mapping[str, MatchRecord], links: Iterable[Link]) -> _Partners:
+    partners = _Partners()
+    for relation, first, second in sorted({(each.relation, each.first_id, each.second_id) for each in links}):
+        if relation == "invoice_to_payment":
+            partners.payments_of[first].append(records[second])
+            partners.paid_by[second].append(records[first])
+        elif relation == "invoice_to_credit_note":
+            partners.credit_notes_of[first].append(records[second])
+        elif relation == "credit_note_to_payment":
+            partners.refunds_of[first].append(records[second])
+    return partners
+
+
+def _of_amounts(
+    invoice: MatchRecord, payments: Sequence[MatchRecord], partners: _Partners, possible: _Partners
+) -> Iterator[Discrepancy]:
+    """What was paid, payment by payment: whatever comes after the invoice is settled is too much."""
+    billed = total(invoice)
+    if billed is None:
+        return
+    acceptable = _acceptable_amounts(invoice)
+    credited = _sum(
+        credit_note
+        for credit_note in partners.credit_notes_of[invoice.id]
+        if not _is_refunded(payments, partners.refunds_of[credit_note.id])
+    )
+    ordered = sorted(
+        payments, key=lambda payment: (payment.issue_date is None, payment.issue_date, payment.id)
+    )
+    paid = Decimal(0)
+    is_settled = False
+    for number, payment in enumerate(ordered):
+        before = ordered[:number]
+        if invoice.currency and payment.currency and invoice.currency != payment.currency:
+            is_settled = True  # by an amount that is not known in the invoice's currency
+            continue
+        amount = total(payment) or Decimal(0)
+        paid += amount
+        ids = (invoice.id, *(each.id for each in before))
+        if is_settled and (_is_one_of(amount, acceptable) or any(amount == total(each) for each in before)):
+            yield Discrepancy.between("paid_twice", payment.id, ids, expected=billed, found=paid)
+        elif is_settled or _is_too_much(paid, billed, credited, acceptable):
+            if not _is_of_others(paid - billed, possible.paid_by[payment.id]):
+                yield Discrepancy.between("overpaid", payment.id, ids, expected=billed, found=paid)
+            is_settled = True
+        else:
+            is_settled = _is_one_of(paid, acceptable) or _is_one_of(paid + credited, acceptable)
+    missing = [*possible.payments_of[invoice.id], *possible.credit_notes_of[invoice.id]]
+    is_explained = any(_is_one_of(paid + credited + (total(each) or 0), acceptable) for each in missing)
+    if not is_settled and paid + credited < billed - ROUNDING and not is_explained:
+        yield Discrepancy.between("underpaid", ordered[-1].id, (invoice.id,), expected=billed, found=paid)
+
+
+def _is_refunded(payments: Sequence[MatchRecord], refunds: Sequence[MatchRecord]) -> bool:
+    """Whether a credit note was paid out, in the other direction than its invoice, and not set off."""
+    directions = {payment.is_incoming for payment in payments}
+    return any(refund.is_incoming not in directions for refund in refunds)
+
+
+def _is_too_much(paid: Decimal, billed: Decimal, credited: Decimal, acceptable: Iterable[Decimal]) -> bool:
+    is_exact = _is_one_of(paid, acceptable) or _is_one_of(paid + credited, acceptable)
+    return paid > billed + ROUNDING and not is_exact
+
+
+def _is_of_others(difference: Decimal, invoices: Sequence[MatchRecord]) -> bool:
+    """Whether an amount is for other invoices, whose links with its payment are suggested."""
+    return difference == _sum(invoices) or any(
+        _is_one_of(difference, _acceptable_amounts(invoice)) for invoice in invoices
+    )
+
+
+def _acceptable_amounts(invoice: MatchRecord) -> set[Decimal]:
+    """The amounts that settle an invoice. The net total does so only where no other one is known."""
+    amounts = {amount for code, amount in payable_amounts(invoice) if code != "amount_net"}
+    return amounts | ({invoice.net_total} if invoice.net_total is not None and not amounts else set())
+
+
+def _is_one_of(amount: Decimal, acceptable: Iterable[Decimal]) -> bool:
+    return any(abs(amount - each) <= CENT for each in acceptable)
+
+
+def _sum(records: Iterable[MatchRecord]) -> Decimal:
+    return sum((total(record) or Decimal(0) for record in records), Decimal(0))
+
+
+def _of_account(payment: MatchRecord, invoices: Sequence[MatchRecord]) -> Iterator[Discrepancy]:
+    """Payment to an account that none of the paid invoices shows."""
+    shown = {invoice.seller.iban: invoice for invoice in invoices if invoice.seller.iban}
+    paid_to = payment.seller.iban
+    if payment.is_incoming is False and paid_to and shown and paid_to not in shown:
+        account, invoice = next(iter(shown.items()))
+        yield Discrepancy.between("iban_changed", payment.id, (invoice.id,), expected=account, found=paid_to)
