@@ -141,6 +141,41 @@ async def test_a_message_that_fails_is_sent_again_with_the_same_id_and_content(s
     assert [digest.errors[0].error for digest in slack.sent] == ["no match", "later"]
 
 
+async def test_a_failure_committed_while_an_older_message_is_sent_is_told_next(service: Service) -> None:
+    is_stored, may_commit = asyncio.Event(), asyncio.Event()
+
+    async def fail_slowly() -> None:
+        async with service.database.tenant(DEFAULT_TENANT_ID) as conn:
+            await notifications.add(
+                conn, Notification("matching_failed", DEFAULT_TENANT_ID, None, "stored first")
+            )
+            is_stored.set()
+            await may_commit.wait()
+
+    @dataclass
+    class SlowRecorder(Recorder):
+        async def send(self, digest: Digest) -> None:
+            may_commit.set()
+            await slow
+            await super().send(digest)
+
+    slack = SlowRecorder()
+    sender = Notifier(service.database, [slack], 0)
+    slow = asyncio.create_task(fail_slowly())
+    await is_stored.wait()
+    await asyncio.sleep(0.002)  # the milliseconds order the ids
+    await fail(service, "committed first")
+
+    assert await send_all(sender) == 2
+
+    assert [[each.error for each in digest.first] for digest in slack.sent] == [
+        ["committed first"],
+        ["stored first"],
+    ]
+    assert len({digest.id for digest in slack.sent}) == 2
+    assert await kept(service) == 0
+
+
 async def test_each_channel_has_its_own_state(service: Service) -> None:
     slack, webhook = Recorder(errors=[NetworkError("away")]), Recorder("webhook")
     sender = notifier(service, slack, webhook)

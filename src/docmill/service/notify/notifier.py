@@ -5,6 +5,7 @@ import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from docmill.errors import DocmillError, TransientError
 from docmill.resilience.concurrency import keep_doing
@@ -71,7 +72,7 @@ class Notifier:
                 unsent = await notifications.unsent(conn, message)
             if unsent is not None:
                 digest = Digest(
-                    _id_of(message),
+                    _id_of(message, unsent.ids),
                     message.tenant_id,
                     unsent.total,
                     unsent.oldest_at,
@@ -83,7 +84,8 @@ class Notifier:
                 if not await self._send(channel, digest, message, metrics):
                     return True
             async with self.database.tenant(message.tenant_id) as conn:
-                await notifications.note_sent(conn, message, channels=names)
+                sent = () if unsent is None else unsent.ids
+                await notifications.note_sent(conn, message, sent, channels=names)
         return True
 
     async def _send(
@@ -120,9 +122,12 @@ class Notifier:
             await notifications.forget_old(conn)
 
 
-def _id_of(message: DueMessage) -> str:
-    """The id of a message, the same whenever it is sent again."""
-    named = f"{message.channel}/{message.tenant_id}/{message.last_id}"
+def _id_of(message: DueMessage, ids: Sequence[UUID]) -> str:
+    """The id of a message: the same when it is sent again, another one when it tells of more by then.
+
+    Receivers pass over an id that they know, and would never learn of what has come to it.
+    """
+    named = "/".join((message.channel, str(message.tenant_id), *map(str, ids)))
     return f"msg_{hashlib.sha256(named.encode()).hexdigest()[:32]}"
 
 

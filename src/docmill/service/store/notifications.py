@@ -1,6 +1,6 @@
 """Notifications about failures: stored with the failure, sent later by every channel."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -57,10 +57,15 @@ class ErrorCount:
 class Unsent:
     """The notifications of a message. errors: the most frequent first; first: the oldest ones, up to ten."""
 
-    total: int
+    ids: Sequence[UUID]
     oldest_at: datetime
     errors: Sequence[ErrorCount]
     first: Sequence[Notification]
+
+    @property
+    def total(self) -> int:
+        """The number of notifications."""
+        return len(self.ids)
 
 
 async def add(conn: Conn, notification: Notification) -> None:
@@ -109,24 +114,25 @@ async def begin(conn: Conn, message: DueMessage) -> None:
 
 async def unsent(conn: Conn, message: DueMessage) -> Unsent | None:
     """The notifications of a message; None if their documents have been deleted meanwhile."""
-    wanted = {"channel": message.channel, "last_id": message.last_id, "groups": _GROUPS, "shown": _SHOWN}
     cur = await conn.execute(
         """
-        SELECT count(*), min(created_at)
+        SELECT array_agg(id ORDER BY id), min(created_at)
           FROM notification
          WHERE id <= %(last_id)s AND %(channel)s <> ALL (sent_to)
         """,
-        wanted,
+        {"channel": message.channel, "last_id": message.last_id},
     )
-    total, oldest_at = await cur.fetchone() or (0, None)
-    if oldest_at is None:
+    ids, oldest_at = await cur.fetchone() or (None, None)
+    if ids is None:
         return None
+    # By ids, since a transaction that began earlier may add one with an older id at any moment.
+    wanted = {"ids": ids, "groups": _GROUPS, "shown": _SHOWN}
     async with conn.cursor(row_factory=class_row(ErrorCount)) as counts:
         await counts.execute(
             """
             SELECT kind, error, count(*)
               FROM notification
-             WHERE id <= %(last_id)s AND %(channel)s <> ALL (sent_to)
+             WHERE id = ANY(%(ids)s)
              GROUP BY kind, error
              ORDER BY count(*) DESC, kind, error
              LIMIT %(groups)s
@@ -139,18 +145,30 @@ async def unsent(conn: Conn, message: DueMessage) -> Unsent | None:
             """
             SELECT kind, tenant_id, document_id, error, attempts, link
               FROM notification
-             WHERE id <= %(last_id)s AND %(channel)s <> ALL (sent_to)
+             WHERE id = ANY(%(ids)s)
              ORDER BY id
              LIMIT %(shown)s
             """,
             wanted,
         )
-        return Unsent(total, oldest_at, errors, await first.fetchall())
+        return Unsent(ids, oldest_at, errors, await first.fetchall())
 
 
-async def note_sent(conn: Conn, message: DueMessage, *, channels: Sequence[str]) -> None:
-    """Note that a channel has sent a message. channels: all of them; what all have sent is removed."""
-    await _note_done(conn, message, older_than_s=None)
+async def note_sent(
+    conn: Conn, message: DueMessage, ids: Collection[UUID], *, channels: Sequence[str]
+) -> None:
+    """Note that a channel has sent the notifications with these ids, and no others, as a message.
+
+    channels: all of them; what all have sent is removed.
+    """
+    await conn.execute(
+        """
+        UPDATE notification
+           SET sent_to = array_append(sent_to, %(channel)s)
+         WHERE id = ANY(%(ids)s) AND %(channel)s <> ALL (sent_to)
+        """,
+        {"channel": message.channel, "ids": list(ids)},
+    )
     await conn.execute(
         """
         UPDATE notification_delivery
@@ -167,7 +185,17 @@ async def note_failure(conn: Conn, message: DueMessage, *, delay_s: float, give_
 
     If it gives up all, the message has come to its end.
     """
-    given_up = await _note_done(conn, message, older_than_s=give_up_after_s)
+    cur = await conn.execute(
+        """
+        UPDATE notification
+           SET sent_to = array_append(sent_to, %(channel)s)
+         WHERE id <= %(last_id)s
+           AND %(channel)s <> ALL (sent_to)
+           AND created_at <= clock_timestamp() - make_interval(secs => %(give_up_after_s)s)
+        """,
+        {"channel": message.channel, "last_id": message.last_id, "give_up_after_s": give_up_after_s},
+    )
+    given_up = cur.rowcount
     await conn.execute(
         """
         UPDATE notification_delivery
@@ -186,22 +214,6 @@ async def note_failure(conn: Conn, message: DueMessage, *, delay_s: float, give_
         },
     )
     return given_up
-
-
-async def _note_done(conn: Conn, message: DueMessage, *, older_than_s: float | None) -> int:
-    """Have a channel be done with the notifications of a message. older_than_s: only with those."""
-    cur = await conn.execute(
-        """
-        UPDATE notification
-           SET sent_to = array_append(sent_to, %(channel)s)
-         WHERE id <= %(last_id)s
-           AND %(channel)s <> ALL (sent_to)
-           AND (%(older_than_s)s::float8 IS NULL
-                OR created_at <= clock_timestamp() - make_interval(secs => %(older_than_s)s::float8))
-        """,
-        {"channel": message.channel, "last_id": message.last_id, "older_than_s": older_than_s},
-    )
-    return cur.rowcount
 
 
 async def forget_old(conn: Conn) -> None:
