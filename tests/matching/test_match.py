@@ -18,6 +18,29 @@ def states(matching: Matching) -> dict[tuple[str, str], str]:
     return {(link.first_id, link.second_id): link.state for link in matching.links}
 
 
+@pytest.mark.parametrize("amount", ["1e15", "-1e26", "1e999999", "1" * 60, "1e-999999"])
+def test_a_number_too_long_for_an_amount_stops_no_other_record(amount: str) -> None:
+    lines = [line("Schraube M4 verzinkt", amount, amount, net_amount=amount)]
+    misread = [
+        invoice("misread", gross_total=amount, net_total=amount, amount_due=amount, lines=lines),
+        order("misread order", lines=lines),
+        *payments(paid(amount), id_="misread statement"),
+    ]
+
+    found = match([*misread, invoice(number="RE-2026-0816"), *payments(paid(description="RE-2026-0816"))])
+
+    assert misread[0].gross_total is None
+    assert ("invoice", "statement#1") in automatic(found)
+
+
+def test_a_quantity_close_to_nothing_makes_no_price_too_long_to_be_rounded() -> None:
+    lines = [line("Schraube M4 verzinkt", "0.00000000000001", "5.00", net_amount="999999999999999")]
+
+    found = match([order(lines=lines), invoice(lines=lines)])
+
+    assert ("order", "invoice") in automatic(found)
+
+
 def test_a_whole_business_becomes_one_cluster() -> None:
     records = [order(), delivery(), invoice(), *payments(paid())]
 

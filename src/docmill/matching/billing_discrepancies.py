@@ -14,6 +14,8 @@ from docmill.matching.outcome import Discrepancy, Link
 _PRICE_ROUNDING = Decimal("0.005")
 _SHARE_OF_DISCOUNT = Decimal("0.5")
 """A line's net amount may be less than price by quantity, by its discount; not by so much."""
+_UNLIKELY_DIGITS = 15
+"""A price per unit with so many digits comes of a misread quantity, and may be too long to be rounded."""
 _NEARLY_ALL = Decimal("0.8")
 """Share of an order from which on an invoice without line items is meant to bill all of it."""
 
@@ -229,6 +231,8 @@ def _unit_price(item: Item) -> Decimal | None:
         return item.unit_price
     of_one = item.net_amount / item.quantity
     is_of_one = abs(of_one - item.unit_price) <= abs(item.unit_price) * _SHARE_OF_DISCOUNT
+    if of_one.adjusted() >= _UNLIKELY_DIGITS:
+        return item.unit_price
     return item.unit_price if is_of_one else of_one.quantize(Decimal("0.0001")).normalize()
 
 

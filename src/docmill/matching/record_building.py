@@ -39,6 +39,9 @@ _OWN: Mapping[Kind, ReferenceKind] = {
 }
 _PARTIES = {"contract": ("first_party", "second_party")}
 _LONGEST_TEXT = 100_000
+_MOST_DIGITS = 15
+"""Digits of an amount before its point, as bank messages have them at most: a longer number was misread. With
+15, products of prices and quantities to the cent still fit the 28 digits that decimals are computed with."""
 _BANK_NUMBER = re.compile(r"\b(?:KREF|MREF|CRED|DEBT)\+\s?\S+")
 """Numbers that banks give, in the texts of German statements: they name no document."""
 
@@ -163,7 +166,9 @@ def _decimal(value: object) -> Decimal | None:
         number = None if value is None else Decimal(str(value))
     except ArithmeticError:
         return None
-    return number if number is not None and number.is_finite() else None
+    if number is None or not number.is_finite():
+        return None
+    return number if -_MOST_DIGITS < number.adjusted() < _MOST_DIGITS else None
 
 
 def _amount(value: object) -> Decimal | None:

@@ -83,6 +83,21 @@ _CHARGE = (
 )
 
 
+@pytest.mark.parametrize("amount", ["1" * 16, "9" * 27 + ".00"])
+def test_a_number_too_long_for_an_amount_is_named(sample: Sample, amount: str) -> None:
+    changes = [(old, f">{amount}<") for old in (">17.10<", ">90.00<", ">19<", ">107.10<")]
+
+    failed = _failed(sample("cii", *changes))
+
+    assert ("xml_value", ("gross_total",)) in failed
+
+
+def test_the_longest_amount_and_rate_are_compared(sample: Sample) -> None:
+    changes = [(old, f">{'9' * 15}.99<") for old in (">17.10<", ">90.00<", ">19<")]
+
+    assert ("BR-CO-17", ("tax_total",)) in _failed(sample("cii", *changes))
+
+
 def test_a_rule_is_told_in_a_persons_words(sample: Sample) -> None:
     (failure,) = einvoice(sample("cii", (">7.10<", ">7.00<"))).failures
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from docmill.model.result import Failure
 from docmill.understanding.einvoice.codelists import CATEGORIES, REASONED, UNTAXED, Level
@@ -15,6 +15,8 @@ LINE_TOLERANCE = Decimal("0.02")
 VAT_TOLERANCE = Decimal(1)
 """Tolerance of the published rules (BR-CO-17, BR-S-08), since VAT may be calculated line by line."""
 _ZERO = Decimal(0)
+_WIDE = Context(prec=60)
+"""For the product of two numbers with all digits that a term may have."""
 _AMOUNTS = ("BT-106", "BT-107", "BT-108", "BT-109", "BT-110", "BT-112", "BT-113", "BT-114", "BT-115")
 _DECIMALS = 2
 _CHARGES = (
@@ -167,7 +169,7 @@ def _check_vat_rate(row: TermValues) -> Iterator[Failure]:
         message = f"{category!r} (BT-118) is no VAT category."
         yield Failure(check="BR-CL-17", message=message, fields=("tax_total",))
     if basis is not None and tax is not None and rate is not None:
-        product = (basis * rate / 100).quantize(CENT, ROUND_HALF_UP)
+        product = (basis * rate / 100).quantize(CENT, ROUND_HALF_UP, _WIDE)
         if abs(product - tax) >= VAT_TOLERANCE:
             message = f"{rate:f} % of {basis} is {product}, but the XML says {tax} of VAT (BT-117)."
             yield Failure(check="BR-CO-17", message=message, fields=("tax_total",))

@@ -23,7 +23,8 @@ _BOOLEANS = {"0": "false", "1": "true"}  # both forms are valid (XML Schema Part
 Kind = Literal["text", "date", "number"]
 Value = str | date | Decimal
 
-_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)")
+_NUMBER = re.compile(r"[+-]?(?:0*\d{1,15}(?:\.\d*)?|\.\d+)")
+"""With up to 15 digits before the point: no amount has more, and sums of them stay exact to the cent."""
 _LONGEST_NUMBER = 40
 _BASIC_DATE = re.compile(r"(\d{4})(\d{2})(\d{2})(?:\d{4}(?:\d{2})?)?")
 _ISO_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T+Z-].*)?")
