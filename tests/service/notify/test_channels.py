@@ -23,7 +23,7 @@ from docmill.service.config.notifications import (
 )
 from docmill.service.config.settings import Settings
 from docmill.service.config.web import Smtp
-from docmill.service.notify.channels import WebhookChannel, open_channels
+from docmill.service.notify.channels import Channel, WebhookChannel, open_channels
 from docmill.service.notify.guarded_http import GuardedHttp
 from docmill.service.notify.message import Digest
 from docmill.service.store.notifications import ErrorCount, Notification
@@ -62,6 +62,24 @@ class Postbox:
 
     port: int = 0
     mails: list[Envelope] = field(default_factory=list[Envelope])
+    refusals: dict[str, str] = field(default_factory=dict[str, str])
+    """Answers to addresses that it takes no mail for."""
+    refused: list[str] = field(default_factory=list[str])
+
+    @property
+    def recipients(self) -> list[str]:
+        """The addresses of all mails, in their order."""
+        return [address for mail in self.mails for address in mail.rcpt_tos]
+
+    async def handle_RCPT(  # noqa: N802  its name
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        del server, session, options
+        if address in self.refusals:
+            self.refused.append(address)
+            return self.refusals[address]
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802  its name
         del server, session
@@ -164,6 +182,51 @@ async def test_mails_go_to_every_address_by_the_server_of_the_vault(postbox: Pos
     assert isinstance(content, bytes)
     mail = message_from_bytes(content, policy=policy.default)
     assert (mail["From"], mail["Subject"]) == ("vault@example.org", "docmill: 3 failures")
+
+
+def three_mails(postbox: Postbox) -> Channel:
+    smtp = Smtp(host="127.0.0.1", port=postbox.port, security="none", sender="vault@example.org")
+    email = EmailNotifications(to=("a@example.org", "bad@example.org", "c@example.org"))
+    (channel,) = open_channels(settings(Notifications(email=email), smtp))
+    return channel
+
+
+async def test_an_address_refused_for_good_is_told_once_and_keeps_no_mail_from_others(
+    postbox: Postbox,
+) -> None:
+    postbox.refusals["bad@example.org"] = "550 no such user"
+    channel = three_mails(postbox)
+
+    with pytest.raises(MisconfiguredError, match=r"took no mail for b…@example.org \(SMTP 550\)"):
+        await channel.send(digest())
+    await channel.send(digest())
+
+    assert postbox.recipients == ["a@example.org", "c@example.org"]
+    assert postbox.refused == ["bad@example.org"]
+
+
+async def test_an_address_refused_for_a_while_is_tried_again_alone(postbox: Postbox) -> None:
+    postbox.refusals["bad@example.org"] = "451 come back later"
+    channel = three_mails(postbox)
+
+    with pytest.raises(NetworkError, match="SMTP 451"):
+        await channel.send(digest())
+    postbox.refusals.clear()
+    await channel.send(digest())
+
+    assert postbox.recipients == ["a@example.org", "c@example.org", "bad@example.org"]
+
+
+async def test_a_message_that_all_addresses_refuse_stays_unsent(postbox: Postbox) -> None:
+    addresses = ("a@example.org", "bad@example.org", "c@example.org")
+    postbox.refusals.update(dict.fromkeys(addresses, "550 no such user"))
+    channel = three_mails(postbox)
+
+    for _ in range(2):
+        with pytest.raises(MisconfiguredError):
+            await channel.send(digest())
+
+    assert postbox.refused == list(addresses)
 
 
 async def test_mails_go_by_a_server_of_their_own(postbox: Postbox) -> None:

@@ -7,6 +7,7 @@ import hmac
 import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
@@ -18,11 +19,13 @@ from docmill.service.config.settings import Settings
 from docmill.service.config.web import Smtp
 from docmill.service.notify.guarded_http import GuardedHttp
 from docmill.service.notify.message import Digest
-from docmill.service.people.mail import Mailer
+from docmill.service.people.mail import Mailer, RecipientRefusedError
 
 _SECRET_START = "whsec_"  # noqa: S105 - how such secrets begin
 _LONGEST_TEXT = 30_000
 """Slack takes 40,000 characters."""
+_MOST_TRIES = 100
+"""Messages by mail that wait for being tried again; there is one at a time of each tenant."""
 _JSON = {"Content-Type": "application/json", "User-Agent": "docmill"}
 
 
@@ -90,19 +93,57 @@ class WebhookChannel:
         await self._http.post(self._url.get_secret_value(), body, headers, what="notifications.webhook")
 
 
+@dataclass(slots=True)
+class _MailTry:
+    """What became of a message at addresses that are not tried again. refused: for good, with the reasons."""
+
+    accepted: set[str] = field(default_factory=set[str])
+    refused: dict[str, str] = field(default_factory=dict[str, str])
+    is_told: bool = False
+
+
 class EmailChannel:
-    """Mails to the addresses of the settings."""
+    """Mails to the addresses of the settings, one each.
+
+    A message that is tried again goes only to those that have not taken it, as long as the process lives.
+    """
 
     name = "email"
 
     def __init__(self, mailer: Mailer, to: tuple[str, ...]) -> None:
         self._mailer = mailer
         self._to = to
+        self._tries: dict[str, _MailTry] = {}
 
     async def send(self, digest: Digest) -> None:
-        """See `Channel.send`."""
+        """See `Channel.send`.
+
+        An address that is refused for good is told of once, by MisconfiguredError, and not tried again. If
+        all are, the message stays unsent.
+        """
+        tried = self._tries.setdefault(digest.id, _MailTry())
+        delayed: RecipientRefusedError | None = None
         for address in self._to:
-            await self._mailer.send(address, digest.subject, "\n".join(digest.lines()))
+            if address in tried.accepted or address in tried.refused:
+                continue
+            try:
+                await self._mailer.send(address, digest.subject, "\n".join(digest.lines()))
+            except RecipientRefusedError as error:
+                if error.is_permanent:
+                    tried.refused[address] = error.message
+                    tried.is_told = False
+                else:
+                    delayed = error
+            else:
+                tried.accepted.add(address)
+        while len(self._tries) > _MOST_TRIES:
+            del self._tries[next(iter(self._tries))]
+        if tried.refused and not (tried.is_told and tried.accepted):
+            tried.is_told = True
+            raise MisconfiguredError("; ".join(tried.refused.values()))
+        if delayed is not None:
+            raise delayed
+        self._tries.pop(digest.id, None)
 
 
 def open_channels(settings: Settings) -> list[Channel]:

@@ -27,6 +27,10 @@ _CHUNK_BYTES = 16_384
 _MOST_BYTES = 65_536
 """Of an answer, whose body nobody reads."""
 _NAT64 = ip_network("64:ff9b::/96")
+_GLOBAL_UNICAST = ip_network("2000::/3")
+"""All addresses of IPv6 that the internet has; `is_global` also holds for site-local and reserved ones."""
+_SPECIAL = tuple(map(ip_network, ("3fff::/20", "192.0.0.0/24", "192.88.99.0/24")))
+"""Ranges of IANA's registries of special addresses (RFC 6890, 7526 and 9637) that `is_global` lets pass."""
 _FORBIDDEN = (401, 403)
 _TOO_MANY = 429
 _SERVER_ERROR = 500
@@ -133,8 +137,10 @@ def is_public(address: str) -> bool:
             inner = IPv4Address(int(parsed) & 0xFFFFFFFF)
         if inner is not None:
             parsed = inner
-        elif parsed.teredo is not None:
+        elif parsed.teredo is not None or parsed not in _GLOBAL_UNICAST:
             return False
+    if any(parsed in network for network in _SPECIAL):
+        return False
     return parsed.is_global and not parsed.is_multicast
 
 
