@@ -22,13 +22,16 @@ Record = dict[str, Any]
 
 _AS_JSON = "backslashreplace"
 """Writes half a character, which UTF-8 does not have, in the way in which JSON reads it back."""
+_LONGEST_TEXT = 100_000
+"""Characters of a text that are kept. Matching looks at no more, either."""
 _BEGINNING = b'{"source": '
 """The first bytes of every record."""
 
 
-def result_record(ref: Ref, result: Result) -> Record:
-    """The record of a document that went through the pipeline."""
+def result_record(ref: Ref, result: Result, *, with_text: bool = False) -> Record:
+    """The record of a document that went through the pipeline. with_text: what it says, as far as needed."""
     extraction, verdict = result.extraction, result.verdict
+    text = {"text": result.document.text[:_LONGEST_TEXT]} if with_text and result.document else {}
     return {
         "source": ref.key,
         "content_hash": result.content_hash,
@@ -47,6 +50,7 @@ def result_record(ref: Ref, result: Result) -> Record:
         "usage": result.usage and result.usage.model_dump(mode="json"),
         "timings_s": {step: round(seconds, 4) for step, seconds in result.timings_s.items()},
         "parts": _part_records(ref, result.document.parts if result.document else ()),
+        **text,
     }
 
 
@@ -327,7 +331,7 @@ class RecordFile:
                     record = _record_of(line)
                 except (ValueError, TypeError, KeyError) as error:
                     raise MisconfiguredError(
-                        f"line {number} of {str(self._path)!r} is not a record of docmill; give another --out"
+                        f"line {number} of {str(self._path)!r} is not a record of docmill; give another file"
                     ) from error
                 yield line, record
 
@@ -366,11 +370,13 @@ def _part_sources(record: Record) -> tuple[str, ...]:
 
 
 class RecordExporter:
-    """`Exporter` into a record file."""
+    """`Exporter` into a record file. with_text: see `result_record`."""
 
-    def __init__(self, records: RecordFile) -> None:
+    def __init__(self, records: RecordFile, *, with_text: bool = False) -> None:
         self._records = records
+        self._with_text = with_text
 
     async def export(self, ref: Ref, result: Result) -> None:
         """See `Exporter.export`."""
-        await asyncio.to_thread(self._records.write, result_record(ref, result))
+        record = result_record(ref, result, with_text=self._with_text)
+        await asyncio.to_thread(self._records.write, record)

@@ -93,7 +93,7 @@ class Policy:
 
     max_waiting: documents that may wait for their next attempt without a slot. max_open_containers: documents
     whose parts may be in progress before another document is begun. document_type: of every document, as a
-    person says; None to recognise it.
+    person says; None to recognise it. keeps_text: whether records have the texts, too.
     """
 
     concurrency: int = 4
@@ -102,6 +102,7 @@ class Policy:
     max_open_containers: int = 8
     parts: PartLimits = field(default_factory=PartLimits)
     document_type: str | None = None
+    keeps_text: bool = False
 
 
 @dataclass
@@ -180,7 +181,7 @@ class Runner:
     ) -> None:
         self._steps = steps
         self._reader = reader
-        self._exporter = RecordExporter(records)
+        self._exporter = RecordExporter(records, with_text=policy.keeps_text)
         self._duplicates = DuplicateIndex[str]()
         self._records = records
         self._policy = policy

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from docmill.matching import match, records_of
 from support.commands import run_docmill
 
 SELLER, BUYER = {"name": "Sommer GmbH"}, {"name": "Kunde AG"}
@@ -18,9 +19,14 @@ TOTALS = {
 LINE = {"description": "Schraube M4", "quantity": "100", "unit_price": "10.00", "tax_rate": "19"}
 
 
-def record(source: str, document_type: str | None, data: dict[str, Any] | None) -> str:
+DAMAGED = {"code": "corrupt", "step": "transcribe", "message": "it is damaged"}
+
+
+def record(
+    source: str, document_type: str | None, data: dict[str, Any] | None, error: dict[str, str] | None = None
+) -> str:
     values = {"source": source, "content_hash": source, "status": "completed", "document_type": document_type}
-    return json.dumps({**values, "data": data, "error": None, "parts": []})
+    return json.dumps({**values, "data": data, "error": error, "parts": []})
 
 
 @pytest.fixture
@@ -42,7 +48,7 @@ def records(tmp_path: Path) -> Path:
         ),
         record("invoice [1].pdf", "invoice", invoice),
         record("letter.pdf", "letter", {}),
-        record("broken.pdf", None, None),
+        record("broken.pdf", None, None, DAMAGED),
     ]
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -68,6 +74,10 @@ def test_the_result_is_written_and_printed_as_json(records: Path, tmp_path: Path
     assert printed["clusters"] == [["invoice [1].pdf", "order.pdf"]]
     assert printed["links"][0]["reasons"][0]["text"] == "It names the number PO-4711."
     assert printed["discrepancies"][0]["code"] == "tax"
+    assert printed["not_matched"] == [
+        {"source": "letter.pdf", "document_type": "letter", "error": None},
+        {"source": "broken.pdf", "document_type": None, "error": DAMAGED},
+    ]
 
 
 def test_a_folder_is_read_first_and_its_records_are_kept(tmp_path: Path) -> None:
@@ -79,8 +89,47 @@ def test_a_folder_is_read_first_and_its_records_are_kept(tmp_path: Path) -> None
     done = run_docmill("match", folder, "--records", kept, "--jobs", "1")
 
     assert done.returncode == 0, done.stderr
-    assert json.loads(kept.read_text())["source"] == "note.txt"
+    record = json.loads(kept.read_text())
+    assert (record["source"], record["text"]) == ("note.txt", "Dear Sir,\nthank you.")
+    assert "records: " in done.stdout
+    assert "records: " not in run_docmill("match", folder, "--jobs", "1").stdout
     assert "1 document, 0 of types that can be matched, 0 groups, 0 discrepancies" in done.stdout
+
+
+def test_a_number_in_the_text_of_a_document_counts_as_in_python(tmp_path: Path) -> None:
+    order = {**TOTALS, "number": "PO-4711", "issue_date": "2026-01-05"}
+    invoice = {**TOTALS, "number": "RE-2026-0815", "issue_date": "2026-01-15"}
+    text = "We thank you for PO-4711."
+    path = tmp_path / "records.jsonl"
+    path.write_text(
+        record("order.pdf", "purchase_order", order)
+        + "\n"
+        + json.dumps({**json.loads(record("invoice.pdf", "invoice", invoice)), "text": text})
+        + "\n"
+    )
+
+    done = run_docmill("match", path, "--json")
+
+    (link,) = json.loads(done.stdout)["links"]
+    (expected,) = match(
+        [
+            *records_of("order.pdf", "purchase_order", order),
+            *records_of("invoice.pdf", "invoice", invoice, text),
+        ]
+    ).links
+    assert link["score"] == expected.score
+    assert "PO-4711" in {value for reason in link["reasons"] for value in reason["values"].values()}
+
+
+def test_a_file_of_other_lines_is_refused_without_advice_about_an_option(tmp_path: Path) -> None:
+    path = tmp_path / "other.jsonl"
+    path.write_text("[]\n")
+
+    done = run_docmill("match", path)
+
+    assert done.returncode == 2
+    assert "line 1" in done.stderr
+    assert "--out" not in done.stderr
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:

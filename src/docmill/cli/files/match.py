@@ -64,8 +64,8 @@ def match_folder(
             options, code = replace(options, out=options.folder), 0
         else:
             if not keeps_records:
-                options = replace(options, out=Path(folder) / "records.jsonl")
-            code = run_folder(options)
+                options = replace(options, out=Path(folder) / "records.jsonl", is_temporary=True)
+            code = run_folder(replace(options, keeps_text=True, has_summary=not as_json))
         if options.dry_run:
             return code
         records = {str(record["source"]): record for record in RecordFile(options.out).read()}
@@ -74,16 +74,23 @@ def match_folder(
         [
             each
             for name, record in matchable.items()
-            for each in records_of(name, record["document_type"], record["data"])
+            for each in records_of(name, record["document_type"], record["data"], record.get("text") or "")
         ],
         confirmed=decisions.confirmed,
         declined=decisions.declined,
         aliases=decisions.aliases,
     )
+    data = as_data(found) | {
+        "not_matched": [
+            {"source": name, "document_type": record["document_type"], "error": record.get("error")}
+            for name, record in records.items()
+            if name not in matchable
+        ]
+    }
     if out is not None:
-        put(out, json.dumps(as_data(found), ensure_ascii=False, indent=1) + "\n")
+        put(out, json.dumps(data, ensure_ascii=False, indent=1) + "\n")
     if as_json:
-        stdout.print_json(data=as_data(found))
+        stdout.print_json(data=data)
     else:
         _print(found, len(matchable), len(records))
     return code

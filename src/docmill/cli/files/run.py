@@ -52,6 +52,8 @@ class RunOptions:
     """Arguments of `docmill run`. Where one is None, the settings decide.
 
     schema: for every document. model: the schema's trained model, as text. document_type: of every document.
+    keeps_text: whether records have the texts of documents. is_temporary: that `out` is removed afterwards.
+    has_summary: whether the counts of the run are printed.
     """
 
     folder: Path
@@ -68,6 +70,9 @@ class RunOptions:
     config: Path | None = None
     document_type: str | None = None
     passwords: tuple[str, ...] = field(default=(), repr=False)
+    keeps_text: bool = False
+    is_temporary: bool = False
+    has_summary: bool = True
 
 
 def run_folder(options: RunOptions) -> int:
@@ -108,16 +113,19 @@ def run_folder(options: RunOptions) -> int:
                 read_all(options, config, refs, records, earlier=earlier, progress=run_progress)
             )
     except KeyboardInterrupt:
-        stderr.print(f"interrupted; what was done is in {options.out}: run it again to go on", markup=False)
+        kept = "" if options.is_temporary else f"; what was done is in {options.out}: run it again to go on"
+        stderr.print(f"interrupted{kept}", markup=False)
         return INTERRUPTED
     finally:
         records.close()
     failed_before = sum(record.status == "failed" for record in earlier.values())
     try:
-        _print_summary(report)
-        if failed_before:
-            stdout.print(_RETRY_HINT.format(failed_before))
-        stdout.print(f"records: {options.out}", markup=False)
+        if options.has_summary:
+            _print_summary(report)
+            if failed_before:
+                stdout.print(_RETRY_HINT.format(failed_before))
+            if not options.is_temporary:
+                stdout.print(f"records: {options.out}", markup=False)
     except OSError as error:
         run_progress.stop_printing(error)
     return FAILED if report.by_status["failed"] or failed_before or run_progress.is_stdout_closed else 0
@@ -179,6 +187,7 @@ async def read_all(
                 concurrency=pool.workers * _DOCUMENTS_PER_PROCESS,
                 parts=config.parts,
                 document_type=options.document_type,
+                keeps_text=options.keeps_text,
             ),
             on_done=progress.on_done,
             on_found=progress.on_found,
