@@ -67,6 +67,13 @@ def test_a_converted_amount_is_linked_if_the_payment_cites_the_invoice() -> None
     assert automatic(match(silent)) == set()
 
 
+@pytest.mark.parametrize(("amount", "currency"), [("3000.00", "SEK"), ("1190.00", "XAU")])
+def test_an_amount_that_no_rate_explains_is_not_taken_for_a_converted_one(amount: str, currency: str) -> None:
+    bill = invoice(order_number=None, text="Rechnung RE-2026-0815")
+
+    assert automatic(match([bill, *payments(paid(amount, currency=currency))])) == set()
+
+
 def test_of_two_invoices_that_a_payment_may_pay_none_is_taken() -> None:
     records = [
         invoice("one", number="A-1001", order_number=None),

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from docmill.matching.amounts import is_near
+from docmill.matching.amounts import is_near, may_be_converted
 from docmill.matching.assignment import PAID, best_bundles, bundles_of, is_named, places_of
 from docmill.matching.evidence import (
     AlternativeLevel,
@@ -206,10 +206,10 @@ def may_be_automatic(pair: ScoredPair) -> bool:
         and evidence.other_party != Likeness.DIFFERENT
         and (evidence.items >= ItemLevel.ALL or is_near(pair.amount))
     )
-    # The rates of banks are not known: who cites the number pays that invoice, but nobody the same figure.
+    # The rate of the bank is not known, but its magnitude is.
     is_converted = (
         evidence.amount == AmountLevel.OTHER_CURRENCY
-        and pair.amount.first != pair.amount.second
+        and may_be_converted(pair.first, pair.second)
         and pair.relation in PAID
         and is_named(pair)
         and evidence.party >= Likeness.SAME_NAME
