@@ -217,13 +217,10 @@ def may_be_automatic(pair: ScoredPair) -> bool:
     )
     # A number that may be misread may as well be that of another document of the same goods.
     is_other = evidence.reference <= ReferenceLevel.PARTIAL and evidence.reference != ReferenceLevel.UNKNOWN
-    is_cut_off = evidence.reference == ReferenceLevel.PARTIAL and is_only and pair.relation in PAID
     return (
         # Whoever has the number, the amount and the day right may pay by another name.
         (is_party_possible or is_named_alone)
         and (is_amount_possible or is_converted)
         and evidence.date > DateLevel.IMPOSSIBLE
-        and (
-            not is_other or is_cut_off or evidence.shared >= SharedLevel.SAME or pair.relation == "duplicate"
-        )
+        and (not is_other or evidence.shared >= SharedLevel.SAME or pair.relation == "duplicate")
     )

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from docmill.matching.amounts import payable_amounts, total
 from docmill.matching.assignment import PAID, places_of
 from docmill.matching.comparison import compare_citations
 from docmill.matching.evidence import (
@@ -20,16 +19,6 @@ from docmill.matching.pairs import ScoredPair
 from docmill.matching.parties import Likeness
 from docmill.matching.relations import CHAINED
 from docmill.matching.scoring import Weights
-
-_OTHER_NUMBERS = frozenset(
-    {ReferenceLevel.OTHER, ReferenceLevel.UNRELATED, ReferenceLevel.MISTYPED, ReferenceLevel.MISREAD}
-)
-
-_CLOSED: frozenset[Relation] = PAID | {"quote_to_order"}
-"""The relations of records that need no number to belong together: what is paid or ordered is so once.
-
-Orders, deliveries and invoices of the same goods come again and again.
-"""
 
 _Key = tuple[str, str, Relation]
 
@@ -123,28 +112,20 @@ def with_alternatives(
 
 
 def agrees(pair: ScoredPair) -> bool:
-    """Whether all that is known of both records agrees: days, amounts or line items, and parties or numbers.
+    """Whether one record names the other, and all else agrees that is known of them but the partner's name.
 
-    Records that name each other and have the same parties need no more.
+    Records of the same name need no more. Records that do not name each other are left to a person, even if
+    nothing else fits: what would fit better may not be there yet.
     """
     evidence = pair.evidence
-    is_named = evidence.reference >= ReferenceLevel.TEXT
-    is_other = evidence.reference in _OTHER_NUMBERS or evidence.shared == SharedLevel.DIFFERENT
-    if is_other or evidence.date != DateLevel.EXPECTED or evidence.items in (ItemLevel.NONE, ItemLevel.SOME):
-        return False
-    if is_named:
-        is_without_amounts = evidence.amount == AmountLevel.UNKNOWN and evidence.items == ItemLevel.EXACT
-        is_amount_alike = evidence.amount >= AmountLevel.EXPLAINED or is_without_amounts
-        return is_amount_alike and evidence.party < Likeness.SAME_NAME
-    return pair.relation in _CLOSED and evidence.party >= Likeness.SAME_NAME and _is_amount_owed(pair)
-
-
-def _is_amount_owed(pair: ScoredPair) -> bool:
-    """Whether the amounts are equal but for a discount that is granted: a usual one is soon met by chance."""
-    paid = total(pair.second)
-    return any(
-        code in ("amount", "amount_discount") and amount == paid
-        for code, amount in payable_amounts(pair.first)
+    is_without_amounts = evidence.amount == AmountLevel.UNKNOWN and evidence.items == ItemLevel.EXACT
+    return (
+        evidence.reference >= ReferenceLevel.TEXT
+        and evidence.shared != SharedLevel.DIFFERENT
+        and evidence.date == DateLevel.EXPECTED
+        and evidence.items not in (ItemLevel.NONE, ItemLevel.SOME)
+        and (evidence.amount >= AmountLevel.EXPLAINED or is_without_amounts)
+        and evidence.party < Likeness.SAME_NAME
     )
 
 
