@@ -73,10 +73,28 @@ def test_other_payments_of_the_same_statement_stay_apart() -> None:
     assert automatic(match(records)) == {("invoice", "statement#1")}
 
 
-def test_a_payment_in_another_currency_is_never_linked_by_itself() -> None:
+def test_a_payment_of_the_same_figure_in_another_currency_is_not_linked_by_itself() -> None:
     records = [invoice(), *payments(paid(currency="SEK"))]
 
     assert automatic(match(records)) == set()
+
+
+def test_a_converted_amount_is_linked_if_the_payment_cites_the_invoice() -> None:
+    records = [
+        invoice(order_number=None, text="Rechnung RE-2026-0815"),
+        *payments(paid("13387.50", currency="SEK")),
+    ]
+    silent = [invoice(order_number=None), *payments(paid("13387.50", currency="SEK", description="Rechnung"))]
+
+    assert automatic(match(records)) == {("invoice", "statement#1")}
+    assert automatic(match(silent)) == set()
+
+
+@pytest.mark.parametrize(("amount", "currency"), [("3000.00", "SEK"), ("1190.00", "XAU")])
+def test_an_amount_that_no_rate_explains_is_not_taken_for_a_converted_one(amount: str, currency: str) -> None:
+    bill = invoice(order_number=None, text="Rechnung RE-2026-0815")
+
+    assert automatic(match([bill, *payments(paid(amount, currency=currency))])) == set()
 
 
 def test_of_two_invoices_that_a_payment_may_pay_none_is_taken() -> None:
@@ -228,6 +246,24 @@ def test_a_payment_without_a_reference_is_suggested_for_the_only_invoice_that_it
 
     assert link.state == "suggested"
     assert link.score > 0.5
+
+
+def test_number_amount_and_day_are_enough_where_the_payment_has_no_name() -> None:
+    bill = invoice(order_number=None, text="Rechnung RE-2026-0815")
+    card = paid(counterparty=None, iban=None, description="Kartenzahlung RE-2026-0815")
+    other = paid("590.00", counterparty=None, iban=None, description="Kartenzahlung RE-2026-0815")
+
+    assert automatic(match([bill, *payments(card)])) == {("invoice", "statement#1")}
+    assert automatic(match([bill, *payments(other)])) == set()
+
+
+def test_a_long_number_of_the_same_series_is_another_one() -> None:
+    records = [
+        invoice(order_number=None, number="RG20260110327"),
+        *payments(paid(description="Ihre Rechnung RG20260111762")),
+    ]
+
+    assert match(records).links == ()
 
 
 def test_a_payment_that_cites_another_invoice_is_not_even_suggested() -> None:

@@ -5,6 +5,7 @@ from docmill.matching.references import (
     has_same_pattern,
     is_contained,
     is_misreading,
+    is_mistyped,
     is_partial,
     is_revision,
     is_with_more,
@@ -108,14 +109,27 @@ def test_a_number_is_found_in_a_text_with_a_series_or_without() -> None:
     assert not is_contained("4711", {"47110"})
 
 
-@pytest.mark.parametrize("named", ["RE2026", "60815", "RE20270815"])
-def test_a_part_of_a_number_and_a_mistyped_one_are_partial(named: str) -> None:
+@pytest.mark.parametrize("named", ["RE2026", "60815"])
+def test_a_part_of_a_number_is_partial(named: str) -> None:
     assert is_partial("RE20260815", named)
 
 
 @pytest.mark.parametrize("named", ["RE2", "815", "RE20260816", "RE20270816", "RE20260815"])
-def test_neighbours_and_short_parts_are_not_partial(named: str) -> None:
+def test_neighbours_and_short_parts_are_neither_partial_nor_mistyped(named: str) -> None:
     assert not is_partial("RE20260815", named)
+    assert not is_mistyped("RE20260815", named)
+
+
+def test_another_digit_within_a_number_is_mistyped() -> None:
+    assert is_mistyped("RE20260815", "RE20270815")
+    assert not is_mistyped("RE20260815", "RE2026")
+
+
+def test_zeros_that_fill_a_number_may_be_left_out_with_its_letters() -> None:
+    assert is_contained("INV000355", {"355"})
+    assert is_contained("171", {"NR000171"})
+    assert not is_contained("INV000055", {"55"})
+    assert not is_contained("INV000355", {"1355"})
 
 
 def test_a_field_may_hold_another_number_beside_it() -> None:

@@ -22,6 +22,14 @@ _LEAST_SHARE = Decimal("0.6")
 """Least share of one amount in another that may stand for it, wrongly billed or paid."""
 _CLOSE = Decimal("0.11")
 """A price may have changed by a tenth between an order and its invoice."""
+_UNITS_PER_EURO = {
+    "AUD": 1.7, "BGN": 1.96, "BRL": 6, "CAD": 1.5, "CHF": 0.95, "CNY": 7.8, "CZK": 25, "DKK": 7.46,
+    "EUR": 1, "GBP": 0.86, "HUF": 390, "INR": 95, "JPY": 160, "NOK": 11.5, "NZD": 1.85, "PLN": 4.3,
+    "RON": 5, "SEK": 11.2, "SGD": 1.45, "TRY": 40, "USD": 1.1, "ZAR": 20,
+}  # fmt: skip
+"""Roughly what a euro was worth in the last years."""
+_RATE_TOLERANCE = 1.4
+"""By which factor a rate may be off: rates change by as much in some years, and banks take a share."""
 _PERCENT = re.compile(r"(?<![\d.,])(\d{1,2}(?:[.,]\d{1,2})?)\s?%")
 
 
@@ -73,6 +81,16 @@ def is_near(amount: AmountComparison) -> bool:
         return False
     lesser, greater = sorted((amount.first, amount.second))
     return lesser >= greater * _LEAST_SHARE
+
+
+def may_be_converted(first: MatchRecord, second: MatchRecord) -> bool:
+    """True if the amount of one record may be that of the other in its currency, at any rate of late."""
+    left, right = total(first), total(second)
+    rates = _UNITS_PER_EURO.get(first.currency), _UNITS_PER_EURO.get(second.currency)
+    if not left or not right or rates[0] is None or rates[1] is None:
+        return False
+    error = float(right) / float(left) / (rates[1] / rates[0])
+    return 1 / _RATE_TOLERANCE <= error <= _RATE_TOLERANCE
 
 
 def total(record: MatchRecord) -> Decimal | None:

@@ -15,6 +15,7 @@ from docmill.matching.references import (
     has_same_pattern,
     is_contained,
     is_misreading,
+    is_mistyped,
     is_partial,
     is_revision,
     is_with_more,
@@ -150,13 +151,13 @@ def _compare_reference(rule: RelationRule, first: MatchRecord, second: MatchReco
         return ReferenceLevel.EQUAL if is_revision(number.key, second.number.key) else ReferenceLevel.CORE
     if second.kind == "payment":
         return (
-            level if level >= ReferenceLevel.TEXT else _compare_citations(first, number.key, second.text_keys)
+            level if level >= ReferenceLevel.TEXT else compare_citations(first, number.key, second.text_keys)
         )
     is_named = any(each.kind == rule.reference for each in named)
     return level if is_named or level > ReferenceLevel.UNKNOWN else ReferenceLevel.UNKNOWN
 
 
-def _compare_citations(first: MatchRecord, number: str, keys: Iterable[str]) -> ReferenceLevel:
+def compare_citations(first: MatchRecord, number: str, keys: Iterable[str]) -> ReferenceLevel:
     """The numbers in a payment's text, none of which is the number itself.
 
     A number of the same pattern is another one of the same series, unless the first record has it too.
@@ -164,13 +165,15 @@ def _compare_citations(first: MatchRecord, number: str, keys: Iterable[str]) -> 
     best = worst = ReferenceLevel.UNKNOWN
     known = {each.key for each in first.references}
     for key in keys:
-        if is_misreading(number, key):
-            return ReferenceLevel.MISREAD
-        if is_partial(number, key):
-            best = ReferenceLevel.PARTIAL
-        elif key not in known and key not in first.text_keys and len(key) <= _LONGEST_NUMBER:
-            is_other = has_same_pattern(number, key)
-            worst = min(worst, ReferenceLevel.OTHER if is_other else ReferenceLevel.UNRELATED)
+        level = _compare_part(number, key)
+        if level > ReferenceLevel.UNKNOWN:
+            best = max(best, level)
+        elif key in known or key in first.text_keys:
+            continue
+        elif has_same_pattern(number, key) and (len(key) <= _LONGEST_NUMBER or not key.isdecimal()):
+            worst = ReferenceLevel.OTHER
+        elif len(key) <= _LONGEST_NUMBER:
+            worst = min(worst, ReferenceLevel.UNRELATED)
     return best if best > ReferenceLevel.UNKNOWN else worst
 
 
@@ -180,9 +183,16 @@ def _compare_keys(number: str, named: str) -> ReferenceLevel:
     core = reference_core(number)
     if (core and core == reference_core(named)) or is_with_more(number, named):
         return ReferenceLevel.CORE
+    return _compare_part(number, named)
+
+
+def _compare_part(number: str, named: str) -> ReferenceLevel:
+    """Whether a number that is not the other one may be a part of it, or the same misread or mistyped."""
+    if is_partial(number, named):
+        return ReferenceLevel.PARTIAL
     if is_misreading(number, named):
         return ReferenceLevel.MISREAD
-    return ReferenceLevel.PARTIAL if is_partial(number, named) else ReferenceLevel.OTHER
+    return ReferenceLevel.MISTYPED if is_mistyped(number, named) else ReferenceLevel.OTHER
 
 
 def _compare_numbers(one: Reference | None, other: Reference | None) -> ReferenceLevel:

@@ -10,21 +10,31 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from docmill.matching.amounts import is_near
-from docmill.matching.assignment import best_bundles, bundles_of, is_named, places_of
-from docmill.matching.evidence import AmountLevel, DateLevel, ItemLevel, ReferenceLevel, SharedLevel
+from docmill.matching.amounts import is_near, may_be_converted
+from docmill.matching.assignment import PAID, best_bundles, bundles_of, is_named, places_of
+from docmill.matching.evidence import (
+    AlternativeLevel,
+    AmountLevel,
+    DateLevel,
+    ItemLevel,
+    ReferenceLevel,
+    SharedLevel,
+)
+from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Link, Relation, State
 from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair
 from docmill.matching.parties import Likeness
-from docmill.matching.relations import CHAINED
 from docmill.matching.scoring import Weights, probability, reasons
 from docmill.matching.sums import SumGroup, find_sums, rescorer
+from docmill.matching.surroundings import with_alternatives, with_common_links, with_known_customers
 
 AUTOMATIC = 0.97
 """Least probability of links that are taken without asking; measured: bench/results/matching.md."""
 SUGGESTED = 0.1
 """Least probability of links that are suggested."""
 _HIGHEST_LOG_ODDS = 30.0
+_TELLING_NUMBER = 5
+"""Least length of a number that no other firm has for a document of the same amount and days."""
 
 
 def decide(
@@ -52,15 +62,15 @@ def decide(
         for pair in pairs
         if pair.relation != "duplicate" and not copies.intersection((pair.first.id, pair.second.id))
     ]
-    others = _with_common_links(others, weights, confirmed)
+    others = _with_surroundings(others, weights, confirmed)
     links.extend(_links_between(others, weights, confirmed))
     return sorted(links, key=lambda link: (-link.score, link.first_id, link.second_id))
 
 
 def with_context(pairs: Iterable[ScoredPair], weights: Mapping[Relation, Weights]) -> list[ScoredPair]:
-    """Pairs with the evidence that others give them: common links, and amounts that add up in one way."""
+    """Pairs with the evidence that others give them: `surroundings`, and amounts that add up in one way."""
     pairs = list(pairs)
-    others = _with_common_links([pair for pair in pairs if pair.relation != "duplicate"], weights)
+    others = _with_surroundings([pair for pair in pairs if pair.relation != "duplicate"], weights)
     sums = find_sums(others, rescorer(weights))
     changed = {pair.key: pair for pair in others}
     changed |= {pair.key: pair for group in sums if group.is_only for pair in group.pairs}
@@ -77,26 +87,18 @@ def _links_between(
     return _links(likely, [group for group in sums if group.is_only], weights, confirmed)
 
 
-def _with_common_links(
-    pairs: Sequence[ScoredPair],
+def _with_surroundings(
+    pairs: Iterable[ScoredPair],
     weights: Mapping[Relation, Weights],
     confirmed: frozenset[tuple[str, str]] = frozenset(),
-) -> Sequence[ScoredPair]:
-    """The pairs, of which those have more evidence whose records are both linked to a third one.
-
-    An order and an invoice that do not name each other belong together if a delivery note belongs to both.
-    """
-    linked: defaultdict[str, set[str]] = defaultdict(set)
-    for link in _links_between([pair for pair in pairs if pair.relation in CHAINED], weights, confirmed):
-        if link.state == "automatic":
-            linked[link.first_id].add(link.second_id)
-            linked[link.second_id].add(link.first_id)
-    return [
-        pair.with_shared(SharedLevel.LINKED, weights[pair.relation])
-        if pair.relation in CHAINED and linked[pair.first.id] & linked[pair.second.id]
-        else pair
-        for pair in pairs
-    ]
+) -> list[ScoredPair]:
+    pairs = with_known_customers(pairs, weights)
+    links = {
+        (link.first_id, link.second_id, link.relation)
+        for link in _links_between(pairs, weights, confirmed)
+        if link.state == "automatic"
+    }
+    return with_alternatives(with_common_links(pairs, links, weights), links, weights)
 
 
 def _links(
@@ -183,10 +185,19 @@ def _odds(pair: ScoredPair) -> float:
     return math.exp(min(pair.log_odds, _HIGHEST_LOG_ODDS))
 
 
+def _has_telling_number(record: MatchRecord) -> bool:
+    return record.number is not None and len(record.number.key) >= _TELLING_NUMBER
+
+
 def may_be_automatic(pair: ScoredPair) -> bool:
     """Whether nothing speaks against a link so strongly that a person has to look, whatever speaks for it."""
     evidence = pair.evidence
+    is_only = evidence.alternatives == AlternativeLevel.NONE
+    is_named_alone = is_only and is_named(pair) and _has_telling_number(pair.first)
     is_party_known = max(evidence.party, evidence.other_party) > Likeness.UNKNOWN
+    is_party_possible = evidence.party != Likeness.DIFFERENT and (
+        is_party_known or evidence.reference == ReferenceLevel.EQUAL
+    )
     # Another amount does not part an invoice from what names it: it is what a discrepancy will be told of.
     is_amount_possible = evidence.amount > AmountLevel.UNEXPLAINED or (
         evidence.amount == AmountLevel.UNEXPLAINED
@@ -195,12 +206,21 @@ def may_be_automatic(pair: ScoredPair) -> bool:
         and evidence.other_party != Likeness.DIFFERENT
         and (evidence.items >= ItemLevel.ALL or is_near(pair.amount))
     )
+    # The rate of the bank is not known, but its magnitude is.
+    is_converted = (
+        evidence.amount == AmountLevel.OTHER_CURRENCY
+        and may_be_converted(pair.first, pair.second)
+        and pair.relation in PAID
+        and is_named(pair)
+        and evidence.party >= Likeness.SAME_NAME
+        and evidence.date >= DateLevel.USUAL
+    )
     # A number that may be misread may as well be that of another document of the same goods.
-    is_other = evidence.reference <= ReferenceLevel.MISREAD and evidence.reference != ReferenceLevel.UNKNOWN
+    is_other = evidence.reference <= ReferenceLevel.PARTIAL and evidence.reference != ReferenceLevel.UNKNOWN
     return (
-        (is_party_known or evidence.reference == ReferenceLevel.EQUAL)
-        and evidence.party != Likeness.DIFFERENT
-        and is_amount_possible
+        # Whoever has the number, the amount and the day right may pay by another name.
+        (is_party_possible or is_named_alone)
+        and (is_amount_possible or is_converted)
         and evidence.date > DateLevel.IMPOSSIBLE
         and (not is_other or evidence.shared >= SharedLevel.SAME or pair.relation == "duplicate")
     )

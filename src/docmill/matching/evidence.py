@@ -9,18 +9,19 @@ from docmill.matching.parties import Likeness
 class ReferenceLevel(IntEnum):
     """Whether one record names the number of the other.
 
-    OTHER: it names another number of that kind. UNRELATED: a payment names some other number. PARTIAL: a part
-    of the number, or one that is mistyped.
+    OTHER: it names another number of that kind. UNRELATED: a payment names some other number. MISTYPED: one
+    that differs by a digit. PARTIAL: the beginning or end of the number.
     """
 
     OTHER = 0
     UNRELATED = 1
     UNKNOWN = 2
-    PARTIAL = 3
+    MISTYPED = 3
     MISREAD = 4
-    TEXT = 5
-    CORE = 6
-    EQUAL = 7
+    PARTIAL = 5
+    TEXT = 6
+    CORE = 7
+    EQUAL = 8
 
 
 class SharedLevel(IntEnum):
@@ -73,8 +74,18 @@ class ItemLevel(IntEnum):
     EXACT = 5
 
 
+class AlternativeLevel(IntEnum):
+    """Whether other records may take the place of one of the two.
+
+    NONE: all that is known of both agrees, and no other pair of either comes near it.
+    """
+
+    UNKNOWN = 0
+    NONE = 1
+
+
 class Evidence(NamedTuple):
-    """The levels of one pair. party: who is paid; other_party: who pays."""
+    """The levels of one pair. party: who is paid; other_party: who pays. alternatives: see `alternatives`."""
 
     reference: ReferenceLevel
     shared: SharedLevel
@@ -83,6 +94,7 @@ class Evidence(NamedTuple):
     amount: AmountLevel
     date: DateLevel
     items: ItemLevel
+    alternatives: AlternativeLevel = AlternativeLevel.UNKNOWN
 
     @property
     def is_named(self) -> bool:
@@ -112,5 +124,6 @@ LEVELS: tuple[type[IntEnum], ...] = (
     AmountLevel,
     DateLevel,
     ItemLevel,
+    AlternativeLevel,
 )
 """The levels of each dimension, lowest first."""

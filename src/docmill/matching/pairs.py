@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import IntEnum
 
 from docmill.matching.amounts import AmountComparison
 from docmill.matching.candidates import CandidateIndex
@@ -48,9 +49,9 @@ class ScoredPair:
         evidence = self.evidence._replace(amount=amount.level)
         return replace(self, evidence=evidence, amount=amount, log_odds=log_odds(evidence, weights))
 
-    def with_shared(self, shared: SharedLevel, weights: Weights) -> "ScoredPair":
-        """The pair with more that both records share, scored anew."""
-        evidence = self.evidence._replace(shared=max(self.evidence.shared, shared))
+    def with_evidence(self, weights: Weights, **levels: IntEnum) -> "ScoredPair":
+        """The pair with other levels of some dimensions, scored anew."""
+        evidence = self.evidence._replace(**levels)  # type: ignore[arg-type]
         return replace(self, evidence=evidence, log_odds=log_odds(evidence, weights))
 
 

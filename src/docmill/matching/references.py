@@ -28,6 +28,7 @@ _SERIES = re.compile(r"(?<![A-Za-z])([A-Z]{1,4})\s$")
 _SERIES_OF_KEY = re.compile(r"[A-Z]{2,}(?=\d)")
 _REVISION = re.compile(r"(?<=\d\d\d\d)[A-Z]\d{1,3}$")
 """A letter with a count behind a number."""
+_FILLED_COUNT = re.compile(r"(?<=[A-Z])0+([1-9]\d{2,})$")
 _DIGIT = re.compile(r"\d")
 _LEAST_DIGITS = 3
 _COUNTED_DIGITS = 2
@@ -152,13 +153,16 @@ def is_misreading(one: str, other: str) -> bool:
 
 
 def is_partial(number: str, named: str) -> bool:
-    """Whether `named` is the beginning or end of a number, or has another digit where nobody counts on.
+    """Whether `named` is the beginning or end of a number."""
+    is_long = len(number) > len(named) >= max(_FEWEST_OF_PART, len(number) / 2)
+    return is_long and (number.startswith(named) or number.endswith(named))
+
+
+def is_mistyped(number: str, named: str) -> bool:
+    """Whether `named` has another digit where nobody counts on.
 
     The last two digits differ between neighbouring numbers, so that these are not taken for mistyped.
     """
-    if len(named) < len(number):
-        is_long = len(named) >= max(_FEWEST_OF_PART, len(number) / 2)
-        return is_long and (number.startswith(named) or number.endswith(named))
     if len(number) != len(named) or len(number) < _FEWEST_FOR_ERRORS:
         return False
     places = [index for index, (one, other) in enumerate(zip(number, named, strict=True)) if one != other]
@@ -196,5 +200,17 @@ def _pattern(key: str) -> str:
 
 def is_contained(key: str, keys: Iterable[str]) -> bool:
     """Whether one of the `keys` of a text is the number, alone or with a word or year around it."""
-    core = reference_core(key)
-    return any(other == key or (core and core == reference_core(other)) for other in keys)
+    core, count = reference_core(key), _filled_count(key)
+    return any(
+        other in (key, count) or (core and core == reference_core(other)) or key == _filled_count(other)
+        for other in keys
+    )
+
+
+def _filled_count(key: str) -> str:
+    """The digits behind the letters of a key without the zeros that fill them: `355` of `INV000355`.
+
+    Empty where no zeros do, or fewer than three digits are left.
+    """
+    match = _FILLED_COUNT.search(key)
+    return match[1] if match else ""

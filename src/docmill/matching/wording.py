@@ -23,7 +23,8 @@ REASONS = {
     "reference_equal": "It names the number {first}.",
     "reference_core": "It names the number {first}, without its series or with another.",
     "reference_text": "The number {first} stands in its text.",
-    "reference_partial": "It names {second}, which may be a part of {first} or mistyped.",
+    "reference_partial": "It names {second}, which may be a part of {first}.",
+    "reference_mistyped": "It names {second}, which may be {first} mistyped.",
     "reference_misread": "It names {second}, which may be {first} misread.",
     "reference_unrelated": "It names a number, but not {first}.",
     "reference_other": "It names another number: {second} instead of {first}.",
@@ -68,6 +69,7 @@ REASONS = {
     "items_most": "Most line items are the same.",
     "items_some": "Some line items are the same.",
     "items_none": "The line items differ.",
+    "alternatives_none": "Nothing else fits either of them.",
     "model_belongs": "The model {by} says that they belong together: {text}",
     "model_separate": "The model {by} says that they do not belong together.",
 }

@@ -121,6 +121,8 @@ def _fit_relation(labelled: Sequence[LabelledPair], before: Weights) -> Weights:
         return value + float(strength @ apart**2), design.T @ by_row + 2 * strength * apart
 
     bounds = [(None, None), *((0, None) for _ in start[1:])]
+    # Set by hand (see the card of the weights): the last step, hardly contradicted by generated documents.
+    bounds[-1] = (start[-1], start[-1])
     result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500})
     return _weights_of(result.x)
 
