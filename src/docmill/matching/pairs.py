@@ -72,10 +72,8 @@ def score_pair(
     if one.kind == other.kind:
         if one.kind not in DUPLICATED or (one.kind == "payment" and not is_same_booking(one, other)):
             return None
-        first, second = sorted((one, other), key=_age)
+        first, second = in_order(one, other)
         relation: Relation = "duplicate"
-        if one.kind == "purchase_order" and is_response(second, first):
-            first, second = second, first
         if one.kind == "purchase_order" and is_response(first, second):
             relation = "order_to_response"
             evidence, amount = compare(RULE_OF[relation], first, second)
@@ -96,6 +94,14 @@ def score_pair(
     if _best_case(evidence, own_weights, relation) < least:
         return None
     return ScoredPair(first, second, relation, evidence, amount, log_odds(evidence, own_weights))
+
+
+def in_order(one: MatchRecord, other: MatchRecord) -> tuple[MatchRecord, MatchRecord]:
+    """Two records of a kind in the order of their relation: by date, but a response after its order."""
+    first, second = sorted((one, other), key=_age)
+    if one.kind == "purchase_order" and is_response(second, first):
+        return second, first
+    return first, second
 
 
 def _best_case(evidence: Evidence, weights: Weights, relation: Relation) -> float:

@@ -12,7 +12,7 @@ from docmill.errors import ChangedError, ValidationError
 from docmill.matching.amounts import total
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Discrepancy
-from docmill.matching.pairs import score_pair
+from docmill.matching.pairs import in_order, score_pair
 from docmill.matching.relations import DUPLICATED, RULES
 from docmill.matching.scoring import shipped_weights
 from docmill.matching.three_way import ThreeWayMatch, three_way_match
@@ -405,8 +405,7 @@ def _possible_pairs(own: Sequence[MatchRecord], others: Sequence[MatchRecord]) -
     pairs: list[tuple[Decimal, Pair]] = []
     for one in own:
         for other in others:
-            pair = _relation_of(one, other)
-            if pair is not None:
+            for pair in _relations_of(one, other):
                 amounts = total(one), total(other)
                 distance = (
                     Decimal("Infinity")
@@ -418,16 +417,20 @@ def _possible_pairs(own: Sequence[MatchRecord], others: Sequence[MatchRecord]) -
     return [pair for _, pair in pairs[:_MOST_CHOICES]]
 
 
-def _relation_of(one: MatchRecord, other: MatchRecord) -> Pair | None:
-    """The relation that two records can have by their kinds."""
+def _relations_of(one: MatchRecord, other: MatchRecord) -> list[Pair]:
+    """The relations that two records can have by their kinds, each in the order that the matcher has."""
+    if one.kind == other.kind:
+        first, second = in_order(one, other)
+        rule = RULES.get((one.kind, other.kind))
+        relations = [rule.relation] if rule else []
+        if one.kind in DUPLICATED:
+            relations.append("duplicate")
+        return [Pair(first.id, second.id, relation) for relation in relations]
     if rule := RULES.get((one.kind, other.kind)):
-        return Pair(one.id, other.id, rule.relation)
+        return [Pair(one.id, other.id, rule.relation)]
     if rule := RULES.get((other.kind, one.kind)):
-        return Pair(other.id, one.id, rule.relation)
-    if one.kind == other.kind and one.kind in DUPLICATED:
-        first, second = sorted((one, other), key=lambda each: (str(each.issue_date or ""), each.id))
-        return Pair(first.id, second.id, "duplicate")
-    return None
+        return [Pair(other.id, one.id, rule.relation)]
+    return []
 
 
 def _related(one: str, other: str) -> Pair:
@@ -456,15 +459,17 @@ async def _checked(conn: Conn, pair: Pair) -> Pair:
                 else "There is no such document to link with."
             )
     if pair.relation == RELATED:
+        if "#" in pair.first_id or "#" in pair.second_id:
+            raise NotMatchableError("A payment cannot be related to a document. Link the whole statement.")
         return _related(*map(str, ids))
     records = await match_records.of_ids(conn, [pair.first_id, pair.second_id])
     if len(records) < 2:  # noqa: PLR2004  both
         raise NotMatchableError(
             "One of the documents has no values by which it can be matched. Link them as related instead."
         )
-    possible = _relation_of(records[pair.first_id], records[pair.second_id])
-    if possible is None or possible.relation != pair.relation:
-        raise NotMatchableError(
-            "Documents of these types cannot have this relation. Choose another one, or link them as related."
-        )
-    return possible
+    for possible in _relations_of(records[pair.first_id], records[pair.second_id]):
+        if possible.relation == pair.relation:
+            return possible
+    raise NotMatchableError(
+        "Documents of these types cannot have this relation. Choose another one, or link them as related."
+    )

@@ -8,9 +8,9 @@ import pytest
 from docmill.errors import ChangedError
 from docmill.service.app import Service
 from docmill.service.matches import DocumentMatches, Matches, NotMatchableError
-from docmill.service.store import tenants
+from docmill.service.store import match_decisions, tenants
 from docmill.service.store.database import new_id
-from docmill.service.store.match_decisions import Pair
+from docmill.service.store.match_decisions import Decision, Pair
 from docmill.service.store.match_edges import RELATED
 from docmill.service.store.match_links import LinkCursor, LinkRow
 from docmill.service.store.users import add as add_user
@@ -273,6 +273,66 @@ async def test_a_link_that_cannot_be_is_refused_with_a_reason(
 
     with pytest.raises(NotMatchableError, match=words):
         await matches.link(pair, tenant_id=made.tenant_id, decided_by=anna)
+
+
+async def test_a_payment_is_not_related_in_place_of_its_statement(
+    made: Papers, matches: Matches, anna: UUID
+) -> None:
+    await made.chain()
+    pair = Pair(str(made.id_of("invoice")), f"{made.id_of('statement')}#2", RELATED)
+
+    with pytest.raises(NotMatchableError, match="Link the whole statement"):
+        await matches.link(pair, tenant_id=made.tenant_id, decided_by=anna)
+
+
+@pytest.mark.parametrize("relation", ["duplicate", "order_to_response"])
+async def test_two_orders_have_one_link_of_a_relation_whichever_is_named_first(
+    made: Papers, matches: Matches, anna: UUID, relation: str
+) -> None:
+    later = ("purchase_order", {**ORDER[1], "number": "PO-5000", "issue_date": "2026-01-09"})
+    ids = [str(await made.add("later", later)), str(await made.add("order", ORDER))]
+    for id_ in ids:
+        await made.match(UUID(id_))
+
+    links = [
+        await matches.link(Pair(*ends, relation), tenant_id=made.tenant_id, decided_by=anna)
+        for ends in (ids, ids[::-1])
+    ]
+
+    assert {link.link.pair for link in links} == {Pair(ids[1], ids[0], relation)}
+
+
+async def test_a_response_dated_before_its_order_comes_after_it(
+    made: Papers, matches: Matches, anna: UUID
+) -> None:
+    response = ("purchase_order", {**ORDER[1], "number": "PO-4711-A", "issue_date": "2026-01-02"})
+    ids = [await made.add("order", ORDER), await made.add("response", response)]
+    for id_ in ids:
+        await made.match(id_)
+    order, answer = map(str, ids)
+
+    linked = await matches.link(
+        Pair(answer, order, "order_to_response"), tenant_id=made.tenant_id, decided_by=anna
+    )
+
+    assert linked.link.pair == Pair(order, answer, "order_to_response")
+    assert linked.link.score is not None
+
+
+async def test_decisions_about_a_link_are_kept_up_to_a_number(
+    made: Papers, matches: Matches, anna: UUID
+) -> None:
+    await made.chain(("order", "invoice"))
+    (link,) = (await matches.of_document(made.id_of("order"), tenant_id=made.tenant_id)).links
+    decisions: list[Decision] = ["confirmed", "declined"]
+    for decision in decisions * 15:
+        await matches.decide(link.pair.id, decision, tenant_id=made.tenant_id, decided_by=anna)
+
+    async with made.service.database.tenant(made.tenant_id) as conn:
+        held = await match_decisions.get(conn, link.pair, tenant_id=made.tenant_id)
+
+    assert held is not None
+    assert [each["decision"] for each in held.earlier] == ["declined", "confirmed"] * 10
 
 
 async def test_another_tenant_sees_and_changes_nothing(made: Papers, matches: Matches, anna: UUID) -> None:

@@ -71,6 +71,23 @@ async def test_a_link_is_declined_and_that_undone(client: httpx.AsyncClient, mad
     assert (again.status_code, again.json()["code"]) == (409, "changed")
 
 
+async def test_undoing_what_was_seen_can_be_repeated(client: httpx.AsyncClient, made: Papers) -> None:
+    await made.chain(("order", "invoice"))
+    (match,) = (await matches_of(client, made.id_of("order")))["matches"]
+    address = f"{API}/matches/{match['id']}"
+    await client.post(f"{address}/confirm")
+    declined = (await client.post(f"{address}/decline")).json()
+    seen = {"decided_at": declined["decided_at"]}
+
+    undone = await client.post(f"{address}/undo", json=seen)
+    again = await client.post(f"{address}/undo", json=seen)
+    vague = await client.post(f"{address}/undo", json={"decided_at": "2026-01-01T00:00:00"})
+
+    assert undone.json()["status"] == "confirmed"
+    assert (again.status_code, again.json()["code"]) == (409, "changed")
+    assert vague.status_code == 422
+
+
 async def test_documents_are_linked_by_hand_and_parted_for_good(
     client: httpx.AsyncClient, made: Papers
 ) -> None:
@@ -107,6 +124,9 @@ async def test_what_cannot_be_linked_is_refused_in_words(client: httpx.AsyncClie
     assert status == 422
     assert "cannot have this relation" in words
     assert (await link({"other_id": str(invoice), "relation": "cousin"}))[0] == 422
+    assert (await link({"other_id": str(invoice), "other_payment": True}))[0] == 422
+    status, words = await link({"other_id": str(invoice), "other_payment": 1})
+    assert (status, "Link the whole statement" in words) == (422, True)
     assert (await link({"other_id": str(new_id())}))[0] == 404
 
 

@@ -14,6 +14,9 @@ from docmill.service.store.match_edges import link_id
 
 Decision = Literal["confirmed", "declined"]
 
+MOST_EARLIER = 20
+"""Decisions about a pair that are kept beside the one that holds, to be gone back to."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -69,7 +72,10 @@ async def get(conn: Conn, pair: Pair, *, tenant_id: UUID) -> DecisionRow | None:
 
 
 async def decide(conn: Conn, pair: Pair, decision: Decision, *, tenant_id: UUID, decided_by: UUID) -> bool:
-    """Store a decision about a pair in place of the one before; False if that was the same."""
+    """Store a decision about a pair in place of the one before; False if that was the same.
+
+    The newest `MOST_EARLIER` before it are kept.
+    """
     cur = await conn.execute(
         """
         INSERT INTO match_decision AS held (id, tenant_id, first_document_id, second_document_id, first_id,
@@ -80,8 +86,11 @@ async def decide(conn: Conn, pair: Pair, decision: Decision, *, tenant_id: UUID,
            SET decision = excluded.decision,
                decided_by = excluded.decided_by,
                decided_at = clock_timestamp(),
-               earlier = held.earlier || jsonb_build_object(
-                   'decision', held.decision, 'decided_by', held.decided_by, 'decided_at', held.decided_at)
+               earlier =
+                   CASE WHEN jsonb_array_length(held.earlier) < %(most_earlier)s THEN held.earlier
+                        ELSE held.earlier - 0 END
+                   || jsonb_build_object('decision', held.decision,
+                                         'decided_by', held.decided_by, 'decided_at', held.decided_at)
          WHERE held.decision <> excluded.decision
         """,
         {
@@ -91,6 +100,7 @@ async def decide(conn: Conn, pair: Pair, decision: Decision, *, tenant_id: UUID,
             "second_document_id": document_of(pair.second_id),
             "decision": decision,
             "decided_by": decided_by,
+            "most_earlier": MOST_EARLIER,
         },
     )
     return cur.rowcount > 0

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from docmill.matching import outcome
 from docmill.matching.outcome import Discrepancy as DiscrepancyFound
@@ -236,6 +236,9 @@ class Related(_Shape):
     matches: list[Match]
 
 
+PaymentNumber = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+
+
 class NewMatch(BaseModel):
     """A link to make by hand. payment, other_payment: which transaction of a bank statement, from 1."""
 
@@ -249,8 +252,16 @@ class NewMatch(BaseModel):
 
     other_id: UUID
     relation: Relation = "related"
-    payment: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    other_payment: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    payment: PaymentNumber | None = None
+    other_payment: PaymentNumber | None = None
+
+
+class UndoneDecision(BaseModel):
+    """What is to be undone. decided_at: of the decision that was seen; the one that holds, unless told."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    decided_at: AwareDatetime | None = None
 
 
 @router.get("/documents/{document_id}/related", tags=["documents"])
@@ -353,14 +364,16 @@ async def unlink_documents(match_id: UUID, vault: TheVault) -> Match:
 
 @router.post("/matches/{match_id}/undo")
 @needs("review")
-async def undo_match(match_id: UUID, vault: TheVault) -> Match | None:
+async def undo_match(match_id: UUID, vault: TheVault, seen: UndoneDecision | None = None) -> Match | None:
     """Take the last decision about a link back: what was before it holds again.
 
-    Null if nothing is left of the link, since only a person had made it.
+    Null if nothing is left of the link, since only a person had made it. With `decided_at` of the decision,
+    it can be repeated: it takes no earlier one back, too.
     """
     if await vault.matches.get(match_id, tenant_id=vault.tenant_id) is None:
         raise not_found("match")
-    undone = await vault.matches.undo(match_id, tenant_id=vault.tenant_id)
+    decided_at = seen.decided_at if seen else None
+    undone = await vault.matches.undo(match_id, tenant_id=vault.tenant_id, decided_at=decided_at)
     if undone is None:
         return None
     vault.audit_details.update(match_details(undone))
