@@ -55,7 +55,6 @@ def no_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is waited for between tries and deliveries."""
     monkeypatch.setattr(matching_rules, "RETRY_DELAYS_S", (0.0, 0.0))
     monkeypatch.setattr(matching_phases, "DECISION_WAIT_S", 0.001)
-    monkeypatch.setattr(matching_phases, "LONGEST_DECISION_WAIT_S", 0.001)
     yield
     assert not stamina.is_testing()
 

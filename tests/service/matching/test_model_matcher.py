@@ -384,7 +384,6 @@ async def test_logs_name_model_and_cost_and_no_content(
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching_rules, "RETRY_DELAYS_S", (0.0, 0.0))
     monkeypatch.setattr(matching_phases, "DECISION_WAIT_S", 0.001)
-    monkeypatch.setattr(matching_phases, "LONGEST_DECISION_WAIT_S", 0.001)
 
 
 async def status_of(papers: DecidedPapers) -> str | None:

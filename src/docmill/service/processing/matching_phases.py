@@ -14,7 +14,7 @@ from docmill.resilience.time_limits import LimitedStep
 from docmill.service.observe.tracing import NO_TRACER, Tracer, failure_code
 from docmill.service.ports.matching import Counts, DocumentToMatch, Matcher
 from docmill.service.processing.matching_claims import MatchingClaims
-from docmill.service.protocol.matching_rules import DECISION_WAIT_S, LONGEST_DECISION_WAIT_S, MATCHING_TRIES
+from docmill.service.protocol.matching_rules import DECISION_WAIT_S, MATCHING_TRIES
 from docmill.service.store.matching_jobs import MatchingClaim
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class MatchingPhases:
             attempts=MATCHING_TRIES,
             timeout=None,
             wait_initial=DECISION_WAIT_S,
-            wait_max=LONGEST_DECISION_WAIT_S,
+            wait_max=2 * DECISION_WAIT_S,
             wait_jitter=0,
         ):
             with attempt:

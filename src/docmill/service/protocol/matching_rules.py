@@ -24,8 +24,7 @@ RETRY_DELAYS_S = (300.0, 1800.0)
 """The waits after the first and the second delivery that failed."""
 
 DECISION_WAIT_S = 2.0
-LONGEST_DECISION_WAIT_S = 8.0
-"""The first wait between the tries of a decision within one delivery; it doubles up to the longest."""
+"""The first wait between the tries of a decision within one delivery; the second, the last, is twice that."""
 
 _MOMENT_S = 1.0
 """Nothing stands in the way, so somebody is just changing the row."""
