@@ -36,6 +36,7 @@ from docmill.service.store import (
     document_list,
     documents,
     ingestions,
+    matching_states,
     near_duplicates,
     parts,
     review_queue,
@@ -46,6 +47,7 @@ from docmill.service.store.database import Conn
 from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
+from docmill.service.store.matching_states import MatchingState
 from docmill.service.store.near_duplicates import NearDuplicate
 from docmill.service.store.parts import Links
 from docmill.service.store.reviews import CurrentReview
@@ -162,6 +164,11 @@ class Vault:
         """Return the document's parts and the documents that hold it."""
         async with self.connection() as conn:
             return await parts.links(conn, document_id)
+
+    async def matching_state(self, document_id: UUID) -> MatchingState | None:
+        """How far the matching of the document is; None if it is not matched."""
+        async with self.connection() as conn:
+            return await matching_states.get(conn, document_id)
 
     async def transcription(self, history: Sequence[IngestionRow]) -> Document | None:
         """Load the first transcription of `_with_transcription` that can be read; None if there is none."""

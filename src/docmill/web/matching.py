@@ -57,7 +57,8 @@ async def load_matches(vault: Vault, document_id: UUID) -> MatchesView:
     """Build what a document's page shows of its links."""
     found = await vault.matches.of_document(document_id, tenant_id=vault.tenant_id)
     links = (*found.links, *found.cluster_links)
-    return matches_view(found, await vault.names({link.decided_by for link in links if link.decided_by}))
+    people = await vault.names({link.decided_by for link in links if link.decided_by})
+    return matches_view(found, people, await vault.matching_state(document_id))
 
 
 async def notice_of(request: Request, vault: Vault) -> MatchNotice | None:

@@ -88,6 +88,48 @@ async def test_undoing_what_was_seen_can_be_repeated(client: httpx.AsyncClient, 
     assert vague.status_code == 422
 
 
+async def test_a_document_says_how_far_its_matching_is(
+    client: httpx.AsyncClient, made: Papers, service: Service
+) -> None:
+    letter, invoice = await made.add("letter", ("letter", {})), await made.add("invoice", INVOICE)
+
+    async def mark(status: str, error: str | None) -> None:
+        async with service.database.tenant(made.tenant_id) as conn:
+            await conn.execute(
+                """
+                UPDATE document
+                   SET matching_status = %s, matching_error = %s, matching_attempts = 3,
+                       matching_failed_at = CASE WHEN %s::text IS NULL THEN NULL ELSE clock_timestamp() END
+                 WHERE id = %s
+                """,
+                [status, error, error, invoice],
+            )
+
+    await mark("pending", None)
+    waiting = await client.get(f"{API}/documents/{invoice}")
+    await mark("failed", "the model is away")
+    seen = {"if-none-match": waiting.headers["etag"]}
+    failed = await client.get(f"{API}/documents/{invoice}", headers=seen)
+    again = await client.get(
+        f"{API}/documents/{invoice}", headers={"if-none-match": f"W/{failed.headers['etag']}"}
+    )
+    renamed = await client.patch(
+        f"{API}/documents/{invoice}", json={"title": "X"}, headers={"if-match": waiting.headers["etag"]}
+    )
+
+    assert (await client.get(f"{API}/documents/{letter}")).json()["matching"] is None
+    assert waiting.json()["matching"] == {
+        "status": "pending",
+        "attempts": 3,
+        "error": None,
+        "failed_at": None,
+    }
+    told = failed.json()["matching"]
+    assert (told["status"], told["error"]) == ("failed", "the model is away")
+    assert told["failed_at"] is not None
+    assert (again.status_code, renamed.status_code) == (304, 200)
+
+
 async def test_documents_are_linked_by_hand_and_parted_for_good(
     client: httpx.AsyncClient, made: Papers
 ) -> None:

@@ -78,6 +78,30 @@ async def test_the_tab_has_graph_list_discrepancies_and_sums(client: httpx.Async
         assert words in text
 
 
+@pytest.mark.parametrize(
+    ("status", "error", "words"),
+    [
+        ("pending", None, "This document is being matched."),
+        ("failed", "the model is away", "It could not be matched: The model is away."),
+        ("succeeded", None, "No other document is known to belong to this one."),
+    ],
+)
+async def test_the_tab_says_how_far_the_matching_is(
+    client: httpx.AsyncClient, made: Papers, status: str, error: str | None, words: str
+) -> None:
+    order = await made.read("order", ORDER, title="Order 4711")
+    async with made.service.database.tenant(made.tenant_id) as conn:
+        await conn.execute(
+            "UPDATE document SET matching_status = %s, matching_error = %s WHERE id = %s",
+            [status, error, order],
+        )
+
+    shown = text_of(await client.get(f"/docs/{order}?tab=matches"))
+
+    assert words in shown
+    assert ("No other document is known" in shown) == (status == "succeeded")
+
+
 async def test_german_pages_have_everything_in_german(client: httpx.AsyncClient, made: Papers) -> None:
     await read_chain(made)
 

@@ -13,6 +13,7 @@ from docmill.service.store import document_list, documents
 from docmill.service.store.document_list import Cursor
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
+from docmill.service.store.matching_states import MatchingState
 from docmill.web.access import Router, needs
 from docmill.web.api.document_query import DocumentQuery
 from docmill.web.api.etags import WantedVersions, etag_of, is_known
@@ -25,6 +26,7 @@ from docmill.web.api.shapes import (
     Fault,
     Ingestion,
     IngestionList,
+    MatchingProgress,
     NearDuplicateList,
     PageReading,
     PageReadings,
@@ -141,18 +143,22 @@ async def get_document(
     Its version is the `ETag`, for `If-None-Match` here and `If-Match` of a change.
     """
     row, history = await vault.document_with_history(document_id)
-    headers = {"etag": etag_of(row.version), "cache-control": "private, no-cache"}
-    if is_known(request, row.version):
+    matching = await vault.matching_state(document_id)
+    etag = etag_of(row.version, matching)
+    headers = {"etag": etag, "cache-control": "private, no-cache"}
+    if is_known(request, etag):
         return Response(None, 304, headers)
     response.headers.update(headers)
-    return await _detail(row, history, vault)
+    return await _detail(row, history, vault, matching)
 
 
-async def _detail(row: DocumentRow, history: Sequence[IngestionRow], vault: Vault) -> DocumentDetail:
+async def _detail(
+    row: DocumentRow, history: Sequence[IngestionRow], vault: Vault, matching: MatchingState | None
+) -> DocumentDetail:
     document_id = row.id
     links = await vault.links(document_id)
     result, reviewed = result_of(history), await vault.reviewed(document_id)
-    return DocumentDetail.of_result(
+    detail = DocumentDetail.of_result(
         row,
         failures_of(row, result, reviewed.near_duplicates if reviewed else ()),
         links,
@@ -162,6 +168,9 @@ async def _detail(row: DocumentRow, history: Sequence[IngestionRow], vault: Vaul
         is_preprocessed=preprocessed_path(history) is not None,
         page_count=page_count_of(row, None),
     )
+    if matching is None:
+        return detail
+    return detail.model_copy(update={"matching": MatchingProgress.model_validate(matching)})
 
 
 @router.patch(
@@ -193,11 +202,12 @@ async def change_document(
     if edits:
         await vault.edit(document_id, edits, versions=versions)
     row, history = await vault.document_with_history(document_id)
-    response.headers["etag"] = etag_of(row.version)
+    matching = await vault.matching_state(document_id)
+    response.headers["etag"] = etag_of(row.version, matching)
     if ingestion_id is not None:
         response.status_code = 202
         return Reprocessing(ingestion_id=ingestion_id)
-    return await _detail(row, history, vault)
+    return await _detail(row, history, vault, matching)
 
 
 @router.put("/{document_id}/near-duplicates/{other_id}")

@@ -229,6 +229,18 @@ class Whole(_Shape):
         return cls.model_validate({**vars(row), "document_id": row.parent_id, "title": row.parent_title})
 
 
+class MatchingProgress(_Shape):
+    """How far the matching of a document is.
+
+    attempts: since it was asked for. error: of the last one that failed. failed_at: when it was given up.
+    """
+
+    status: Literal["pending", "in-progress", "succeeded", "failed"]
+    attempts: int
+    error: str | None
+    failed_at: datetime | None
+
+
 class DocumentDetail(DocumentSummary):
     """A document with its values and parts.
 
@@ -237,7 +249,8 @@ class DocumentDetail(DocumentSummary):
     value, by field path. pages: addresses of their pictures. preprocessed:
     address of the enhanced pictures in which hardly readable pages were read. parts: the documents in it;
     part_of: the documents that hold it. near_duplicates: those that seem to be the same.
-    suggestions: values to accept, by the path of a field that is null.
+    suggestions: values to accept, by the path of a field that is null. matching: null if documents of its
+    type are not matched.
     """
 
     chosen_type: str | None
@@ -252,6 +265,7 @@ class DocumentDetail(DocumentSummary):
     part_of: list[Whole]
     near_duplicates: list[NearDuplicate]
     suggestions: dict[str, tuple[Suggestion, ...]]
+    matching: MatchingProgress | None = None
 
     @classmethod
     def of_result(

@@ -12,6 +12,7 @@ from docmill.matching.three_way import Stage, ThreeWayMatch
 from docmill.model.result import percent_text
 from docmill.service.matches import Choice, DocumentMatches, ListedMatch, MatchedRecord
 from docmill.service.store.match_links import LinkRow
+from docmill.service.store.matching_states import MatchingState
 from docmill.web.languages import amount_text, gettext
 from docmill.web.view.match_graph import Graph, match_graph
 from docmill.web.view.match_words import (
@@ -110,7 +111,10 @@ class DiscrepancyView:
 
 @dataclass(frozen=True, slots=True)
 class MatchesView:
-    """The tab of a document's matches. others: links of its cluster between other documents."""
+    """The tab of a document's matches. others: links of its cluster between other documents.
+
+    state: how far its matching is; None if it is not matched.
+    """
 
     graph: Graph | None
     linked: Sequence[MatchEntry]
@@ -120,6 +124,7 @@ class MatchesView:
     discrepancies: Sequence[DiscrepancyView]
     three_way: ThreeWayTable | None
     is_whole: bool
+    state: MatchingState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,9 @@ class FoundDocument:
     options: Sequence[LinkOption]
 
 
-def matches_view(found: DocumentMatches, people: Mapping[UUID, str]) -> MatchesView:
+def matches_view(
+    found: DocumentMatches, people: Mapping[UUID, str], state: MatchingState | None = None
+) -> MatchesView:
     """Build the tab. people: names of those who decided."""
     own = set(found.own_ids)
 
@@ -168,6 +175,7 @@ def matches_view(found: DocumentMatches, people: Mapping[UUID, str]) -> MatchesV
         ],
         three_way=_three_way(found.three_way),
         is_whole=found.is_whole,
+        state=state,
     )
 
 
