@@ -103,6 +103,7 @@ async def decisions_about(vault: Vault, found: Outcome, source: random.Random) -
         for one in records
         for other in records
         if (rule := RULES.get((one.kind, other.kind)))
+        and one.kind != other.kind  # their order follows from their days
         and (one.id, other.id, rule.relation) not in found.edges
     ]
     linked += source.sample(strangers, 2)
