@@ -295,8 +295,8 @@ async def test_two_orders_have_one_link_of_a_relation_whichever_is_named_first(
         await made.match(UUID(id_))
 
     links = [
-        await matches.link(Pair(*ends, relation), tenant_id=made.tenant_id, decided_by=anna)
-        for ends in (ids, ids[::-1])
+        await matches.link(Pair(one, other, relation), tenant_id=made.tenant_id, decided_by=anna)
+        for one, other in (ids, ids[::-1])
     ]
 
     assert {link.link.pair for link in links} == {Pair(ids[1], ids[0], relation)}

@@ -123,7 +123,7 @@ async def unsent(conn: Conn, message: DueMessage) -> Unsent | None:
         {"channel": message.channel, "last_id": message.last_id},
     )
     ids, oldest_at = await cur.fetchone() or (None, None)
-    if ids is None:
+    if ids is None or oldest_at is None:
         return None
     # By ids, since a transaction that began earlier may add one with an older id at any moment.
     wanted = {"ids": ids, "groups": _GROUPS, "shown": _SHOWN}
