@@ -113,6 +113,15 @@ def test_bookings_that_do_not_lead_to_the_closing_balance_are_for_a_person(tmp_p
     assert [failure.check for failure in failures] == ["bookings_sum"]
 
 
+@pytest.mark.parametrize(("old", "new"), [(b"2026-11-03", b"0001-01-01"), (b"2026-11-05", b"9999-12-31")])
+def test_the_first_and_the_last_of_all_days_are_for_a_person(old: bytes, new: bytes, tmp_path: Path) -> None:
+    document = document_of(camt(entry("2.00"), closing="102.00").replace(old, new), tmp_path)
+
+    failures = failures_of(document, understand(document).extraction)
+
+    assert "date_range" in [failure.check for failure in failures]
+
+
 def test_a_table_without_an_account_is_for_a_person(tmp_path: Path) -> None:
     document = document_of(TABLE.replace(OWN_IBAN, "").encode(), tmp_path)
 
