@@ -12,6 +12,7 @@ from docmill.model.result import Extraction, Failure
 from docmill.reading.child import tasks
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.statements.parsed import MAX_BYTES
+from docmill.reading.statements.statement_files import UNREADABLE
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.statement_data import STATEMENT_DATA
 from docmill.schemas.types import BankStatement
@@ -120,6 +121,32 @@ def test_the_first_and_the_last_of_all_days_are_for_a_person(old: bytes, new: by
     failures = failures_of(document, understand(document).extraction)
 
     assert "date_range" in [failure.check for failure in failures]
+
+
+@pytest.mark.parametrize("content", [MT940, OFX_1.replace("CHARSET:1252", "CHARSET:NONE"), TABLE])
+def test_a_single_umlaut_is_read(content: str, tmp_path: Path) -> None:
+    for old in ("Müller", "Stadtwerke"):
+        content = content.replace(old, "Muller")
+    document = document_of(content.replace("Muller", "Müller", 1).encode("cp1252"), tmp_path)
+
+    extraction = understand(document).extraction
+
+    bookings = statement_of(extraction).transactions
+    ((index, booking),) = [each for each in enumerate(bookings) if "Müller" in (each[1].counterparty or "")]
+    assert "ü" in (booking.counterparty or "")
+    assert extraction.evidence[f"transactions[{index}].counterparty"].match == "exact"
+    assert "statement_rows" not in [failure.check for failure in failures_of(document, extraction)]
+
+
+@pytest.mark.parametrize("content", [MT940, OFX_1, TABLE])
+def test_characters_that_cannot_be_read_are_for_a_person(content: str, tmp_path: Path) -> None:
+    for old in ("Müller", "Stadtwerke"):
+        content = content.replace(old, "M\ufffdller")
+    document = document_of(content.encode(), tmp_path)
+
+    failures = failures_of(document, understand(document).extraction)
+
+    assert ("statement_rows", UNREADABLE) in [(failure.check, failure.message) for failure in failures]
 
 
 def test_a_table_without_an_account_is_for_a_person(tmp_path: Path) -> None:
