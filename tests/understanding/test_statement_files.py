@@ -279,7 +279,20 @@ def test_long_statements_keep_every_booking(tmp_path: Path) -> None:
     assert extraction.evidence["transactions[2999].amount"].page == len(document.pages)
 
 
-@pytest.mark.parametrize("content", [camt("")[:-20], b":20:1\n:25:1\n:60F:C1\n", b"OFXHEADER:100\n\n<OFX>"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        camt("")[:-20],
+        camt("").replace(b"<Document", b"<!DOCTYPE Document SYSTEM 'a.dtd'>\n<Document"),
+        camt("").replace(b"<Document", b"<!DOCTYPE Document [<!ENTITY a '>'>]>\n<Document"),
+        camt("").replace(b"EUR", b"E\0R"),
+        b":20:1\n:25:1\n:60F:C1\n",
+        MT940.encode().replace(b"EUR", b"E\0R"),
+        MT940.replace(":86:", ":86:" + "text\n" * 1000).encode() + b"\0",
+        b"OFXHEADER:100\n\n<OFX>",
+        OFX_2.replace("Shop", "Sh\0p").encode(),
+    ],
+)
 def test_damaged_files_are_typed_errors_that_name_their_type(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "statement"
     path.write_bytes(content)

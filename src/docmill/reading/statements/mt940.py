@@ -16,11 +16,11 @@ from docmill.reading.statements.parsed import (
     check_count,
     choose_reference,
     damaged,
+    decode_statement,
     exact_amount,
     find_iban,
     one_line,
 )
-from docmill.reading.text import western
 from docmill.schemas.types import Transaction
 
 _TAG = re.compile(r"^:(\d{2}[A-Z]?):", re.MULTILINE)
@@ -66,7 +66,7 @@ def split(content: bytes, places: Sequence[int]) -> bytes:
 
 
 def _text_of(content: bytes) -> str:
-    return western.decode(content).replace("\r\n", "\n").replace("\r", "\n")
+    return decode_statement(content).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _blocks(text: str) -> list[str]:

@@ -22,11 +22,11 @@ from docmill.reading.statements.parsed import (
     choose_reference,
     damaged,
     day_of,
+    decode_statement,
     exact_amount,
     find_iban,
     one_line,
 )
-from docmill.reading.text import western
 from docmill.schemas.types import Transaction
 
 _CHARSET = re.compile(r"^CHARSET:\s*(\S+)", re.MULTILINE)
@@ -99,7 +99,7 @@ def _markup(node: Node) -> str:
 def _responses(content: bytes) -> list[Node]:
     charset = _CHARSET.search(content[:1000].decode("ascii", "replace"))
     label = charset[1] if charset else None
-    text = western.decode(content, f"windows-{label}" if label and label.isdecimal() else label)
+    text = decode_statement(content, f"windows-{label}" if label and label.isdecimal() else label)
     responses = list(_tree(text).all(*_RESPONSES))
     if not _END.search(text):
         raise damaged("its end is missing")

@@ -80,11 +80,17 @@ KANA_SHARE = 1 / 3
 
 def is_text(data: bytes) -> bool:
     """True if the beginning of a file looks like text in any encoding."""
-    if data.startswith(tuple(bom for bom, _ in BOMS)) or _wide(data):
+    if is_wide(data) or data.startswith(codecs.BOM_UTF8):
         return True
     sample = data[:SAMPLE_BYTES]
     controls = len(sample) - len(sample.translate(None, CONTROLS))
     return b"\0" not in sample and controls <= FEW_CONTROLS * len(sample)
+
+
+def is_wide(data: bytes) -> bool:
+    """True for UTF-16 and UTF-32, in which most characters have a zero byte."""
+    boms = tuple(bom for bom, name in BOMS if name != "utf-8")
+    return data.startswith(boms) or _wide(data) is not None
 
 
 def decode(data: bytes, declared: str | None = None, *, guesser: Callable[[bytes], str] | None = None) -> str:
