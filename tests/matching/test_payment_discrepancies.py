@@ -93,3 +93,13 @@ def test_a_payment_in_another_currency_settles_by_an_amount_that_is_not_compared
     assert discrepancies([invoice(), *abroad], [FIRST, SECOND]) == [
         ("paid_twice", "statement#2", None, "0.00")
     ]
+
+
+def test_a_booking_that_may_be_a_copy_of_another_one_is_not_paid_twice() -> None:
+    both = payments(paid(), paid())
+
+    assert discrepancies([invoice(), *both], [FIRST, SECOND]) == [
+        ("paid_twice", "statement#2", None, "1190.00")
+    ]
+    copy: Ends = ("statement#1", "statement#2", "duplicate")
+    assert discrepancies([invoice(), *both], [FIRST, SECOND], [copy]) == []

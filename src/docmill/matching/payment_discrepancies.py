@@ -34,12 +34,16 @@ def find_payment_discrepancies(
     records: Mapping[str, MatchRecord], links: Iterable[Link], suggested: Iterable[Link]
 ) -> Iterator[Discrepancy]:
     """The discrepancies of payments against the invoices that they pay; see `find_discrepancies`."""
+    suggested = list(suggested)
     partners, possible = _partners(records, links), _partners(records, suggested)
+    copies = {(link.first_id, link.second_id) for link in suggested if link.relation == "duplicate"}
     for payment_id, invoices in partners.paid_by.items():
         yield from _of_account(records[payment_id], invoices)
     for invoice_id, payments in partners.payments_of.items():
         if all(len(partners.paid_by[payment.id]) == 1 for payment in payments):
-            yield from _of_amounts(records[invoice_id], payments, partners, possible)
+            # One booking that may be in two files of a bank is not paid twice.
+            own = [each for each in payments if not any((other.id, each.id) in copies for other in payments)]
+            yield from _of_amounts(records[invoice_id], own, partners, possible)
 
 
 def _partners(records: Mapping[str, MatchRecord], links: Iterable[Link]) -> _Partners:
