@@ -1,6 +1,6 @@
 """Decoding of files of banks: mostly ASCII, with few accents, and seldom with a word about the encoding.
 
-A detector by frequencies needs a page of text. These files may have a single umlaut, which it takes for Greek.
+A detector by frequencies needs a page of text. These files may have one umlaut, which it takes for Greek.
 """
 
 import re
@@ -15,7 +15,7 @@ _ACCENT = re.compile(rb"[\xc0-\xff]")
 _OTHER_SCRIPT = re.compile(rb"[\xa1-\xff]{4}")
 """Words of nothing but accents: of another script."""
 _IMPLAUSIBLE = re.compile(
-    r"(?<=[^\W\d_])[^\w\s'’.,:;/&+\-–—…«»·\xad\x00-\x7f](?=[^\W\d_])"  # a sign within a word
+    r"(?<=[^\W\d_])[^\w\s\x00-\x7f«»·\xad\u2013\u2014\u2019\u2026](?=[^\W\d_])"  # a sign within a word
     r"|(?<!\w)[£¥¤¯²³¹¼½¾](?=[^\W\d_])"  # or at the beginning of one
     r"|(?<=[a-zß-ÿ])[²³¹¼½¾ŠŒŽŸÀ-ÖØ-Þ](?=[a-zß-ÿ])"  # a digit or a capital letter within small ones
 )
