@@ -18,6 +18,11 @@ from docmill.reading.text import western
         ("Wrocław", "cp1250"),
         ("España, Coruña, Ibáñez, PEÑA, José, Málaga, " * 4, "cp1252"),
         ("Příjem z účtu, Dvořák, Kovář, Plzeň, Jiří Šťastný, převod, číslo", "cp1250"),
+        (
+            "Příjem z účtu, Dvořák, Kovář, Jiří Novák, převod, číslo účtu, úrok, příkaz k úhradě, měsíční",
+            "cp1250",
+        ),
+        ("Électricité de France, prélèvement reçu", "mac-roman"),
         ("Перевод за оплату по счёту", "cp1251"),
     ],
 )
@@ -27,7 +32,3 @@ def test_files_of_banks_with_few_accents_are_read(text: str, encoding: str) -> N
 
 def test_a_declared_encoding_counts() -> None:
     assert western.decode("Kovář".encode("cp1250"), "windows-1250") == "Kovář"
-
-
-def test_what_no_usual_encoding_has_is_still_text() -> None:
-    assert "Metro" in western.decode("Café Metro".encode("mac-roman"))
