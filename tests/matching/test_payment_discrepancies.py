@@ -103,3 +103,14 @@ def test_a_booking_that_may_be_a_copy_of_another_one_is_not_paid_twice() -> None
     ]
     copy: Ends = ("statement#1", "statement#2", "duplicate")
     assert discrepancies([invoice(), *both], [FIRST, SECOND], [copy]) == []
+
+
+def test_a_linked_payment_that_was_returned_is_not_paid() -> None:
+    third: Ends = ("invoice", "statement#3", "invoice_to_payment")
+    returned = {**paid(date="2026-02-02"), "amount": "1190.00"}
+    bookings = payments(paid(date="2026-02-01"), returned, paid(date="2026-02-03"))
+
+    assert discrepancies([invoice(), *bookings], [FIRST, SECOND, third]) == []
+    assert discrepancies([invoice(), *bookings[:2]], [FIRST, SECOND]) == [
+        ("underpaid", "statement#2", None, "-1190.00")
+    ]

@@ -12,6 +12,7 @@ from docmill.model.result import Extraction, Failure
 from docmill.reading.child import tasks
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.statements.parsed import MAX_BYTES
+from docmill.reading.statements.statement_files import UNREADABLE
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.statement_data import STATEMENT_DATA
 from docmill.schemas.types import BankStatement
@@ -111,6 +112,41 @@ def test_bookings_that_do_not_lead_to_the_closing_balance_are_for_a_person(tmp_p
     failures = failures_of(document, understand(document).extraction)
 
     assert [failure.check for failure in failures] == ["bookings_sum"]
+
+
+@pytest.mark.parametrize(("old", "new"), [(b"2026-11-03", b"0001-01-01"), (b"2026-11-05", b"9999-12-31")])
+def test_the_first_and_the_last_of_all_days_are_for_a_person(old: bytes, new: bytes, tmp_path: Path) -> None:
+    document = document_of(camt(entry("2.00"), closing="102.00").replace(old, new), tmp_path)
+
+    failures = failures_of(document, understand(document).extraction)
+
+    assert "date_range" in [failure.check for failure in failures]
+
+
+@pytest.mark.parametrize("content", [MT940, OFX_1.replace("CHARSET:1252", "CHARSET:NONE"), TABLE])
+def test_a_single_umlaut_is_read(content: str, tmp_path: Path) -> None:
+    for old in ("Müller", "Stadtwerke"):
+        content = content.replace(old, "Muller")
+    document = document_of(content.replace("Muller", "Müller", 1).encode("cp1252"), tmp_path)
+
+    extraction = understand(document).extraction
+
+    bookings = statement_of(extraction).transactions
+    ((index, booking),) = [each for each in enumerate(bookings) if "Müller" in (each[1].counterparty or "")]
+    assert "ü" in (booking.counterparty or "")
+    assert extraction.evidence[f"transactions[{index}].counterparty"].match == "exact"
+    assert "statement_rows" not in [failure.check for failure in failures_of(document, extraction)]
+
+
+@pytest.mark.parametrize("content", [MT940, OFX_1, TABLE])
+def test_characters_that_cannot_be_read_are_for_a_person(content: str, tmp_path: Path) -> None:
+    for old in ("Müller", "Stadtwerke"):
+        content = content.replace(old, "M\ufffdller")
+    document = document_of(content.encode(), tmp_path)
+
+    failures = failures_of(document, understand(document).extraction)
+
+    assert ("statement_rows", UNREADABLE) in [(failure.check, failure.message) for failure in failures]
 
 
 def test_a_table_without_an_account_is_for_a_person(tmp_path: Path) -> None:
@@ -243,7 +279,20 @@ def test_long_statements_keep_every_booking(tmp_path: Path) -> None:
     assert extraction.evidence["transactions[2999].amount"].page == len(document.pages)
 
 
-@pytest.mark.parametrize("content", [camt("")[:-20], b":20:1\n:25:1\n:60F:C1\n", b"OFXHEADER:100\n\n<OFX>"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        camt("")[:-20],
+        camt("").replace(b"<Document", b"<!DOCTYPE Document SYSTEM 'a.dtd'>\n<Document"),
+        camt("").replace(b"<Document", b"<!DOCTYPE Document [<!ENTITY a '>'>]>\n<Document"),
+        camt("").replace(b"EUR", b"E\0R"),
+        b":20:1\n:25:1\n:60F:C1\n",
+        MT940.encode().replace(b"EUR", b"E\0R"),
+        MT940.replace(":86:", ":86:" + "text\n" * 1000).encode() + b"\0",
+        b"OFXHEADER:100\n\n<OFX>",
+        OFX_2.replace("Shop", "Sh\0p").encode(),
+    ],
+)
 def test_damaged_files_are_typed_errors_that_name_their_type(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "statement"
     path.write_bytes(content)

@@ -83,6 +83,10 @@ def _of_amounts(
             is_settled = True  # by an amount that is not known in the invoice's currency
             continue
         amount = total(payment) or Decimal(0)
+        if before and {payment.is_incoming, before[0].is_incoming} == {True, False}:  # it was returned
+            paid -= amount
+            is_settled = _is_one_of(paid, acceptable) or _is_one_of(paid + credited, acceptable)
+            continue
         paid += amount
         ids = (invoice.id, *(each.id for each in before))
         if is_settled and (_is_one_of(amount, acceptable) or any(amount == total(each) for each in before)):

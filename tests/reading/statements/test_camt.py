@@ -224,3 +224,20 @@ def test_statements_of_a_message_can_be_taken_apart() -> None:
 
     assert len(statements) == 2
     assert amounts(camt.split(both, [1])) == ["3.00"]
+
+
+@pytest.mark.parametrize("other", ["053.001.02", "054.001.08"])
+def test_every_message_of_a_file_is_read_and_can_be_taken_apart(other: str) -> None:
+    first = message(entry("2.00"), closing="102.00")
+    second = message(entry("3.00"), version=other).partition(b">\n")[2].partition(b">")[2]
+    both = first.replace(b"</Document>", second)
+
+    source, statements = camt.parse(both)
+
+    assert source == "CAMT.053"
+    assert [[str(each.amount) for each in statement.transactions] for statement in statements] == [
+        ["2.00"],
+        ["3.00"],
+    ]
+    assert amounts(camt.split(both, [0])) == ["2.00"]
+    assert amounts(camt.split(both, [1])) == ["3.00"]

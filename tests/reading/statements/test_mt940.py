@@ -8,6 +8,8 @@ from docmill.reading.statements.mt940_details import Details, read_details
 from docmill.reading.statements.parsed import MAX_BOOKINGS, chain_statements
 from support.bank_statements import DUTCH_DETAILS, MT940, OTHER_IBAN, OWN_IBAN
 
+CLOSING = ":62F:C260102EUR1,00\n"
+
 
 def test_balances_and_entries_of_a_statement_are_read() -> None:
     (statement,) = mt940.parse(MT940.encode())
@@ -64,7 +66,7 @@ def test_a_reversal_has_the_opposite_sign(mark: str, amount: str) -> None:
     [("251231", "0102", "2026-01-02"), ("260102", "1231", "2025-12-31"), ("260102", "    ", "2026-01-02")],
 )
 def test_the_year_of_a_booking_is_the_nearest(value: str, entry: str, day: str) -> None:
-    (statement,) = mt940.parse(f":20:1\n:25:1\n:61:{value}{entry}C1,00NMSCNONREF\n".encode())
+    (statement,) = mt940.parse(f":20:1\n:25:1\n:61:{value}{entry}C1,00NMSCNONREF\n{CLOSING}".encode())
 
     assert [str(booking.date) for booking in statement.transactions] == [day]
 
@@ -86,6 +88,21 @@ def test_the_pages_of_a_statement_and_those_of_the_next_day_are_one() -> None:
     assert chain_statements(mt940.parse(mt940.split(text.encode(), first.places)))[0].transactions == (
         first.transactions
     )
+
+
+@pytest.mark.parametrize("after", ["", "\n", "-\n", "-}\n", "-}{5:{CHK:1}}\n", "-\nABNANL2A\n940\n"])
+def test_a_line_with_a_hyphen_in_a_text_ends_no_statement(after: str) -> None:
+    content = (
+        f":20:1\n:25:1\n:60F:C260102EUR0,00\n:61:260102C1,00NMSCA\n:86:Rent\n-\nMay\n:61:260102C2,00NMSCB\n"
+        f":62F:C260102EUR3,00\n{after}:20:2\n:25:2\n{CLOSING}{after}"
+    ).encode()
+
+    first, second = mt940.parse(content)
+
+    assert [str(booking.amount) for booking in first.transactions] == ["1.00", "2.00"]
+    assert (first.transactions[0].description, first.closing) == ("Rent - May", Decimal("3.00"))
+    assert second.account == "2"
+    assert mt940.parse(mt940.split(content, [0]))[0].transactions == first.transactions
 
 
 def test_more_statements_than_can_be_read_are_a_typed_error() -> None:
@@ -159,6 +176,7 @@ def test_details_are_read_in_the_ways_of_several_countries(text: str, details: D
         (":61:2512310102DR45,20", ":61:2512310102XX45,20"),
         (":61:2512310102DR45,20", ":61:2512319902DR45,20"),
         (":20:", ":21:"),
+        (":62F:C260102EUR2194,80", ""),
     ],
 )
 def test_what_breaks_the_rules_is_a_typed_error(old: str, new: str) -> None:
@@ -187,6 +205,6 @@ def test_the_other_account_may_stand_below_an_entry_and_its_reference_elsewhere(
 
 
 def test_the_29th_of_february_finds_its_year() -> None:
-    (statement,) = mt940.parse(b":20:1\n:25:1\n:61:2403010229C1,00NMSCNONREF\n")
+    (statement,) = mt940.parse(f":20:1\n:25:1\n:61:2403010229C1,00NMSCNONREF\n{CLOSING}".encode())
 
     assert [str(booking.date) for booking in statement.transactions] == ["2024-02-29"]

@@ -1,3 +1,4 @@
+import time
 from decimal import Decimal
 
 import pytest
@@ -77,6 +78,27 @@ def test_the_other_account_and_a_foreign_currency_belong_to_the_booking() -> Non
 def test_what_breaks_the_rules_is_a_typed_error(old: str, new: str) -> None:
     with pytest.raises(CorruptError, match="the bank statement is damaged"):
         ofx.parse(OFX_1.replace(old, new).encode())
+
+
+@pytest.mark.parametrize("rest", ["<", "<![CDATA[", "<A", "</ ", "x<", "<?>x", "<![CDATA[x]]>"])
+def test_tags_without_an_end_are_told_at_once(rest: str) -> None:
+    started = time.process_time()
+
+    with pytest.raises(CorruptError, match="its end is missing"):
+        ofx.parse(f"<OFX><NAME>{rest * (1_500_000 // len(rest))}".encode())
+
+    assert time.process_time() - started < 10
+
+
+def test_a_file_that_is_cut_off_behind_a_booking_is_damaged() -> None:
+    with pytest.raises(CorruptError, match="its end is missing"):
+        ofx.parse(OFX_1.partition("</STMTTRN>")[0].encode())
+
+
+def test_a_sign_that_is_no_tag_takes_nothing_away() -> None:
+    (statement,) = ofx.parse(OFX_1.replace("<MEMO>INV", "<MEMO>a < b INV").encode())
+
+    assert statement.transactions[1].description == "a b INV 4711"
 
 
 def test_other_files_of_the_format_are_not_read() -> None:

@@ -159,7 +159,7 @@ OFX = Kind("application/x-ofx", "a bank statement (OFX)")
 STATEMENT_KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
     (
         re.compile(
-            r"""\A(?:(?><!--[\s\S]*?-->|<\?[\s\S]*?\?>)\s*)*+<[^<>]*\bxmlns(?::[\w.-]+)?\s*=\s*["'][^"'<>]*"""
+            r"""\A(?:(?><!--[\s\S]*?-->|<\?[\s\S]*?\?>|<!DOCTYPE\b[^\[>]*(?:\[[\s\S]*?\]\s*)?>)\s*)*+<[^<>]*\bxmlns(?::[\w.-]+)?\s*=\s*["'][^"'<>]*"""
             r"""\bcamt\.05[34]\.\d{3}\.\d\d"""
         ),
         CAMT,
@@ -174,7 +174,8 @@ STATEMENT_KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
 )
 """Files in which banks send bookings, by their beginnings.
 
-CAMT: the root's namespace; intraday reports (CAMT.052) are not final. MT940: a reference and an account,
+They are found in damaged files, too, and with a document type, which their readers refuse. CAMT: the root's
+namespace; intraday reports (CAMT.052) are not final. MT940: a reference and an account,
 perhaps behind the header blocks of SWIFT.
 """
 
@@ -222,9 +223,9 @@ def kind(path: Path) -> Kind:
         if binary is not None:
             return binary
         head += file.read(TEXT_HEAD_BYTES - len(head))
-    if not encodings.is_text(head):
-        return UNKNOWN
     text = encodings.decode(head).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff \t\n")
+    if not encodings.is_text(head):
+        return next((candidate for pattern, candidate in STATEMENT_KINDS if pattern.search(text)), UNKNOWN)
     if _is_mail(text):
         is_box = head.startswith(b"From ") and len(MAIL_IN_BOX.findall(path.read_bytes())) > 1
         return MAILBOX if is_box else MAIL

@@ -26,7 +26,7 @@ from docmill.reading.layout.typeset import (
     beside_text,
 )
 from docmill.reading.pdf import attachments
-from docmill.reading.text import encodings
+from docmill.reading.text import encodings, western
 from docmill.schemas.einvoice_kinds import ENVELOPE, ROOTS
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _plain_blocks(text: str) -> list[Block]:
 
 def read_table(path: Path) -> list[Block]:
     """Read one table, whose first row names the columns; plain text if the content is no table."""
-    content = encodings.decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
+    content = western.decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
     named = NAMED.match(content)
     content = content[named.end() if named else 0 :]
     is_whole = len(content) <= delimited.SAMPLE

@@ -35,18 +35,17 @@ Element = _Element
 
 
 def parse(content: bytes) -> tuple[StatementFormat, list[ParsedStatement]]:
-    """The statements of a message. Raises CorruptError, TooLargeError."""
-    name, elements = _statements(_parse_xml(content))
+    """The statements of a file, and the format of its first message. Raises CorruptError, TooLargeError."""
+    elements = _statements(_parse_xml(content))
     check_count(max(len(elements), sum(1 for element in elements for _ in _children(element, "Ntry"))))
     statements = [_statement(element, index) for index, element in enumerate(elements)]
-    return ("CAMT.053" if name == "Stmt" else "CAMT.054"), statements
+    return ("CAMT.053" if _local(elements[0]) == "Stmt" else "CAMT.054"), statements
 
 
 def split(content: bytes, places: Sequence[int]) -> bytes:
     """The message with those of its statements that stand at these places, from 0. Raises CorruptError."""
     root = deepcopy(_parse_xml(content))
-    _, elements = _statements(root)
-    for index, element in enumerate(elements):
+    for index, element in enumerate(_statements(root)):
         parent = element.getparent()
         if index not in places and parent is not None:
             parent.remove(element)
@@ -66,16 +65,17 @@ def _parse_xml(content: bytes) -> Element:
     return root
 
 
-def _statements(root: Element) -> tuple[str, list[Element]]:
-    """The name of the elements that are statements, and those elements. Envelopes may be around them."""
-    for element in root.iter():
-        name = _CONTAINERS.get(_local(element))
-        if name is not None:
-            statements = list(_children(element, name))
-            if not statements:
-                raise damaged("it has no statement")
-            return name, statements
-    raise damaged("it has no statement")
+def _statements(root: Element) -> list[Element]:
+    """The statements and notifications of all messages of a file. Envelopes may be around them."""
+    statements = [
+        statement
+        for element in root.iter()
+        if (name := _CONTAINERS.get(_local(element))) is not None
+        for statement in _children(element, name)
+    ]
+    if not statements:
+        raise damaged("it has no statement")
+    return statements
 
 
 def _statement(element: Element, index: int) -> ParsedStatement:

@@ -16,14 +16,17 @@ from docmill.reading.statements.parsed import (
     check_count,
     choose_reference,
     damaged,
+    decode_statement,
     exact_amount,
     find_iban,
     one_line,
 )
-from docmill.reading.text import encodings
 from docmill.schemas.types import Transaction
 
 _TAG = re.compile(r"^:(\d{2}[A-Z]?):", re.MULTILINE)
+_END = re.compile(r"^-\}?[ \t]*$", re.MULTILINE)
+_TRAILER = re.compile(r"^-\}?\s*\{", re.MULTILINE)
+"""The end of a message before the blocks of SWIFT that follow it."""
 _BALANCE = re.compile(r"([CD])(\d{6})([A-Z]{3})([\d.,]+)\s*\Z")
 _ENTRY = re.compile(
     r"(?P<value>\d{6})(?P<entry>\d{4}|\s{4})?(?P<mark>R?[CD])(?P<funds>[A-Z])?\s?(?P<amount>\d[\d]*[.,]?\d*)"
@@ -63,13 +66,20 @@ def split(content: bytes, places: Sequence[int]) -> bytes:
 
 
 def _text_of(content: bytes) -> str:
-    return encodings.decode(content).replace("\r\n", "\n").replace("\r", "\n")
+    return decode_statement(content).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _blocks(text: str) -> list[str]:
     """The text of each statement: from its tag 20 to the next one, or to the end of the message."""
-    blocks = re.split(r"^(?=:20:)", text, flags=re.MULTILINE)[1:]
-    return [re.split(r"^-\}?\s*$", block, maxsplit=1, flags=re.MULTILINE)[0] for block in blocks]
+    return [_message(block) for block in re.split(r"^(?=:20:)", text, flags=re.MULTILINE)[1:]]
+
+
+def _message(block: str) -> str:
+    """The block without what follows its message. A line that is only a hyphen may be of a text."""
+    block = _TRAILER.split(block, maxsplit=1)[0]
+    *_, last = _TAG.finditer(block)
+    end = _END.search(block, last.end())
+    return block[: end.start()] if end else block
 
 
 def _fields(block: str) -> Iterator[_Field]:
@@ -95,20 +105,21 @@ def _statement(fields: Sequence[_Field], index: int) -> ParsedStatement:
         elif tag in ("62F", "62M", "62"):
             closing = _balance(text)
             is_open = False  # what follows is about the account
+    if closing is None:
+        raise damaged("a statement has no closing balance")
     iban = find_iban(re.sub(r"[/\s]", " ", account))
-    balance = opening or closing
-    currency = balance.currency if balance else None
+    currency = (opening or closing).currency
     named = _ACCOUNT_CURRENCY.search(account)
     plain = one_line(account[: named.start()] if named else account)
     return ParsedStatement(
         (index,),
         iban=iban,
         account=None if iban else plain,
-        currency=currency or (named[1] if named else None),
+        currency=currency,
         period_start=opening.day if opening else None,
-        period_end=closing.day if closing else None,
+        period_end=closing.day,
         opening=opening.amount if opening else None,
-        closing=closing.amount if closing else None,
+        closing=closing.amount,
         transactions=tuple(_transaction(lines, currency) for lines in entries),
     )
 

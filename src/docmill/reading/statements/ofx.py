@@ -22,15 +22,19 @@ from docmill.reading.statements.parsed import (
     choose_reference,
     damaged,
     day_of,
+    decode_statement,
     exact_amount,
     find_iban,
     one_line,
 )
-from docmill.reading.text import encodings
 from docmill.schemas.types import Transaction
 
 _CHARSET = re.compile(r"^CHARSET:\s*(\S+)", re.MULTILINE)
-_TOKEN = re.compile(r"<!\[CDATA\[([\s\S]*?)\]\]>|<(/?)([A-Za-z][\w.]*)\s*(/?)>|<[^>]*>|([^<]+)")
+_TOKEN = re.compile(
+    r"<!\[CDATA\[((?:(?!<!\[CDATA\[)[\s\S])*?)\]\]>|<(/?)([A-Za-z][\w.]*)\s*(/?)>|<[^<>]*>|([^<]+)"
+)
+"""Each alternative ends before the next beginning of its kind, so that one without an end costs nothing."""
+_END = re.compile(r"</\s*OFX\s*>", re.IGNORECASE)
 _DAY = re.compile(r"(\d{4})(\d{2})(\d{2})")
 _RESPONSES = ("STMTRS", "CCSTMTRS")
 _OTHER = (
@@ -43,11 +47,16 @@ _MOST_TAGS = 80 * MAX_BOOKINGS
 
 @dataclass(slots=True)
 class Node:
-    """An element. text: of one without others in it."""
+    """An element. texts: the pieces of the text of one without others in it."""
 
     name: str
-    text: str = ""
+    texts: list[str] = field(default_factory=list[str])
     children: list["Node"] = field(default_factory=list["Node"])
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(self.texts)
 
     def all(self, *names: str) -> Iterator["Node"]:
         """The elements of these names below this one, at any depth, in order."""
@@ -90,9 +99,9 @@ def _markup(node: Node) -> str:
 def _responses(content: bytes) -> list[Node]:
     charset = _CHARSET.search(content[:1000].decode("ascii", "replace"))
     label = charset[1] if charset else None
-    text = encodings.decode(content, f"windows-{label}" if label and label.isdecimal() else label)
+    text = decode_statement(content, f"windows-{label}" if label and label.isdecimal() else label)
     responses = list(_tree(text).all(*_RESPONSES))
-    if not responses and "</OFX>" not in text.upper():
+    if not _END.search(text):
         raise damaged("its end is missing")
     if not responses:
         raise UnsupportedFileTypeError(_OTHER, media_type=OFX.media_type)
@@ -110,7 +119,8 @@ def _tree(text: str) -> Node:
         data, slash, name, empty, characters = token.groups()
         if name is None:
             content = data if data is not None else html.unescape(characters or "")
-            leaf.text += content if leaf is not root else ""
+            if leaf is not root:
+                leaf.texts.append(content)
             continue
         name = name.upper()
         if slash:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from stdnum import iban
 
 from docmill.errors import CorruptError, TooLargeError
+from docmill.reading.text import encodings, western
 from docmill.schemas.types import Transaction
 
 MAX_BYTES = 30_000_000
@@ -50,6 +51,13 @@ class ParsedStatement:
 def damaged(reason: str) -> CorruptError:
     """Error for a file that breaks the rules of its format. reason: without a text of the file."""
     return CorruptError(DAMAGED.format(reason=reason))
+
+
+def decode_statement(content: bytes, declared: str | None = None) -> str:
+    """The text of a file. Raises CorruptError for one with zero bytes, which no text has."""
+    if b"\0" in content and not encodings.is_wide(content):
+        raise damaged("it has zero bytes")
+    return western.decode(content, declared)
 
 
 def check_count(count: int) -> None:

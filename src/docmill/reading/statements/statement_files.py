@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from docmill.errors import TooLargeError
 from docmill.model.document import Embedded
+from docmill.model.paths import leaves
 from docmill.model.statement_columns import StatementColumns
 from docmill.reading.files.containers import Member
 from docmill.reading.files.file_types import CAMT, CSV, MT940, OFX, TSV
@@ -18,7 +19,7 @@ from docmill.reading.layout.typeset import Block, HeadingBlock, PageBreak, Table
 from docmill.reading.statements import camt, mt940, ofx
 from docmill.reading.statements.parsed import MAX_BYTES, TOO_LONG, ParsedStatement, chain_statements
 from docmill.reading.statements.tables import read_bookings
-from docmill.reading.text import encodings
+from docmill.reading.text import western
 from docmill.schemas.statement_data import STATEMENT_DATA, HeadRow, StatementData, StatementFormat
 from docmill.schemas.types import BankStatement, Transaction
 
@@ -28,6 +29,8 @@ TABLE_TYPES = frozenset({CSV.media_type, TSV.media_type})
 """Types of files whose table may list the bookings of an account."""
 _COLUMNS = tuple(Transaction.model_fields)
 _TITLES = ("Date", "Amount", "Currency", "Counterparty", "IBAN", "Reference", "Description")
+UNREADABLE = "Some characters of the file cannot be read; compare the texts with those of the bank."
+_UNREAD = "\ufffd"
 
 
 class _Content(NamedTuple):
@@ -63,16 +66,17 @@ def embedded_data(path: Path, media_type: str, options: ReadingOptions) -> tuple
             return ()
         data = _data_of(content.format, content.statements[0])
     elif media_type in TABLE_TYPES and path.stat().st_size <= MAX_BYTES:
-        text = encodings.decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
+        text = western.decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
         table = read_bookings(text, options.statement_columns)
         if table is None:
             return ()
-        data = _data_of("CSV", table.statement).model_copy(
+        bookings = _data_of("CSV", table.statement)
+        data = bookings.model_copy(
             update={
                 "head": (),
                 "columns": _fields_of_columns(table.columns),
                 "rows": table.rows,
-                "problems": table.problems,
+                "problems": (*bookings.problems, *table.problems),
                 "mapping": table.columns if table.is_proved else None,
             }
         )
@@ -147,6 +151,7 @@ def _data_of(source: StatementFormat, statement: ParsedStatement) -> StatementDa
         rows=tuple(
             tuple(_shown(getattr(booking, name)) for name in _COLUMNS) for booking in statement.transactions
         ),
+        problems=(UNREADABLE,) if any(_UNREAD in str(value) for _, value in leaves(values)) else (),
     )
 
 

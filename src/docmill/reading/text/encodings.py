@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 FINALS = "ךםןףץ"
@@ -80,18 +80,25 @@ KANA_SHARE = 1 / 3
 
 def is_text(data: bytes) -> bool:
     """True if the beginning of a file looks like text in any encoding."""
-    if data.startswith(tuple(bom for bom, _ in BOMS)) or _wide(data):
+    if is_wide(data) or data.startswith(codecs.BOM_UTF8):
         return True
     sample = data[:SAMPLE_BYTES]
     controls = len(sample) - len(sample.translate(None, CONTROLS))
     return b"\0" not in sample and controls <= FEW_CONTROLS * len(sample)
 
 
-def decode(data: bytes, declared: str | None = None) -> str:
+def is_wide(data: bytes) -> bool:
+    """True for UTF-16 and UTF-32, in which most characters have a zero byte."""
+    boms = tuple(bom for bom, name in BOMS if name != "utf-8")
+    return data.startswith(boms) or _wide(data) is not None
+
+
+def decode(data: bytes, declared: str | None = None, *, guesser: Callable[[bytes], str] | None = None) -> str:
     """Decode a text, without control characters. Never fails: unreadable bytes become U+FFFD.
 
     declared: the label that came with it, which may be wrong or unknown: bytes that are valid UTF-8 or
-    UTF-16 are read as that. Hebrew in visual order is turned into logical order.
+    UTF-16 are read as that. Hebrew in visual order is turned into logical order. guesser: names the codec of
+    other bytes, instead of `guess`.
     """
     codec = None
     label = (declared or "").strip().strip("\"'").lower()
@@ -101,10 +108,10 @@ def decode(data: bytes, declared: str | None = None) -> str:
             # Some codecs turn bytes into bytes; the private attribute is the only sign.
             is_charset = getattr(info, "_is_text_encoding", False) and info.name not in NO_CHARSETS
             codec = info.name if is_charset else None
-    return _decoded(data, codec).translate(UNPRINTABLE)
+    return _decoded(data, codec, guesser).translate(UNPRINTABLE)
 
 
-def _decoded(data: bytes, declared: str | None) -> str:
+def _decoded(data: bytes, declared: str | None, guesser: Callable[[bytes], str] | None) -> str:
     for bom, name in BOMS:
         if data.startswith(bom):
             return data[len(bom) :].decode(name, "replace")
@@ -119,8 +126,10 @@ def _decoded(data: bytes, declared: str | None) -> str:
         text, name = _strictly(data, declared), declared
     if text is None:
         text = data.decode("utf-8", "replace")
-        if text.count("\ufffd") > (1 - MOSTLY) * sum(not character.isascii() for character in text) + 1:
-            name = guess(data)
+        foreign = sum(not character.isascii() for character in text)
+        unread = text.count("\ufffd")
+        if (guesser and unread == foreign) or unread > (1 - MOSTLY) * foreign + 1:
+            name = (guesser or guess)(data)
             text = data.decode(name, "replace")
     return to_logical_order(text) if name in HEBREW else text
 

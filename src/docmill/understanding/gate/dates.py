@@ -74,7 +74,8 @@ def _check_booking_dates(judged: GateInput) -> Iterator[Failure]:
     if first is None or last is None or first > last:
         return
     days = {path: day for path, day in judged.days.items() if path.startswith("transactions[")}
-    outside = [path for path, day in days.items() if not first - _VALUED <= day <= last + _VALUED]
+    # A difference is within the range of dates, which a week before the first of all days is not.
+    outside = [path for path, day in days.items() if first - day > _VALUED or day - last > _VALUED]
     if outside:
         message = f"A booking of {days[outside[0]]} is outside of the period from {first} to {last}."
         fields = (judged.path("period_start"), judged.path("period_end"), *outside)
