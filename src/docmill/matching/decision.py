@@ -93,7 +93,7 @@ def _with_surroundings(
     confirmed: frozenset[tuple[str, str]] = frozenset(),
 ) -> list[ScoredPair]:
     pairs = with_known_customers(pairs, weights)
-    links = {
+    links: set[tuple[str, str, Relation]] = {
         (link.first_id, link.second_id, link.relation)
         for link in _links_between(pairs, weights, confirmed)
         if link.state == "automatic"
