@@ -1,7 +1,9 @@
 """Comparison of two records: the levels of evidence for each dimension."""
 
 import datetime as dt
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from docmill.matching import amounts
 from docmill.matching.amounts import AmountComparison, compare_amounts
@@ -30,6 +32,9 @@ Parties = tuple[PartyIdentity, PartyIdentity]
 _SHORTEST_TELLING = 3
 """Characters of a number that tells more than that somebody counts from 1."""
 _LOOSE: frozenset[ReferenceKind] = frozenset({"contract", "customer"})
+_SHARED_KINDS: frozenset[ReferenceKind] = frozenset(
+    {"order", "delivery_note", "contract", "customer", "invoice"}
+)
 _LONGEST_NUMBER = 12
 """Characters of the numbers that people cite; longer ones are made by banks."""
 _TELLING_NUMBER = 7
@@ -208,12 +213,9 @@ def _compare_shared(first: MatchRecord, second: MatchRecord, own: ReferenceKind)
     if second.kind == "payment":
         return _compare_shared_in_text(first, second.text_keys)
     levels = {SharedLevel.UNKNOWN}
-    for kind in ("order", "delivery_note", "contract", "customer", "invoice"):
-        if kind == own:
-            continue
-        left, right = _keys(first.references, kind), _keys(second.references, kind)
-        if not left or not right:
-            continue
+    keys, other_keys = _keys_by_kind(first.references), _keys_by_kind(second.references)
+    for kind in _SHARED_KINDS & keys.keys() & other_keys.keys() - {own}:
+        left, right = keys[kind], other_keys[kind]
         if left & right:
             levels.add(SharedLevel.LOOSE if kind in _LOOSE else SharedLevel.SAME)
         elif kind not in _LOOSE and not _any_misread(left, right):
@@ -233,11 +235,15 @@ def _compare_shared_in_text(first: MatchRecord, keys: frozenset[str]) -> SharedL
     return level
 
 
-def _keys(references: Iterable[Reference], kind: ReferenceKind) -> set[str]:
-    return {key for each in references if each.kind == kind for key in reference_keys(each.key)}
+@lru_cache(maxsize=65536)
+def _keys_by_kind(references: tuple[Reference, ...]) -> Mapping[ReferenceKind, frozenset[str]]:
+    keys: defaultdict[ReferenceKind, set[str]] = defaultdict(set)
+    for each in references:
+        keys[each.kind].update(reference_keys(each.key))
+    return {kind: frozenset(values) for kind, values in keys.items() if values}
 
 
-def _any_misread(left: set[str], right: set[str]) -> bool:
+def _any_misread(left: frozenset[str], right: frozenset[str]) -> bool:
     return any(_compare_keys(one, other) > ReferenceLevel.OTHER for one in left for other in right)
 
 

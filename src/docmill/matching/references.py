@@ -1,7 +1,7 @@
 """Numbers by which documents name each other, normalised so that spelling and misreading do not part them."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 from anyascii import anyascii
@@ -198,15 +198,20 @@ def _pattern(key: str) -> str:
     return _DIGIT.sub("0", key)
 
 
-def is_contained(key: str, keys: Iterable[str]) -> bool:
+def is_contained(key: str, keys: frozenset[str]) -> bool:
     """Whether one of the `keys` of a text is the number, alone or with a word or year around it."""
     core, count = reference_core(key), _filled_count(key)
-    return any(
-        other in (key, count) or (core and core == reference_core(other)) or key == _filled_count(other)
-        for other in keys
-    )
+    cores, counts = _cores_and_counts(keys)
+    is_itself = key in keys or (count != "" and count in keys)
+    return is_itself or (core != "" and core in cores) or (key != "" and key in counts)
 
 
+@lru_cache(maxsize=65536)
+def _cores_and_counts(keys: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+    return frozenset(map(reference_core, keys)), frozenset(map(_filled_count, keys))
+
+
+@lru_cache(maxsize=65536)
 def _filled_count(key: str) -> str:
     """The digits behind the letters of a key without the zeros that fill them: `355` of `INV000355`.
 
