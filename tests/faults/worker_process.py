@@ -29,7 +29,7 @@ from docmill.service.observe.logs import configure_logs
 from docmill.service.ports.matching import DocumentToMatch
 from docmill.service.processing import polling
 from docmill.service.processing.matching_claims import MatchingClaims
-from docmill.service.processing.matching_work import MatchingHandler
+from docmill.service.processing.matching_phases import MatchingPhases
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store import database
 from docmill.service.store.database import Conn, Database
@@ -181,7 +181,7 @@ def lay_matching_points(service: app.Service, points: Points) -> None:
     around(service.matching.queue, "receive", after=received)
     around(service.matching.queue, "delete", before=at("before the delete"), after=at("after the delete"))
     around(service.matching.queue, "extend", before=at("before a heartbeat"))
-    around(MatchingHandler, "_match", before=at("after the claim"))
+    around(MatchingPhases, "match", before=at("after the claim"))
     around(MatchingClaims, "write", after=at("after the commit"))
 
 
