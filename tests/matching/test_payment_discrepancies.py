@@ -114,3 +114,13 @@ def test_a_linked_payment_that_was_returned_is_not_paid() -> None:
     assert discrepancies([invoice(), *bookings[:2]], [FIRST, SECOND]) == [
         ("underpaid", "statement#2", None, "-1190.00")
     ]
+
+
+def test_a_payment_less_a_credit_note_is_not_too_little() -> None:
+    note = record("note", "credit_note", number="GS-1", issue_date="2026-01-20", gross_total="190.00")
+    less: Ends = ("note", "statement#1", "credit_note_to_payment")
+
+    assert discrepancies([invoice(), note, *payments(paid("1000.00"))], [FIRST, less]) == []
+    assert discrepancies([invoice(), note, *payments(paid("900.00"))], [FIRST, less]) == [
+        ("underpaid", "statement#1", None, "-290.00")
+    ]

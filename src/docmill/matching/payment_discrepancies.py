@@ -20,14 +20,15 @@ def _no_records() -> _Records:
 class _Partners:
     """The records that links connect, by the id of the other one.
 
-    payments_of, credit_notes_of: of an invoice. paid_by: the invoices of a payment. refunds_of: the payments
-    of a credit note.
+    payments_of, credit_notes_of: of an invoice. paid_by, set_off_by: the invoices and the credit notes of a
+    payment. refunds_of: the payments of a credit note.
     """
 
     payments_of: _Records = field(default_factory=_no_records)
     paid_by: _Records = field(default_factory=_no_records)
     credit_notes_of: _Records = field(default_factory=_no_records)
     refunds_of: _Records = field(default_factory=_no_records)
+    set_off_by: _Records = field(default_factory=_no_records)
 
 
 def find_payment_discrepancies(
@@ -56,6 +57,7 @@ def _partners(records: Mapping[str, MatchRecord], links: Iterable[Link]) -> _Par
             partners.credit_notes_of[first].append(records[second])
         elif relation == "credit_note_to_payment":
             partners.refunds_of[first].append(records[second])
+            partners.set_off_by[second].append(records[first])
     return partners
 
 
@@ -97,7 +99,12 @@ def _of_amounts(
             is_settled = True
         else:
             is_settled = _is_one_of(paid, acceptable) or _is_one_of(paid + credited, acceptable)
-    missing = [*possible.payments_of[invoice.id], *possible.credit_notes_of[invoice.id]]
+    set_off = (
+        note
+        for payment in ordered
+        for note in (*partners.set_off_by[payment.id], *possible.set_off_by[payment.id])
+    )
+    missing = [*possible.payments_of[invoice.id], *possible.credit_notes_of[invoice.id], *set_off]
     is_explained = any(_is_one_of(paid + credited + (total(each) or 0), acceptable) for each in missing)
     if not is_settled and paid + credited < billed - ROUNDING and not is_explained:
         yield Discrepancy.between("underpaid", ordered[-1].id, (invoice.id,), expected=billed, found=paid)

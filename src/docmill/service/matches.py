@@ -464,6 +464,12 @@ async def _checked(conn: Conn, pair: Pair) -> Pair:
         return _related(*map(str, ids))
     records = await match_records.of_ids(conn, [pair.first_id, pair.second_id])
     if len(records) < 2:  # noqa: PLR2004  both
+        summaries = await match_links.documents(conn, set(ids))
+        missing = {pair.first_id, pair.second_id} - records.keys()
+        if any(summaries[document_of(id_)].document_type == "bank_statement" for id_ in missing):
+            raise NotMatchableError(
+                "Name a payment of the bank statement by its number, from 1, that it has."
+            )
         raise NotMatchableError(
             "One of the documents has no values by which it can be matched. Link them as related instead."
         )

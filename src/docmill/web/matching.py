@@ -34,6 +34,7 @@ REFUSALS = (
     gettext_noop(
         "One of the documents has no values by which it can be matched. Link them as related instead."
     ),
+    gettext_noop("Name a payment of the bank statement by its number, from 1, that it has."),
     gettext_noop("A payment cannot be related to a document. Link the whole statement."),
     gettext_noop(
         "Documents of these types cannot have this relation. Choose another one, or link them as related."

@@ -139,7 +139,7 @@ def match_documents(
     *,
     as_json: Json = False,
     dry_run: RunPlan = False,
-    quiet: Quiet = True,
+    quiet: Quiet = False,
     password: Passwords = None,
     ask_password: AskPassword = False,
 ) -> None:

@@ -16,6 +16,7 @@ from docmill.matching import match, records_of
 from docmill.matching.outcome import Link, Matching
 from docmill.matching.record_building import is_matchable
 from docmill.matching.wording import RELATION_NAMES, discrepancy_text, reason_text
+from docmill.model.result import percent_text
 
 _STATES = {"automatic": "[green]✓[/green]", "suggested": "[yellow]?[/yellow]"}
 _REASONS_SHOWN = 3
@@ -56,8 +57,8 @@ def match_folder(
 ) -> int:
     """Read a folder, or take the records of an earlier run, and print what belongs together.
 
-    options: of the run. keeps_records: whether its records are kept for the next time. Returns the exit code
-    of the run.
+    options: of the run; quiet: only a summary is printed. keeps_records: whether its records are kept for
+    the next time. Returns the exit code of the run.
     """
     with TemporaryDirectory() as folder:
         if options.folder.is_file() and options.folder.suffix == ".jsonl":
@@ -65,7 +66,7 @@ def match_folder(
         else:
             if not keeps_records:
                 options = replace(options, out=Path(folder) / "records.jsonl", is_temporary=True)
-            code = run_folder(replace(options, keeps_text=True, has_summary=not as_json))
+            code = run_folder(replace(options, quiet=True, keeps_text=True, has_summary=not as_json))
         if options.dry_run:
             return code
         records = {str(record["source"]): record for record in RecordFile(options.out).read()}
@@ -92,7 +93,9 @@ def match_folder(
     if as_json:
         stdout.print_json(data=data)
     else:
-        _print(found, len(matchable), len(records))
+        if not options.quiet:
+            _print_links(found)
+        _print_summary(found, len(matchable), len(records))
     return code
 
 
@@ -115,7 +118,7 @@ def _is_matchable(record: Record) -> bool:
     return is_matchable(record["document_type"]) and isinstance(record["data"], Mapping)
 
 
-def _print(found: Matching, matchable: int, all_documents: int) -> None:
+def _print_links(found: Matching) -> None:
     linked = {each for cluster in found.clusters for each in cluster}
     for number, cluster in enumerate(found.clusters, 1):
         stdout.print(f"[bold]{number}[/bold]  {', '.join(map(_escaped, cluster))}")
@@ -136,6 +139,9 @@ def _print(found: Matching, matchable: int, all_documents: int) -> None:
         stdout.print("[bold]To be decided by a person[/bold]")
         for link in others:
             _print_link(link)
+
+
+def _print_summary(found: Matching, matchable: int, all_documents: int) -> None:
     groups = counted(len(found.clusters), "group")
     differences = counted(len(found.discrepancies), "discrepancy", "discrepancies")
     documents = f"{counted(all_documents, 'document')}, {matchable} of types that can be matched"
@@ -146,7 +152,7 @@ def _print_link(link: Link) -> None:
     reasons = " ".join(reason_text(each) for each in link.reasons[:_REASONS_SHOWN] if each.weight > 0)
     stdout.print(
         f"   {_STATES[link.state]} {_escaped(link.first_id)} - {_escaped(link.second_id)}: "
-        f"{RELATION_NAMES[link.relation]}, {link.score:.0%}. [dim]{_escaped(reasons)}[/dim]"
+        f"{RELATION_NAMES[link.relation]}, {percent_text(link.score)}. [dim]{_escaped(reasons)}[/dim]"
     )
 
 

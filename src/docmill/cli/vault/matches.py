@@ -10,6 +10,7 @@ from docmill.cli.vault.access import existing_service, log_command
 from docmill.cli.vault.contents import document_called
 from docmill.errors import ChangedError
 from docmill.matching.wording import RELATION_NAMES, discrepancy_text, reason_text
+from docmill.model.result import percent_text
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.matches import ListedMatch, MatchedRecord, Matches
@@ -166,7 +167,7 @@ def _print_changed(changed: ListedMatch | None, *, as_json: bool) -> None:
 
 
 def _print_link(link: LinkRow, first: MatchedRecord, second: MatchedRecord) -> None:
-    score = "" if link.score is None else f", {link.score:.0%}"
+    score = "" if link.score is None else f", {percent_text(link.score)}"
     relation = RELATION_NAMES.get(link.link.relation, "related documents")
     ends = f"{_end_name(first)} - {_end_name(second)}"
     stdout.print(f"{_MARKS[link.status]} {link.pair.id}  {ends}", markup=False)
