@@ -123,7 +123,7 @@ def pairs_of(
     records = list(records)
     index = CandidateIndex(records)
     seen: set[tuple[str, str]] = set()
-    for record in records:
+    for record in sorted(records, key=_age):  # what they are compared by is still cached for their neighbours
         for other in index.find(record):
             key = (record.id, other.id) if record.id < other.id else (other.id, record.id)
             if key not in seen:
