@@ -91,7 +91,7 @@ def scored(matcher: Matcher, labelled: Sequence[LabelledDocuments]) -> LinkScore
 
 
 def score_true_links(labelled: Sequence[LabelledDocuments]) -> LinkScores:
-    """What the product says of discrepancies where every link is known and none is wrong."""
+    """The discrepancies that the product names where every link is known and none is wrong."""
     scores = LinkScores()
     for tenant in labelled:
         records = {record.id: record for record in records_of_documents(tenant.documents)}

@@ -96,7 +96,7 @@ def _of_line(ordered: _OrderedLine, invoice: MatchRecord, line: int) -> Iterator
 def _of_quantities(
     group: OrderGroup, order: MatchRecord, lines: Sequence[_OrderedLine]
 ) -> Iterator[Discrepancy]:
-    """What was billed of an order's lines, against what was delivered, or ordered if that is not known."""
+    """The differences of an order's lines between billed and delivered, or ordered if that is not known."""
     invoices, deliveries = group.invoices_of(order), group.deliveries_of(order)
     if not invoices or not all(invoice.items for invoice in invoices):
         return
@@ -118,7 +118,7 @@ def _of_quantities(
 
 
 def _is_proven(line: _OrderedLine, lines: Sequence[_OrderedLine]) -> bool:
-    """Whether deliveries say nothing against what was billed of a line.
+    """True if deliveries say nothing against the quantity that was billed of a line.
 
     Lines with one description cannot be told apart on a delivery note: they are added up.
     """
@@ -147,7 +147,7 @@ def _of_quantity(
 
 
 def _of_deliveries(group: OrderGroup) -> Iterator[Discrepancy]:
-    """What is billed against what was delivered, where no order is known."""
+    """The differences between billed and delivered quantities, where no order is known."""
     if not _are_all_known(group, group.deliveries, group.invoices):
         return
     if len(group.invoices) == 1:
@@ -207,7 +207,7 @@ def _of_totals(group: OrderGroup, lines: Sequence[_OrderedLine]) -> Iterator[Dis
 def _are_all_known(
     group: OrderGroup, deliveries: Sequence[MatchRecord], invoices: Sequence[MatchRecord]
 ) -> bool:
-    """Whether there are delivery notes, all of which were read, and none more is named or suggested."""
+    """True if there are delivery notes, all of which were read, and none more is named or suggested."""
     return (
         bool(deliveries)
         and not any(each.id in group.undecided for each in (*deliveries, *invoices))

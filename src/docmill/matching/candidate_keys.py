@@ -72,7 +72,7 @@ def _keys(record: MatchRecord, *, is_asking: bool) -> dict[int, KeyKind]:
 
 
 def _with_party(record: MatchRecord, *, is_asking: bool) -> Iterator[tuple[KeyKind, tuple[str | int, ...]]]:
-    """What makes a key together with each of a record's parties."""
+    """The kinds and values that make a key together with each of a record's parties."""
     for amount in _amounts(record, is_asking=is_asking):
         yield "party_amount", (amount,)
     for item in _items(record):

@@ -106,7 +106,7 @@ def is_same_booking(one: MatchRecord, other: MatchRecord) -> bool:
 
 
 def _compare_bookings(one: MatchRecord, other: MatchRecord) -> ReferenceLevel:
-    """How far the texts of two bookings that `is_same_booking` allows say that they are one."""
+    """Equal if both bookings, which `is_same_booking` allows, have numbers in their text; else unknown."""
     return ReferenceLevel.EQUAL if one.text_keys and other.text_keys else ReferenceLevel.UNKNOWN
 
 

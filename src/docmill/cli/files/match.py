@@ -23,7 +23,7 @@ _REASONS_SHOWN = 3
 
 
 class PairDecisions(BaseModel):
-    """What people decided, as a file has it: pairs of names of documents, and of names that are one party."""
+    """Decisions of people from a file: pairs of names of documents, and of names that are one party."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
