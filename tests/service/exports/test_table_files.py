@@ -11,8 +11,9 @@ from typing import Any
 import openpyxl
 import pytest
 
+from docmill.model.cells import looks_like_formula
 from docmill.service.exports.columns import Column, Row
-from docmill.service.exports.table_files import TableFormat, looks_like_formula, open_table_file
+from docmill.service.exports.table_files import TableFormat, open_table_file
 
 parquet: Any = import_module("pyarrow.parquet")
 COLUMNS = [

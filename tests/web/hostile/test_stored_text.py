@@ -10,8 +10,8 @@ from uuid import UUID
 import openpyxl
 import pytest
 
+from docmill.model.cells import looks_like_formula
 from docmill.service.exports.safe_names import safe_name
-from docmill.service.exports.table_files import looks_like_formula
 from docmill.service.people.sign_in import Visitor
 from docmill.web.security import HEADERS
 from support.attacked_vault import AttackedVault, operations, read_document, send_of

@@ -11,7 +11,7 @@ from docmill.batch.records import AppendOnlyFile
 from docmill.errors import MisconfiguredError, ServerError
 from docmill.model.document import Document
 from docmill.runs.components.config import ComponentConfig
-from docmill.runs.components.records import record_of
+from docmill.runs.components.records import Record, record_of
 from docmill.runs.context import Context
 from docmill.runs.roles import ExtractionResult
 
@@ -95,25 +95,28 @@ class JsonLinesExporter:
         if self._file is None:
             return
         try:
-            if self._changed:
-                self._drop_outdated()
+            self.drop_outdated()
         finally:
             self._file.close()
             self._file = None
             self._written = None
 
     def _read_written(self) -> set[tuple[str, str]]:
-        return {(record["key"], record["source"]) for _, record in self._records()}
+        return {(record["key"], record["source"]) for _, record in self.records()}
 
-    def _records(self) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    def records(self) -> Iterator[tuple[bytes, Record]]:
+        """Every line of the file, with the record that it is."""
         with self.config.path.open("rb") as file:
             for line in file:
                 yield line, json.loads(line)
 
-    def _drop_outdated(self) -> None:
+    def drop_outdated(self) -> None:
+        """Of documents that were processed again since the file was opened, leave only the newest record."""
+        if not self._changed:
+            return
         newest = {
             record["source"]: number
-            for number, (_, record) in enumerate(self._records())
+            for number, (_, record) in enumerate(self.records())
             if record["source"] in self._changed
         }
         target = self.config.path.resolve()
@@ -122,7 +125,7 @@ class JsonLinesExporter:
             with draft.open("wb") as file:
                 file.writelines(
                     line
-                    for number, (line, record) in enumerate(self._records())
+                    for number, (line, record) in enumerate(self.records())
                     if newest.get(record["source"], number) == number
                 )
                 file.flush()

@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from decimal import Decimal
 
 from docmill.errors import ValidationError
+from docmill.model.cells import csv_text
 from docmill.service.config.bookkeeping import Bookkeeping
 from docmill.service.exports.bookings import Bill, BookingReport, LeftOut
-from docmill.service.exports.table_files import csv_text
 
 COLUMNS = (
     "date",

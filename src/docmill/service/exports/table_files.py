@@ -8,7 +8,6 @@ text, and one that looks like a formula is marked with the prefix that keeps it 
 import csv
 import datetime as dt
 import io
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from importlib import import_module
@@ -19,6 +18,7 @@ from typing import Any, Literal, Protocol
 import xlsxwriter
 
 from docmill.errors import MisconfiguredError
+from docmill.model.cells import csv_text, looks_like_formula
 from docmill.schemas.outline import Kind
 from docmill.service.exports.columns import Cell, Column, Row
 
@@ -30,9 +30,6 @@ MEDIA_TYPES: Mapping[TableFormat, str] = {
 }
 
 _CHUNK = 1 << 20
-_FORMULA = re.compile(r"[\s\x00-\x20\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
-"""First characters of formulas in spreadsheets; the last four are the wide forms of the first."""
-_PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
 
 
 class TableFile(Protocol):
@@ -60,11 +57,6 @@ def open_table_file(form: TableFormat, tables: Mapping[str, Sequence[Column]]) -
             return XlsxFile(tables)
         case "parquet":
             return ParquetFile(tables)
-
-
-def looks_like_formula(text: str) -> bool:
-    """True if a spreadsheet could take a cell with this text for a formula."""
-    return _FORMULA.match(text) is not None and _PLAIN_NUMBER.fullmatch(text) is None
 
 
 class CsvFile:
@@ -95,12 +87,6 @@ class CsvFile:
         self._buffer.seek(0)
         self._buffer.truncate()
         return text.encode("utf-8", "replace")
-
-
-def csv_text(text: str) -> str:
-    """The text as a cell of a CSV file that no spreadsheet takes for a formula."""
-    text = text.replace("\0", "")
-    return f"'{text}" if looks_like_formula(text) else text
 
 
 def _csv_cell(cell: Cell) -> str:
