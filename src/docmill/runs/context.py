@@ -12,6 +12,7 @@ from docmill.errors import MisconfiguredError
 from docmill.model.document import Usage
 from docmill.model.result import Classification
 from docmill.ports import Journal, Ref
+from docmill.runs.document_bytes import DocumentBytes
 
 Shared = TypeVar("Shared")
 
@@ -23,8 +24,9 @@ class CurrentDocument:
     key: names its result whatever happens: the same run, content and schema always give the same one.
     attempt: counts from 1. may_be_exported: an earlier attempt may have come to the export. is_changed: it
     was exported before, with other content. classification: once it is known. journal: keeps results of parts
-    of a stage, such as pages, for the next attempt. tokens, cost: spent in this attempt, in US dollars; see
-    `count_usage`.
+    of a stage, such as pages, for the next attempt. document_bytes: what was read, for who looks at the
+    original once more. tokens, cost: spent in this attempt, in US dollars; see `count_usage`. extra_s: time
+    that the stage at work may take beyond its limit; see `allow_time`.
     """
 
     ref: Ref
@@ -35,13 +37,19 @@ class CurrentDocument:
     is_changed: bool = False
     classification: Classification | None = None
     journal: Journal | None = None
+    document_bytes: DocumentBytes | None = None
     tokens: int = 0
     cost: Decimal = Decimal(0)
+    extra_s: float = 0.0
 
     def count_usage(self, usage: Usage) -> None:
         """Add what a call of a model has cost to what the document costs."""
         self.tokens += usage.input_tokens + usage.output_tokens
         self.cost += usage.cost
+
+    def allow_time(self, seconds: float) -> None:
+        """Extend the time limit of the stage at work, for a document that is longer than most."""
+        self.extra_s += seconds
 
 
 _current: ContextVar[CurrentDocument] = ContextVar("docmill_current_document")

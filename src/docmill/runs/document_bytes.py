@@ -16,12 +16,14 @@ from docmill.ports import Original
 class DocumentBytes:
     """The bytes of a document under the name that a person knows: exactly one of content and path is given.
 
-    path: a file on this machine, which nobody changes meanwhile.
+    path: a file on this machine, which nobody changes meanwhile. is_temporary: it was made for this document,
+    and is removed with `remove` when the work on the document has ended.
     """
 
     name: str
     content: bytes | None = None
     path: Path | None = None
+    is_temporary: bool = False
 
     def __post_init__(self) -> None:
         if (self.content is None) == (self.path is None):
@@ -50,6 +52,11 @@ class DocumentBytes:
             raise CorruptError(f"{self.name!r} is gone") from error
         except OSError as error:
             raise ServerError(f"cannot read {self.name!r}: {error.strerror}") from error
+
+    def remove(self) -> None:
+        """Remove the file if it is temporary."""
+        if self.is_temporary and self.path is not None:
+            self.path.unlink(missing_ok=True)
 
     @contextmanager
     def as_file(self, content_hash: str = "") -> Generator[Original]:

@@ -103,6 +103,14 @@ class Flow:
         current = work.document
         set_current(current)
         content = _as_bytes(await self.read.run(work, current.ref, self.context), state.name)
+        try:
+            return await self._process(content, state, work)
+        finally:
+            content.remove()
+
+    async def _process(self, content: DocumentBytes, state: DocumentState, work: Work) -> Outcome:
+        current = work.document
+        current.document_bytes = content
         current.content_hash = await _compute_hash(content)
         if state.done_as is not None and current.content_hash == state.content_hash:
             return Outcome(current.content_hash, is_unchanged=True)

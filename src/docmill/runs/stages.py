@@ -77,6 +77,7 @@ class Stage:
 
     async def _run(self, work: Work, args: tuple[object, ...]) -> object:
         work.stage = self.name
+        work.document.extra_s = 0.0
         ticket = self._breaker.admit()
         started = time.monotonic()
         work.deadline = started + self._limit_s
