@@ -31,6 +31,7 @@ _GLOBAL_UNICAST = ip_network("2000::/3")
 """All addresses of IPv6 that the internet has; `is_global` also holds for site-local and reserved ones."""
 _SPECIAL = tuple(map(ip_network, ("3fff::/20", "192.0.0.0/24", "192.88.99.0/24")))
 """Ranges of IANA's registries of special addresses (RFC 6890, 7526 and 9637) that `is_global` lets pass."""
+_ADVICE = "where nothing is sent; check its address, or set notifications.allow_private_addresses"
 _FORBIDDEN = (401, 403)
 _TOO_MANY = 429
 _SERVER_ERROR = 500
@@ -77,7 +78,9 @@ class GuardedHttp:
         self, parts: SplitResult, body: bytes, headers: Mapping[str, str], what: str
     ) -> tuple[int, str]:
         """Send the request, and return the status of the answer and its header `Retry-After`."""
-        reader, writer = await self._connect(parts, what)
+        reader, writer = await connect(
+            parts, what, allow_private=self._allow_private, advice=_ADVICE, resolve=self._resolve
+        )
         try:
             connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_BYTES)
             target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
@@ -97,32 +100,34 @@ class GuardedHttp:
         finally:
             writer.transport.abort()
 
-    async def _connect(
-        self, parts: SplitResult, what: str
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect to the first address that answers, after all have been checked."""
-        host = parts.hostname or ""
-        is_secure = parts.scheme == "https"
-        port = parts.port or (443 if is_secure else 80)
+
+async def connect(
+    parts: SplitResult, what: str, *, allow_private: bool, advice: str, resolve: Resolve = resolve_host
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to the first address of a host that answers, after all have been checked.
+
+    advice: what to do where the address is a private one, which is refused unless `allow_private`. Raises
+    MisconfiguredError for such a one, NetworkError if the name has no address, OSError.
+    """
+    host = parts.hostname or ""
+    is_secure = parts.scheme == "https"
+    port = parts.port or (443 if is_secure else 80)
+    try:
+        addresses = await resolve(host, port)
+    except gaierror as error:
+        raise NetworkError(f"the name of the host of {what} cannot be looked up") from error
+    if not allow_private and not all(map(is_public, addresses)):
+        raise MisconfiguredError(f"{what} leads into a private network, {advice}")
+    context = ssl.create_default_context() if is_secure else None
+    failure: OSError = ConnectionError("no address")
+    for address in addresses:
         try:
-            addresses = await self._resolve(host, port)
-        except gaierror as error:
-            raise NetworkError(f"the name of the host of {what} cannot be looked up") from error
-        if not self._allow_private and not all(map(is_public, addresses)):
-            raise MisconfiguredError(
-                f"{what} leads into a private network, where nothing is sent; check its address, or set "
-                "notifications.allow_private_addresses"
+            return await asyncio.open_connection(
+                address, port, ssl=context, server_hostname=host if is_secure else None
             )
-        context = ssl.create_default_context() if is_secure else None
-        failure: OSError = ConnectionError("no address")
-        for address in addresses:
-            try:
-                return await asyncio.open_connection(
-                    address, port, ssl=context, server_hostname=host if is_secure else None
-                )
-            except OSError as error:
-                failure = error
-        raise failure
+        except OSError as error:
+            failure = error
+    raise failure
 
 
 def is_public(address: str) -> bool:
