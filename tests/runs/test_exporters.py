@@ -13,6 +13,7 @@ from tests.runs.exporters import BILL, Bill, ExporterContract, MakeExporter, Row
 
 from docmill.errors import MisconfiguredError, ValidationError
 from docmill.runs.components.csv_file import CsvExporter, CsvExporterConfig
+from docmill.runs.components.dataset import DatasetExporter
 from docmill.runs.components.json_files import JsonFilesExporter
 from docmill.runs.components.json_lines import JsonLinesExporter
 from docmill.runs.components.parquet import PandasExporter, ParquetExporter, PolarsExporter
@@ -171,6 +172,38 @@ class TestPolarsExporter(TestParquetExporter):
         frame: Any = exporter.frame()
         assert frame["source"].to_list() == ["a.pdf", "b.pdf"]
         assert frame["total"].sum() == Decimal(2469)
+
+
+class TestDatasetExporter(ExporterContract):
+    @pytest.fixture
+    def make(self, tmp_path: Path) -> MakeExporter:
+        self.folder = tmp_path / "bills"
+        return lambda: DatasetExporter(self.folder)
+
+    def rows(self) -> Iterator[Row]:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        (path,) = (self.folder / "data").iterdir()
+        for row in parquet.read_table(path).to_pylist():
+            yield Row(source=row["source"], key=row["key"], data=row)
+
+    async def test_the_card_tells_loaders_features_and_files(self, make: MakeExporter) -> None:
+        await export(make())
+        _, front, text = (self.folder / "README.md").read_text("utf-8").split("---\n", 2)
+        card = {line.partition(": ")[0]: json.loads(line.partition(": ")[2]) for line in front.splitlines()}
+        assert card["configs"][0]["data_files"] == [{"split": "train", "path": "data/*.parquet"}]
+        features = {feature["name"]: feature for feature in card["dataset_info"]["features"]}
+        parquet = pytest.importorskip("pyarrow.parquet")
+        schema = parquet.read_schema(next((self.folder / "data").iterdir()))
+        assert list(features) == schema.names
+        for name in ("day", "total", "count", "source"):
+            assert features[name]["dtype"].removesuffix("32") == str(schema.field(name).type).removesuffix(
+                "32[day]"
+            )
+        assert features["words"] == {"name": "words", "list": "string"}
+        assert [member["name"] for member in features["lines"]["list"]] == ["text", "amount"]
+        assert card["dataset_info"]["splits"][0]["num_examples"] == 1
+        assert "# bills" in text
+        assert len((self.folder / "metadata.jsonl").read_text().splitlines()) == 1
 
 
 async def test_columns_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:

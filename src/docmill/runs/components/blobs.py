@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Generator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from importlib import import_module
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -13,6 +12,7 @@ from docmill.errors import CorruptError, MisconfiguredError, NetworkError, Serve
 from docmill.files import is_junk
 from docmill.ports import Ref
 from docmill.runs.components.config import ComponentConfig
+from docmill.runs.components.libraries import required
 from docmill.runs.components.temporary_files import IncomingContent
 from docmill.runs.context import Context
 from docmill.runs.document_bytes import DocumentBytes
@@ -99,11 +99,8 @@ class BlobReader:
             return content.take()
 
 
-def _obstore() -> Any:  # noqa: ANN401  loaded only where it is used
-    try:
-        return import_module("obstore")
-    except ModuleNotFoundError as error:
-        raise MisconfiguredError("buckets need obstore; run: pip install 'docmill[service]'") from error
+def _obstore() -> Any:  # noqa: ANN401  see `required`
+    return required("obstore", "service")
 
 
 def _parted(url: str) -> tuple[str, str]:

@@ -1,7 +1,6 @@
 """Results as Parquet, with a type for each column, and as data frames."""
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from docmill.errors import MisconfiguredError
 from docmill.runs.components.atomic_files import atomic_file
 from docmill.runs.components.columns import PRECISION, SCALE, Column, row_of
 from docmill.runs.components.config import ComponentConfig
+from docmill.runs.components.libraries import required
 from docmill.runs.components.records import Record
 from docmill.runs.components.tables import TableExporter
 
@@ -88,15 +88,6 @@ def write_parquet(file: IO[bytes], columns: Sequence[Column], records: Iterator[
             writer.write_table(pyarrow.table(arrays, schema=schema))
             count += len(rows)
     return count
-
-
-def required(module: str, extra: str) -> Any:  # noqa: ANN401  these libraries tell no types
-    """A library that an extra installs. Raises MisconfiguredError if it is missing."""
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        name = module.partition(".")[0]
-        raise MisconfiguredError(f"this needs {name}; run: pip install 'docmill[{extra}]'") from error
 
 
 def _type(column: Column, pyarrow: Any) -> Any:  # noqa: ANN401  pyarrow tells no types

@@ -10,7 +10,7 @@ from docmill.errors import MisconfiguredError, ServerError
 from docmill.model.document import Document
 from docmill.runs.components.columns import Column, columns_of, raw_value, value_of
 from docmill.runs.components.config import ComponentConfig
-from docmill.runs.components.parquet import required
+from docmill.runs.components.libraries import required
 from docmill.runs.components.records import Record, record_of
 from docmill.runs.context import Context
 from docmill.runs.roles import ExtractionResult

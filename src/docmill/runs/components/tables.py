@@ -43,13 +43,16 @@ class TableExporter:
     The records are appended to a JSON Lines file beside it (`invoices.csv.jsonl`), as `JsonLinesExporter`
     does it, and survive kills there; `close` writes the table from them, one record at a time in memory. A
     file `invoices.csv.columns.json` keeps the columns. Both are needed to go on with the table later.
+    records, columns: other places for these files.
     """
 
-    def __init__(self, path: Path, writer: TableWriter) -> None:
+    def __init__(
+        self, path: Path, writer: TableWriter, *, records: Path | None = None, columns: Path | None = None
+    ) -> None:
         self._path = path
         self._writer = writer
-        self._records = JsonLinesExporter(path.with_name(f"{path.name}.jsonl"))
-        self._columns_path = path.with_name(f"{path.name}.columns.json")
+        self._records = JsonLinesExporter(records or path.with_name(f"{path.name}.jsonl"))
+        self._columns_path = columns or path.with_name(f"{path.name}.columns.json")
         self._columns: tuple[Column, ...] = ()
         self._known: dict[type[BaseModel], tuple[Column, ...]] = {}
         self._is_open = False
