@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID, uuid5
 
 from psycopg.types.json import Jsonb
@@ -31,6 +31,14 @@ class Concerned:
 
     ids: set[str]
     wholes: set[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedPairs:
+    """Pairs of records that people have linked, and those that they have parted."""
+
+    confirmed: frozenset[tuple[str, str]]
+    declined: frozenset[tuple[str, str]]
 
 
 _LINKS = UUID("0b8de1d4-5c0e-5f0a-9d43-52a1f2f0c9be")
@@ -97,21 +105,6 @@ async def add(conn: Conn, pairs: Sequence[ScoredPair], *, tenant_id: UUID) -> No
     )
 
 
-async def partners(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[str]:
-    """The records that pairs connect to these."""
-    cur = await conn.execute(
-        """
-        SELECT second_id FROM match_edge
-         WHERE tenant_id = %(tenant_id)s AND first_id = ANY(%(ids)s)
-         UNION
-        SELECT first_id FROM match_edge
-         WHERE tenant_id = %(tenant_id)s AND second_id = ANY(%(ids)s)
-        """,
-        {"tenant_id": tenant_id, "ids": sorted(ids)},
-    )
-    return {id_ for (id_,) in await cur.fetchall()}
-
-
 def pairs_of_rows(
     rows: Iterable[tuple[str, str, Relation, Mapping[str, Any]]], records: Mapping[str, MatchRecord]
 ) -> list[ScoredPair]:
@@ -170,28 +163,26 @@ async def settle(
     )
 
 
-async def decided(
-    conn: Conn, ids: Collection[str], decision: Literal["confirmed", "declined"], *, tenant_id: UUID
-) -> frozenset[tuple[str, str]]:
-    """The pairs of these records that a person has linked or parted, in a relation that the matcher knows.
+async def decided(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> DecidedPairs:
+    """What people decided about pairs of these records, in a relation that the matcher knows.
 
     Duplicates in both orders: which of them is the first follows from their dates, which may be corrected.
     """
     cur = await conn.execute(
         """
-        WITH held AS (
-            SELECT first_id, second_id, relation
-              FROM match_decision
-             WHERE tenant_id = %(tenant_id)s AND decision = %(decision)s AND relation <> %(related)s
-               AND first_id = ANY(%(ids)s) AND second_id = ANY(%(ids)s)
-        )
-        SELECT first_id, second_id FROM held
-         UNION
-        SELECT second_id, first_id FROM held WHERE relation = 'duplicate'
+        SELECT first_id, second_id, decision, relation = 'duplicate'
+          FROM match_decision
+         WHERE tenant_id = %(tenant_id)s AND relation <> %(related)s
+           AND first_id = ANY(%(ids)s) AND second_id = ANY(%(ids)s)
         """,
-        {"tenant_id": tenant_id, "decision": decision, "ids": list(ids), "related": RELATED},
+        {"tenant_id": tenant_id, "ids": list(ids), "related": RELATED},
     )
-    return frozenset(await cur.fetchall())  # type: ignore[arg-type]
+    pairs: dict[str, set[tuple[str, str]]] = {"confirmed": set(), "declined": set()}
+    for first_id, second_id, decision, is_duplicate in await cur.fetchall():
+        pairs[decision].add((first_id, second_id))
+        if is_duplicate:
+            pairs[decision].add((second_id, first_id))
+    return DecidedPairs(frozenset(pairs["confirmed"]), frozenset(pairs["declined"]))
 
 
 def link_id(first_id: str, second_id: str, relation: str) -> UUID:
