@@ -50,7 +50,7 @@ _REASONS = TypeAdapter(tuple[Reason, ...])
 async def replace_of_document(
     conn: Conn, document_id: UUID, pairs: Sequence[ScoredPair], *, tenant_id: UUID
 ) -> Concerned:
-    """Store the pairs of a document's records instead of those before."""
+    """Store the pairs of a document's records instead of those before; the same ones stay as they are."""
     cur = await conn.execute(
         "SELECT id, is_gone FROM match_record WHERE tenant_id = %(tenant_id)s AND document_id = %(id)s",
         {"tenant_id": tenant_id, "id": document_id},
@@ -58,19 +58,27 @@ async def replace_of_document(
     own = dict(await cur.fetchall())
     cur = await conn.execute(
         """
-        DELETE FROM match_edge
+        SELECT id, first_id, second_id, connects, wholes, pair
+          FROM match_edge
          WHERE tenant_id = %(tenant_id)s AND (first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
-        RETURNING first_id, second_id, connects, wholes
         """,
         {"tenant_id": tenant_id, "ids": list(own)},
     )
-    removed = await cur.fetchall()
-    await add(conn, pairs, tenant_id=tenant_id)
+    wanted = {link_id(*pair.key): (sorted(wholes_of(pair)), _content(pair)) for pair in pairs}
+    changed: list[UUID] = []
     concerned = Concerned({id_ for id_, is_gone in own.items() if not is_gone}, set())
-    for first_id, second_id, connects, wholes in removed:
+    for id_, first_id, second_id, connects, wholes, content in await cur.fetchall():
+        if wanted.get(id_) != (sorted(wholes), content):
+            changed.append(id_)
         concerned.wholes.update(wholes)
         if connects:
             concerned.ids.update((first_id, second_id))
+    if changed:
+        await conn.execute(
+            "DELETE FROM match_edge WHERE tenant_id = %(tenant_id)s AND id = ANY(%(ids)s)",
+            {"tenant_id": tenant_id, "ids": changed},
+        )
+    await add(conn, pairs, tenant_id=tenant_id)
     for pair in pairs:
         concerned.wholes.update(wholes_of(pair))
     return concerned

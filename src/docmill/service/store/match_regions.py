@@ -121,30 +121,31 @@ async def find_explained(conn: Conn, wholes: Collection[str], *, tenant_id: UUID
         return set()
     cur = await conn.execute(
         """
-        SELECT first_id, second_id, relation, pair, explained
+        SELECT first_id, second_id, relation, pair, explained,
+               EXISTS (SELECT FROM match_decision
+                        WHERE match_decision.tenant_id = match_edge.tenant_id
+                          AND match_decision.first_id = match_edge.first_id
+                          AND match_decision.second_id = match_edge.second_id
+                          AND decision = 'declined' AND match_decision.relation <> %(related)s) AS is_parted
           FROM match_edge
          WHERE tenant_id = %(tenant_id)s
            AND (first_id = ANY(%(wholes)s) OR second_id = ANY(%(wholes)s))
            AND wholes && %(wholes)s::text[]
-           AND NOT EXISTS (SELECT FROM match_decision
-                            WHERE match_decision.tenant_id = match_edge.tenant_id
-                              AND match_decision.first_id = match_edge.first_id
-                              AND match_decision.second_id = match_edge.second_id
-                              AND decision = 'declined' AND match_decision.relation <> %(related)s)
          ORDER BY first_id, second_id, relation
         """,
         {"tenant_id": tenant_id, "wholes": sorted(wholes), "related": RELATED},
     )
     rows = await cur.fetchall()
     ends = {id_ for first_id, second_id, *_ in rows for id_ in (first_id, second_id)}
-    pairs = pairs_of_rows([row[:4] for row in rows], await match_records.of_ids(conn, ends))
+    unparted = [row[:4] for row in rows if not row[5]]
+    pairs = pairs_of_rows(unparted, await match_records.of_ids(conn, ends))
     explained: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
     for group in find_sums(pairs, rescorer(shipped_weights()), wholes=wholes):
         if group.is_only:
             for pair in group.pairs:
                 explained[pair.key].add(group.whole_id)
     changed: list[tuple[tuple[str, str, str], list[str]]] = []
-    for first_id, second_id, relation, _, before in rows:
+    for first_id, second_id, relation, _, before, _ in rows:
         key = first_id, second_id, relation
         now = explained[key] | (set(before) - set(wholes))
         if now != set(before):
