@@ -1,9 +1,11 @@
 """The interfaces that the pipeline calls. Each promises which errors of `docmill.errors` it raises."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
+
+from pydantic import JsonValue
 
 from docmill.model.corrections import Corrections
 from docmill.model.document import Document, Part
@@ -13,10 +15,16 @@ from docmill.model.statement_columns import StatementColumns
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A document to be processed. key: what its reader finds it by; name: the file name a person knows."""
+    """A document to be processed. key: what its reader finds it by; name: the file name a person knows.
+
+    metadata: what its lister knows about it, kept with its state. version: changes whenever the content does,
+    such as an ETag, or size and time of the last change; empty if the lister does not know.
+    """
 
     key: str
     name: str
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue], compare=False)
+    version: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

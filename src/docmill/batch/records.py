@@ -130,6 +130,11 @@ class AppendOnlyFile:
             raise
         self._end += len(content)
 
+    def sync(self) -> None:
+        """Bring everything to the disk. Raises OSError."""
+        if self.is_regular:
+            os.fsync(self._descriptor)
+
     def cut(self, end: int) -> None:
         """Drop what comes after `end` bytes. Raises OSError."""
         os.ftruncate(self._descriptor, end)
@@ -141,8 +146,7 @@ class AppendOnlyFile:
         Raises OSError if that fails: network file systems may say only now that they are full.
         """
         try:
-            if self.is_regular:
-                os.fsync(self._descriptor)
+            self.sync()
         finally:
             os.close(self._descriptor)
 

@@ -1,0 +1,80 @@
+"""The context of a run, which every component is given."""
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Generic, TypeVar
+
+from pydantic import JsonValue
+
+from docmill.errors import MisconfiguredError
+from docmill.model.document import Usage
+from docmill.model.result import Classification
+from docmill.ports import Journal, Ref
+
+Shared = TypeVar("Shared")
+
+
+@dataclass(slots=True)
+class CurrentDocument:
+    """The document that a component is at work on.
+
+    key: names its result whatever happens: the same run, content and schema always give the same one.
+    attempt: counts from 1. may_be_exported: an earlier attempt may have come to the export. is_changed: it
+    was exported before, with other content. classification: once it is known. journal: keeps results of parts
+    of a stage, such as pages, for the next attempt. tokens, cost: spent in this attempt, in US dollars; see
+    `count_usage`.
+    """
+
+    ref: Ref
+    content_hash: str = ""
+    key: str = ""
+    attempt: int = 1
+    may_be_exported: bool = False
+    is_changed: bool = False
+    classification: Classification | None = None
+    journal: Journal | None = None
+    tokens: int = 0
+    cost: Decimal = Decimal(0)
+
+    def count_usage(self, usage: Usage) -> None:
+        """Add what a call of a model has cost to what the document costs."""
+        self.tokens += usage.input_tokens + usage.output_tokens
+        self.cost += usage.cost
+
+
+_current: ContextVar[CurrentDocument] = ContextVar("docmill_current_document")
+
+
+@dataclass(frozen=True, slots=True)
+class Context(Generic[Shared]):
+    """What all components of a run know.
+
+    shared: an object of the caller's own, the same for all: clients, vocabularies, counters. metadata: of the
+    run. fingerprint: of the pipeline. runner: names this process among others that work on the run.
+    """
+
+    run_id: str
+    shared: Shared
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    fingerprint: str = ""
+    runner: str = ""
+
+    @property
+    def document(self) -> CurrentDocument:
+        """The document at work in this task or thread. Raises MisconfiguredError where there is none."""
+        document = _current.get(None)
+        if document is None:
+            raise MisconfiguredError("no document is being processed here; `context.document` is for stages")
+        return document
+
+
+def set_current(document: CurrentDocument) -> None:
+    """Name the document at work in this task."""
+    _current.set(document)
+
+
+def context_of_one() -> Context[None]:
+    """A context for components that are used by themselves, outside of a run."""
+    return Context("none", None)

@@ -1,0 +1,109 @@
+"""What a run has done: every document, read from the state store when it is asked for."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from docmill.errors import DocumentError, MisconfiguredError
+from docmill.runs.states import DONE, DocumentState, DocumentStatus, Run, StateStore
+
+_SHOWN = 5
+"""Most failed documents that an error names."""
+
+
+class FailedDocumentsError(DocumentError):
+    """Some documents of a run have failed. report: of the run."""
+
+    code = "failed_documents"
+
+    def __init__(self, message: str, report: "RunReport") -> None:
+        super().__init__(message)
+        self.report = report
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """The report of a run. counts: of documents by status. seconds: that this call has taken.
+
+    Iterating over it gives the state of every document, in the order in which they were listed, without
+    holding them all in memory; in a running event loop, iterate with `async for`.
+    """
+
+    run: Run
+    counts: Mapping[DocumentStatus, int]
+    seconds: float
+    is_interrupted: bool = False
+    store: StateStore = field(repr=False, kw_only=True)
+
+    @property
+    def run_id(self) -> str:
+        """The name of the run, with which it is resumed."""
+        return self.run.run_id
+
+    @property
+    def total(self) -> int:
+        """The number of documents, without those that have vanished."""
+        return sum(self.counts.values()) - self.counts.get("vanished", 0)
+
+    @property
+    def completed(self) -> int:
+        """The number of documents that were exported, also of those that need a review."""
+        return sum(self.counts.get(status, 0) for status in DONE)
+
+    @property
+    def failed(self) -> int:
+        """The number of documents that failed for good."""
+        return self.counts.get("failed", 0)
+
+    def __aiter__(self) -> AsyncIterator[DocumentState]:
+        return self.store.documents(self.run_id)
+
+    def __iter__(self) -> Iterator[DocumentState]:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            pass
+        else:
+            raise MisconfiguredError("an event loop is running here; write: async for document in report")
+        with asyncio.Runner() as runner:
+            documents = self.store.documents(self.run_id)
+            while True:
+                try:
+                    yield runner.run(_next_of(documents))
+                except StopAsyncIteration:
+                    return
+
+    def failures(self) -> Iterator[DocumentState]:
+        """The failed documents."""
+        return (document for document in self if document.status == "failed")
+
+    def raise_on_failure(self) -> None:
+        """Raise FailedDocumentsError if a document has failed."""
+        if not self.failed:
+            return
+        reasons: list[str] = []
+        for document in self.failures():
+            reasons.append(f"{document.path}: {document.error}")
+            if len(reasons) == _SHOWN:
+                break
+        more = f"\n… and {self.failed - len(reasons)} more" if self.failed > len(reasons) else ""
+        listed = "\n".join(reasons)
+        raise FailedDocumentsError(
+            f"{self.failed} of {self.total} documents of run {self.run_id!r} failed:\n{listed}{more}", self
+        )
+
+    def total_cost(self) -> Decimal:
+        """US dollars that models have cost."""
+        return sum((document.cost for document in self), Decimal(0))
+
+    def __str__(self) -> str:
+        counts = ", ".join(
+            f"{count} {status.replace('_', ' ')}" for status, count in sorted(self.counts.items()) if count
+        )
+        left = "; resume it to go on" if self.is_interrupted else ""
+        return f"run {self.run_id}: {counts or 'no document'} in {self.seconds:.1f} s{left}"
+
+
+async def _next_of(documents: AsyncIterator[DocumentState]) -> DocumentState:
+    return await anext(documents)

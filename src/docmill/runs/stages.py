@@ -1,0 +1,140 @@
+"""A stage of a pipeline: one component, called where its kind of work belongs, within its limits."""
+
+import asyncio
+import inspect
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+from docmill.errors import TimeLimitError
+from docmill.resilience.breaker import Breaker
+from docmill.runs.context import CurrentDocument
+from docmill.runs.failures import as_docmill_error
+from docmill.runs.policy import RunPolicy, StageName
+from docmill.runs.threads import Threads
+from docmill.workers.pool import Pool
+
+Place = Literal["loop", "thread", "process"]
+
+
+class Work:
+    """One attempt at a document, as far as it has come.
+
+    task: in which it is made. stage: the one it is in. deadline: when that stage must be over, by
+    `time.monotonic`; 0 between stages. is_late: it was cancelled because of that.
+    """
+
+    __slots__ = ("deadline", "document", "is_late", "stage", "task", "timings_s")
+
+    def __init__(self, task: "asyncio.Task[Any]", document: CurrentDocument) -> None:
+        self.task = task
+        self.document = document
+        self.stage: StageName = "read"
+        self.deadline = 0.0
+        self.is_late = False
+        self.timings_s: dict[str, float] = {}
+
+
+def place_of(component: object, method: Callable[..., Any]) -> Place:
+    """Where a component's method is called: on the event loop if it is async, else as its class says."""
+    if inspect.iscoroutinefunction(method):
+        return "loop"
+    runs_in = getattr(component, "runs_in", "thread")
+    return "process" if runs_in == "process" else "thread"
+
+
+class Stage:
+    """One stage. method: of its component."""
+
+    def __init__(
+        self,
+        name: StageName,
+        method: Callable[..., Any],
+        *,
+        place: Place,
+        policy: RunPolicy,
+        threads: Threads,
+        processes: Pool | None = None,
+    ) -> None:
+        self.name: StageName = name
+        self._method = method
+        self._place: Place = place
+        self._limit_s = policy.limit_s(name)
+        self._threads = threads
+        self._processes = processes
+        assert place != "process" or processes is not None
+        slots = policy.stage_concurrency.get(name)
+        self._slots = None if slots is None else asyncio.Semaphore(slots)
+        self._breaker = Breaker(name, threshold=policy.breaker_failures, recovery_s=policy.breaker_s)
+
+    async def run(self, work: Work, *args: object) -> object:
+        """Call the component for a document. Raises DocmillError, whatever the component raised."""
+        if self._slots is None:
+            return await self._run(work, args)
+        async with self._slots:
+            return await self._run(work, args)
+
+    async def _run(self, work: Work, args: tuple[object, ...]) -> object:
+        work.stage = self.name
+        ticket = self._breaker.admit()
+        started = time.monotonic()
+        work.deadline = started + self._limit_s
+        try:
+            if self._place == "loop":
+                result = await self._method(*args)
+            elif self._place == "thread":
+                result = await self._threads.call(self._method, *args)
+                if inspect.isawaitable(result):  # a plain function that returns a coroutine
+                    result = await result
+            else:
+                assert self._processes is not None
+                result = await self._processes.run(self._method, *args, limit_s=self._limit_s)
+        except asyncio.CancelledError:
+            if self._place == "thread":
+                self._threads.replace_one()
+            if work.is_late:
+                self._breaker.note_end(ticket, late(work))
+            else:
+                self._breaker.note_abandoned(ticket)
+            raise
+        except Exception as raised:
+            error = as_docmill_error(raised, self.name)
+            self._breaker.note_end(ticket, error)
+            if error is raised:
+                raise
+            raise error from raised
+        finally:
+            work.deadline = 0.0
+            work.timings_s[self.name] = time.monotonic() - started
+        self._breaker.note_end(ticket, None)
+        return result
+
+
+def late(work: Work) -> TimeLimitError:
+    """The error of a document whose stage took too long."""
+    error = TimeLimitError(f"{work.stage} took longer than its limit and was cancelled")
+    error.step = work.stage
+    return error
+
+
+@asynccontextmanager
+async def opened(component: object, context: object) -> AsyncGenerator[None]:
+    """Call the component's `open` before and its `close` after, if it has them."""
+    await call_if_there(component, "open", context)
+    try:
+        yield
+    finally:
+        await call_if_there(component, "close")
+
+
+async def call_if_there(component: object, name: str, *args: object) -> None:
+    """Call a method that a component need not have; in a thread unless it is async."""
+    method = getattr(component, name, None)
+    if method is None:
+        return
+    result = (
+        await method(*args) if inspect.iscoroutinefunction(method) else await asyncio.to_thread(method, *args)
+    )
+    if inspect.isawaitable(result):
+        await result

@@ -1,0 +1,31 @@
+"""Stores by their address."""
+
+from pathlib import Path
+
+from docmill.errors import MisconfiguredError
+from docmill.runs.states import StateStore
+from docmill.runs.stores.memory import MemoryStore
+from docmill.runs.stores.sqlite import SqliteStore
+
+DEFAULT_PATH = Path(".docmill") / "runs.sqlite"
+
+
+def open_store(address: StateStore | Path | str | None) -> StateStore:
+    """The store of an address: the path of a SQLite file, or `memory:`; None: `DEFAULT_PATH`.
+
+    A store is returned as it is. Raises MisconfiguredError for an address of another kind.
+    """
+    match address:
+        case None:
+            return SqliteStore(DEFAULT_PATH)
+        case Path():
+            return SqliteStore(address)
+        case "memory:":
+            return MemoryStore()
+        case str() if "://" in address:
+            scheme = address.partition("://")[0]
+            raise MisconfiguredError(f"there is no state store of the kind {scheme!r}")
+        case str():
+            return SqliteStore(address)
+        case _:
+            return address

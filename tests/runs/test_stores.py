@@ -1,0 +1,60 @@
+"""State stores that need no server."""
+
+import sqlite3
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+from tests.runs.stores import NOW, StateStoreContract
+
+from docmill.errors import MisconfiguredError
+from docmill.runs.states import Run, StateStore
+from docmill.runs.stores.memory import MemoryStore
+from docmill.runs.stores.opening import open_store
+from docmill.runs.stores.sqlite import SqliteStore
+
+
+class TestMemory(StateStoreContract):
+    @pytest.fixture
+    def store(self) -> StateStore:
+        return MemoryStore()
+
+
+class TestSqlite(StateStoreContract):
+    @pytest.fixture
+    async def store(self, tmp_path: Path) -> AsyncGenerator[StateStore]:
+        store = SqliteStore(tmp_path / "sub" / "runs.sqlite")
+        yield store
+        await store.close()
+
+    async def test_another_store_of_the_same_file_sees_what_was_kept(self, tmp_path: Path) -> None:
+        first, second = SqliteStore(tmp_path / "runs.sqlite"), SqliteStore(tmp_path / "runs.sqlite")
+        await first.create_run(Run("run", NOW))
+        assert (await second.find_run("run")).run_id == "run"
+        await first.close()
+        assert (await first.find_run("run")).run_id == "run", "a closed store opens again"
+        await first.close()
+        await second.close()
+
+    async def test_a_file_of_something_else_is_refused(self, tmp_path: Path) -> None:
+        other = tmp_path / "other.sqlite"
+        with sqlite3.connect(other) as connection:
+            connection.execute("CREATE TABLE mine (id INTEGER)")
+        store = SqliteStore(other)
+        with pytest.raises(MisconfiguredError, match="no file of runs"):
+            await store.list_runs()
+        other.write_text("a letter, and no database at all" * 100)
+        with pytest.raises(MisconfiguredError, match="give another file"):
+            await SqliteStore(other).list_runs()
+        with pytest.raises(MisconfiguredError, match="cannot make the folder"):
+            await SqliteStore(other / "sub" / "runs.sqlite").list_runs()
+
+
+def test_an_address_says_which_store_is_meant(tmp_path: Path) -> None:
+    assert isinstance(open_store("memory:"), MemoryStore)
+    assert isinstance(open_store(tmp_path / "runs.sqlite"), SqliteStore)
+    assert isinstance(open_store(str(tmp_path / "runs.sqlite")), SqliteStore)
+    store = MemoryStore()
+    assert open_store(store) is store
+    with pytest.raises(MisconfiguredError, match="'mongodb'"):
+        open_store("mongodb://localhost/runs")
