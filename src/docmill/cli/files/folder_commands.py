@@ -162,8 +162,6 @@ def match_documents(
         folder=folder,
         out=records or Path("records.jsonl"),
         jobs=jobs,
-        fresh=False,
-        retry_failed=False,
         dry_run=dry_run,
         quiet=quiet,
         config=config,
