@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from docmill.matching import records_of
-from docmill.matching.aliases import PartyAliases, parties_of
+from docmill.matching.aliases import NO_ALIASES, PartyAliases, parties_of
 from docmill.matching.bookings import is_lost_booking, moved_bookings
 from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair
 from docmill.matching.questions import Judgement
@@ -152,10 +152,14 @@ async def _pairs_since(
 def _scored(
     record: "MatchRecord", others: Iterable["MatchRecord"], aliases: PartyAliases, confirmed: Collection[str]
 ) -> Iterator[ScoredPair]:
-    """The pairs of a record with others. confirmed: ids of those that a person has linked to it."""
+    """The pairs of a record with others. confirmed: ids of those that a person has linked to it.
+
+    Such links have shown aliases, which are no evidence for these links themselves.
+    """
     for other in others:
-        least = -inf if other.id in confirmed else LEAST_LOG_ODDS
-        if pair := aliases.score_pair(record, other, shipped_weights(), least=least):
+        is_confirmed = other.id in confirmed
+        known, least = (NO_ALIASES, -inf) if is_confirmed else (aliases, LEAST_LOG_ODDS)
+        if pair := known.score_pair(record, other, shipped_weights(), least=least):
             yield pair
 
 
