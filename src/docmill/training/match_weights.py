@@ -125,7 +125,7 @@ def _fit_relation(labelled: Sequence[LabelledPair], before: Weights) -> Weights:
         apart = steps - start
         return value + float(strength @ apart**2), design.T @ by_row + 2 * strength * apart
 
-    bounds = [(None, None), *((0, None) for _ in start[1:])]
+    bounds: list[tuple[float | None, float | None]] = [(None, None), *((0, None) for _ in start[1:])]
     bounds[-1] = (0, _MOST_FOR_ALTERNATIVES)
     result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500})
     return _weights_of(result.x)
