@@ -210,6 +210,17 @@ class Matches:
             listed = await self._listed(conn, own, tenant_id=tenant_id)
         return listed[0] if listed else None
 
+    async def called(self, beginning: str, *, tenant_id: UUID, limit: int) -> list[ListedMatch]:
+        """Up to `limit` links whose id begins so. Raises ValidationError for what can begin no id."""
+        between = match_links.ids_beginning_with(beginning)
+        if between is None:
+            raise ValidationError(
+                f"{beginning!r} is no id of a link: give its first {match_links.LEAST_DIGITS} digits or more"
+            )
+        async with self.database.tenant(tenant_id) as conn:
+            rows = await match_links.page(conn, tenant_id=tenant_id, between=between, limit=limit)
+            return await self._listed(conn, rows, tenant_id=tenant_id)
+
     async def choices(
         self, document_id: UUID, other_ids: Collection[UUID], *, tenant_id: UUID
     ) -> Mapping[UUID, Sequence[Choice]]:
