@@ -106,11 +106,12 @@ class Evidence(NamedTuple):
         """Whether the amounts of the records may be explained by a sum that others belong to as well.
 
         Only records of the same currency, in the window of the relation, and of the same party or named by
-        number are added up.
+        number are added up; what is named by its own number may be older.
         """
+        is_cited = self.reference >= ReferenceLevel.TEXT
         return (
             self.amount != AmountLevel.OTHER_CURRENCY
-            and self.date >= DateLevel.UNKNOWN
+            and self.date >= (DateLevel.UNLIKELY if is_cited else DateLevel.UNKNOWN)
             and (self.is_named or max(self.party, self.other_party) >= Likeness.SIMILAR)
             and self.party != Likeness.DIFFERENT
         )
