@@ -1,4 +1,6 @@
+from collections.abc import Sequence
 from itertools import permutations
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -438,3 +440,40 @@ def test_invoices_that_a_payment_cites_are_added_up_however_old_they_are() -> No
 
     assert set(states(found)) == {(f"month {number}", "statement#1") for number in (1, 2, 3)}
     assert automatic(found) == {("month 2", "statement#1"), ("month 3", "statement#1")}
+
+
+@pytest.mark.parametrize("unknown", [("invoice",), ("credit",), ("invoice", "credit")])
+def test_a_credit_note_that_names_its_invoice_is_suggested_where_a_seller_is_not_known(
+    unknown: Sequence[str],
+) -> None:
+    no_seller: dict[str, Any] = {"seller": {"name": None}}
+    billed = invoice(**(no_seller if "invoice" in unknown else {}))
+    credit = record(
+        "credit",
+        "credit_note",
+        number="GS-17",
+        issue_date="2026-02-20",
+        net_total="100.00",
+        gross_total="119.00",
+        preceding_invoice_number="RE-2026-0815",
+        **(no_seller if "credit" in unknown else {}),
+    )
+
+    (link,) = match([billed, credit]).links
+
+    assert (link.relation, link.state) == ("invoice_to_credit_note", "suggested")
+    assert "party_unknown" in {reason.code for reason in link.reasons}
+
+
+def test_a_number_names_nothing_for_sure_where_the_sellers_differ() -> None:
+    credit = record(
+        "credit",
+        "credit_note",
+        seller={"name": "Holzwerk Brandner KG"},
+        number="GS-17",
+        issue_date="2026-02-20",
+        gross_total="119.00",
+        preceding_invoice_number="RE-2026-0815",
+    )
+
+    assert match([invoice(), credit]).links == ()

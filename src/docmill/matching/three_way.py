@@ -73,6 +73,9 @@ class ThreeWayMatch:
         return [stage for stage in STAGES if any(total.stage == stage for total in self.totals)]
 
 
+NOTHING_TO_COMPARE = ThreeWayMatch((), (), ())
+
+
 def three_way_match(records: Mapping[str, MatchRecord], links: Iterable[Link]) -> ThreeWayMatch:
     """The three-way match of linked records. links: automatic and confirmed ones.
 

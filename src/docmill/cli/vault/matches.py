@@ -185,10 +185,15 @@ def _print_link(link: LinkRow, first: MatchedRecord, second: MatchedRecord) -> N
 
 
 def _ends(*records: MatchedRecord) -> str:
-    titles = ((shown(record.document.title), record.payment) for record in records)
-    return " - ".join(
-        title if payment is None else f"payment {payment} of {title}" for title, payment in titles
-    )
+    return " - ".join(map(_end, records))
+
+
+def _end(record: MatchedRecord) -> str:
+    title = shown(record.document.title)
+    if record.payment is None:
+        return title
+    other = f" ({shown(record.counterparty)})" if record.counterparty else ""
+    return f"payment {record.payment}{other} of {title}"
 
 
 def _as_data(match: ListedMatch) -> object:
