@@ -8,7 +8,7 @@ PROCESSES ?= 4
 # Tests start hundreds of processes: where the machine forbids it, each would compile all of the library anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo up test check unit docs bench cluster soak fuzz fuzz-api figures lock clean
+.PHONY: help demo up test check unit docs wheel bench cluster soak fuzz fuzz-api figures lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -36,6 +36,10 @@ unit: $(STAMP)
 	scripts/system-packages chromium fonts-liberation libfaketime pgbouncer tesseract-ocr
 	scripts/emulators
 	$(BIN)/pytest -n $(PROCESSES) --dist worksteal
+
+wheel: $(STAMP) ## Build the wheel into dist, for `pip install dist/docmill-*.whl`
+	rm -rf dist
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 bench: $(STAMP) ## Measure the speeds we claim; BENCH=accuracy or BENCH=NAME for others, `python -m bench` lists all
 	$(BIN)/python -m bench $(or $(BENCH),speed)

@@ -19,7 +19,7 @@ import pikepdf
 from PIL import Image
 
 from bench.arguments import argument_parser
-from docmill.api import aprocess_file
+from docmill.api.one_file import aprocess_file
 from docmill.demo import generate
 from docmill.demo.scan_effects import encode_pages, photograph_page, render_pages, scan_page
 from docmill.model.document import Box, Document

@@ -46,13 +46,16 @@ class Share:
 class LinkScores:
     """Scores over the tenants that were added.
 
-    pairs: automatic links, whatever their relation. first_ranks: these and, where a record has none of a
-    relation, its best suggestion. groups: those of the truth, and the clusters that equal them. candidates:
-    links of any state. by_edit: of the true links that an edit touched, those that are automatic.
+    pairs: automatic links, whatever their relation. decidable: those but of the payments whose link nobody
+    can tell (`Truth.undecidable`); undecidable: the number of these links. first_ranks: automatic links and,
+    where a record has none of a relation, its best suggestion. groups: those of the truth, and the clusters
+    that equal them. candidates: links of any state. by_edit: of the true links that an edit touched, those
+    that are automatic.
     false_by_decoy: automatic links between strangers by the kinds of decoys that they join.
     """
 
     pairs: Share = field(default_factory=Share)
+    decidable: Share = field(default_factory=Share)
     first_ranks: Share = field(default_factory=Share)
     links: Share = field(default_factory=Share)
     candidates: Share = field(default_factory=Share)
@@ -66,6 +69,7 @@ class LinkScores:
     false_by_decoy: Counter[str] = field(default_factory=Counter[str])
     automatic: int = 0
     false_automatic: int = 0
+    undecidable: int = 0
 
     def add(self, matching: Matching, truth: Truth) -> None:
         """Score one tenant's matching."""
@@ -75,6 +79,11 @@ class LinkScores:
         automatic = _keys((link for link in links if link.state == "automatic"), original)
         ranked = automatic | _keys(first_suggestions(links), original)
         self.pairs.add(map(_pair, automatic), map(_pair, true))
+        doubtful = {original.get(second, second) for _, second in truth.undecidable}
+        self.undecidable += len(truth.undecidable)
+        self.decidable.add(
+            *({_pair(key) for key in keys if key[1] not in doubtful} for keys in (automatic, true))
+        )
         self.first_ranks.add(map(_pair, ranked), map(_pair, true))
         self.links.add(automatic, true)
         self.candidates.add(_keys(links, original), true)
@@ -173,6 +182,7 @@ def _pair(key: _Key) -> _Pair:
 
 COLUMNS: Mapping[str, Callable[[LinkScores], str]] = {
     "pair F1": lambda scores: f"{scores.pairs.f1:.3f}",
+    "without what nobody can tell": lambda scores: f"{scores.decidable.f1:.3f} ({scores.undecidable} links)",
     "with first suggestions": lambda scores: f"{scores.first_ranks.f1:.3f}",
     "precision": lambda scores: f"{scores.pairs.precision:.4f}",
     "automatic": lambda scores: f"{scores.links.recall:.3f}",

@@ -16,21 +16,37 @@ from docmill.training.linked_documents.seeds import made_up_seeds
 from docmill.understanding.einvoice.reading import einvoice
 from docmill.understanding.einvoice.terms import UnreadableError
 
+_EINVOICES = "einvoice"
+_BROADCASTERS = "adbuy/labels.json"
+
 
 @cache
 def seeds() -> tuple[Invoice, ...]:
-    """The real invoices, each once, and those of the demo; these alone where the shared data is absent."""
+    """The real invoices, each once, and those of the demo; these alone where the shared data is absent.
+
+    How many there are is printed, since figures of other seeds cannot be compared.
+    """
     found: dict[str, Invoice] = {}
     for invoice in (*_einvoices(), *_broadcasters(), *made_up_seeds()):
         found.setdefault(f"{invoice.seller.name} {invoice.number} {invoice.gross_total}", invoice)
+    print(f"seeds: {len(found)} invoices")
+    if absent := absent_data():
+        print(
+            f"{absent} is not here: these are few, and figures cannot be compared with those of real invoices"
+        )
     return tuple(found.values())
+
+
+def absent_data() -> Path | None:
+    """The first part of the shared data that is missing; None where all real invoices are there."""
+    return next((path for path in (DATA / _EINVOICES, DATA / _BROADCASTERS) if not path.exists()), None)
 
 
 def _einvoices() -> Iterator[Invoice]:
     """Those of XML files, in UBL and CII, and of the XML within PDFs."""
-    files = sorted((DATA / "einvoice").rglob("*.xml"))
+    files = sorted((DATA / _EINVOICES).rglob("*.xml"))
     contents = [path.read_bytes() for path in files]
-    for path in sorted((DATA / "einvoice").rglob("*.pdf")):
+    for path in sorted((DATA / _EINVOICES).rglob("*.pdf")):
         contents += _attached(path)
     for content in contents:
         try:
@@ -56,7 +72,7 @@ def _attached(path: Path) -> list[bytes]:
 
 def _broadcasters() -> Iterator[Invoice]:
     """Airtime that advertisers bought: contract, amount and period, without lines and seller."""
-    path = DATA / "adbuy/labels.json"
+    path = DATA / _BROADCASTERS
     labels: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     for label in labels:
         gold = label["gold"]

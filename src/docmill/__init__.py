@@ -4,7 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from docmill.api import Extracted, aextract, aprocess_file, extract, match, process_file
+    from docmill.api.linking import match
+    from docmill.api.many_files import ProcessedFile, aprocess_many, process_many
+    from docmill.api.one_file import aextract, aprocess_file, extract, process_file
     from docmill.errors import DocmillError, DocumentError, SetupError, TransientError
     from docmill.matching.outcome import Discrepancy, Link, Matching, Reason
     from docmill.model.document import Box, Cell, Document, Page, Table, Words
@@ -20,11 +22,15 @@ if TYPE_CHECKING:
     )
     from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
     from docmill.ports import Original, Ref
+    from docmill.presentation.file_result import Extracted, FileResult
     from docmill.wiring import reading_pool, steps_for
 
 _HOME = {
     "docmill.errors": ("DocmillError", "DocumentError", "SetupError", "TransientError"),
-    "docmill.api": ("Extracted", "aextract", "aprocess_file", "extract", "match", "process_file"),
+    "docmill.api.one_file": ("aextract", "aprocess_file", "extract", "process_file"),
+    "docmill.api.many_files": ("ProcessedFile", "aprocess_many", "process_many"),
+    "docmill.api.linking": ("match",),
+    "docmill.presentation.file_result": ("Extracted", "FileResult"),
     "docmill.model.document": ("Box", "Cell", "Document", "Page", "Table", "Words"),
     "docmill.model.result": (
         "Classification",
@@ -56,10 +62,12 @@ __all__ = [
     "Extracted",
     "Extraction",
     "Failure",
+    "FileResult",
     "Link",
     "Matching",
     "Original",
     "Page",
+    "ProcessedFile",
     "Reason",
     "Ref",
     "Result",
@@ -74,10 +82,12 @@ __all__ = [
     "Words",
     "aextract",
     "aprocess_file",
+    "aprocess_many",
     "extract",
     "match",
     "process",
     "process_file",
+    "process_many",
     "reading_pool",
     "steps_for",
 ]
@@ -88,3 +98,7 @@ def __getattr__(name: str) -> object:
     if name in _MODULE_OF:
         return getattr(import_module(_MODULE_OF[name]), name)
     raise AttributeError(f"module 'docmill' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

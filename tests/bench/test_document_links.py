@@ -1,11 +1,15 @@
 """The matchers that are compared: they answer in the form of the product, on documents made here."""
 
+from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from bench.accuracy.document_links import matchers, score_true_links, scored
+from bench.data import link_seeds
 from bench.data.link_seeds import seeds
+from bench.fit import fitted_links
 from bench.peers import exact_references, midday_formula, token_sort_ratio
 
 from docmill.schemas.types import BankStatement, Invoice, Party, Transaction
@@ -105,3 +109,37 @@ def test_the_invoices_of_the_demo_are_always_among_the_seeds() -> None:
     numbers = {seed.number for seed in seeds()}
 
     assert {seed.number for seed in made_up_seeds()} <= numbers
+
+
+@pytest.fixture
+def no_shared_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    seeds.cache_clear()
+    monkeypatch.setattr(link_seeds, "DATA", tmp_path / "nowhere")
+    yield tmp_path
+    seeds.cache_clear()
+
+
+def test_it_is_told_that_the_real_invoices_are_missing(
+    no_shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = seeds()
+
+    told = capsys.readouterr().out
+    assert len(found) == len(made_up_seeds())
+    assert f"seeds: {len(found)} invoices" in told
+    assert f"{no_shared_data / 'nowhere/einvoice'} is not here" in told
+
+
+def test_weights_that_are_fitted_to_few_invoices_are_not_written(
+    no_shared_data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = no_shared_data / "weights.json"
+    monkeypatch.setattr(fitted_links, "WEIGHTS", weights)
+    monkeypatch.setattr("sys.argv", ["fitted_links", "--write", "--links", "2", "--tenants", "1"])
+
+    with pytest.raises(SystemExit) as ended:
+        fitted_links.main()
+
+    assert ended.value.code == 2
+    assert "is not here" in capsys.readouterr().err
+    assert not weights.exists()

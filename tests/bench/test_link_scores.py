@@ -1,5 +1,7 @@
 """The scorer of links, by cases made by hand."""
 
+from dataclasses import replace
+
 from bench.data.link_scores import LinkScores, first_suggestions
 
 from docmill.matching.outcome import Discrepancy, Link, Matching, Relation, State
@@ -115,3 +117,12 @@ def test_scores_of_tenants_add_up() -> None:
     scores.add(Matching((), (), ()), TRUTH)
 
     assert (scores.pairs.right, scores.pairs.true) == (1, 4)
+
+
+def test_links_that_nobody_can_tell_are_counted_apart() -> None:
+    doubtful = replace(TRUTH, undecidable=frozenset({("invoice", "statement#1")}))
+    scores = LinkScores()
+    scores.add(Matching((link("order", "invoice", "order_to_invoice"),), (), ()), doubtful)
+
+    assert (scores.pairs.right, scores.pairs.true) == (1, 2)
+    assert (scores.decidable.f1, scores.undecidable) == (1, 1)

@@ -143,8 +143,11 @@ def test_what_a_confirmed_link_shows_of_a_party_holds_for_others() -> None:
 
     found = match(records, confirmed=[("invoice", "statement#1")])
 
-    (later,) = (link for link in found.links if (link.first_id, link.second_id) == ("later", "statement#2"))
-    assert "party_alias" in {reason.code for reason in later.reasons}
+    by_ids = {(link.first_id, link.second_id): link for link in found.links}
+    assert "party_alias" in {reason.code for reason in by_ids["later", "statement#2"].reasons}
+    itself = by_ids["invoice", "statement#1"]
+    assert itself.state == "automatic"
+    assert "party_alias" not in {reason.code for reason in itself.reasons}, "it cannot prove itself"
 
 
 def test_decisions_that_cannot_be_are_refused() -> None:

@@ -1,4 +1,6 @@
+from collections.abc import Sequence
 from itertools import permutations
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -370,3 +372,108 @@ def test_bookings_of_two_accounts_are_several() -> None:
     )
 
     assert "duplicate" not in {link.relation for link in match([*payments(paid()), other]).links}
+
+
+def test_a_payment_to_the_account_of_the_only_invoice_of_its_amount_is_linked_without_a_number() -> None:
+    bill = invoice(order_number=None, payment={"iban": ACCOUNT})
+    transfer = paid(iban=ACCOUNT, description="Rechnung")
+    billed_before = invoice(
+        "before", number="RE-2025-0700", issue_date="2025-12-16", order_number=None, payment={"iban": ACCOUNT}
+    )
+    of_other_amount = paid("1190.10", iban=ACCOUNT, description="Rechnung")
+    too_late = paid(iban=ACCOUNT, description="Rechnung", date="2026-04-20")
+
+    assert automatic(match([bill, *payments(transfer)])) == {("invoice", "statement#1")}
+    assert automatic(match([bill, billed_before, *payments(transfer)])) == set()
+    assert automatic(match([bill, *payments(of_other_amount)])) == set()
+    assert automatic(match([bill, *payments(too_late)])) == set()
+
+
+def test_an_amount_that_is_billed_again_and_again_needs_a_number_even_if_all_others_are_paid() -> None:
+    before = invoice(
+        "before", number="RE-2025-0700", issue_date="2025-12-16", order_number=None, payment={"iban": ACCOUNT}
+    )
+    bill = invoice(order_number=None, payment={"iban": ACCOUNT})
+    records = [
+        before,
+        bill,
+        *payments(paid(iban=ACCOUNT, description="RE-2025-0700", date="2025-12-30"), id_="december"),
+        *payments(paid(iban=ACCOUNT, description="Rechnung")),
+    ]
+
+    assert automatic(match(records)) == {("before", "december#1")}
+
+
+def test_a_number_that_the_bank_cut_off_is_enough_if_account_amount_and_day_are_right() -> None:
+    bill = invoice(order_number=None, payment={"iban": ACCOUNT})
+    cut_off = paid(iban=ACCOUNT, description="RE-2026-08")
+    mistyped = paid(iban=ACCOUNT, description="RE-2026-0515")
+
+    assert automatic(match([bill, *payments(cut_off)])) == {("invoice", "statement#1")}
+    assert automatic(match([bill, *payments(mistyped)])) == set()
+
+
+@pytest.mark.parametrize(
+    ("amount", "state"),
+    [
+        ("595.00", "automatic"),
+        ("357.00", "automatic"),
+        ("417.83", "suggested"),
+        ("59.50", "suggested"),
+        ("1250.00", "suggested"),
+    ],
+)
+def test_a_part_payment_is_linked_if_it_is_a_share_that_people_agree_on(amount: str, state: str) -> None:
+    records = [invoice(order_number=None), *payments(paid(amount))]
+
+    assert states(match(records)) == {("invoice", "statement#1"): state}
+
+
+def test_invoices_that_a_payment_cites_are_added_up_however_old_they_are() -> None:
+    months = [
+        invoice(f"month {number}", number=f"RE-2026-08{number}1", issue_date=day, order_number=None)
+        for number, day in enumerate(("2025-08-15", "2025-10-15", "2025-12-15"), 1)
+    ]
+    cited = " ".join(f"RE-2026-08{number}1" for number in (1, 2, 3))
+
+    found = match([*months, *payments(paid("3570.00", description=cited))])
+
+    assert set(states(found)) == {(f"month {number}", "statement#1") for number in (1, 2, 3)}
+    assert automatic(found) == {("month 2", "statement#1"), ("month 3", "statement#1")}
+
+
+@pytest.mark.parametrize("unknown", [("invoice",), ("credit",), ("invoice", "credit")])
+def test_a_credit_note_that_names_its_invoice_is_suggested_where_a_seller_is_not_known(
+    unknown: Sequence[str],
+) -> None:
+    no_seller: dict[str, Any] = {"seller": {"name": None}}
+    billed = invoice(**(no_seller if "invoice" in unknown else {}))
+    credit = record(
+        "credit",
+        "credit_note",
+        number="GS-17",
+        issue_date="2026-02-20",
+        net_total="100.00",
+        gross_total="119.00",
+        preceding_invoice_number="RE-2026-0815",
+        **(no_seller if "credit" in unknown else {}),
+    )
+
+    (link,) = match([billed, credit]).links
+
+    assert (link.relation, link.state) == ("invoice_to_credit_note", "suggested")
+    assert "party_unknown" in {reason.code for reason in link.reasons}
+
+
+def test_a_number_names_nothing_for_sure_where_the_sellers_differ() -> None:
+    credit = record(
+        "credit",
+        "credit_note",
+        seller={"name": "Holzwerk Brandner KG"},
+        number="GS-17",
+        issue_date="2026-02-20",
+        gross_total="119.00",
+        preceding_invoice_number="RE-2026-0815",
+    )
+
+    assert match([invoice(), credit]).links == ()

@@ -124,3 +124,27 @@ def test_a_payment_less_a_credit_note_is_not_too_little() -> None:
     assert discrepancies([invoice(), note, *payments(paid("900.00"))], [FIRST, less]) == [
         ("underpaid", "statement#1", None, "-290.00")
     ]
+
+
+def test_one_payment_of_several_invoices_is_compared_with_their_sum() -> None:
+    other = invoice("invoice 2", number="R-2", gross_total="500.00", net_total="420.17")
+    both: list[Ends] = [FIRST, ("invoice 2", "statement#1", "invoice_to_payment")]
+
+    for amount, expected in (
+        ("1690.00", []),
+        ("1500.00", [("underpaid", "statement#1", None, "-190.00")]),
+        ("1800.00", [("overpaid", "statement#1", None, "110.00")]),
+    ):
+        assert discrepancies([invoice(), other, *payments(paid(amount))], both) == expected
+
+
+def test_a_credit_note_that_one_payment_sets_off_is_no_shortfall() -> None:
+    other = invoice("invoice 2", number="R-2", gross_total="500.00", net_total="420.17")
+    credit = record("credit", "credit_note", number="GS-1", gross_total="190.00", net_total="159.66")
+    links: list[Ends] = [
+        FIRST,
+        ("invoice 2", "statement#1", "invoice_to_payment"),
+        ("credit", "statement#1", "credit_note_to_payment"),
+    ]
+
+    assert discrepancies([invoice(), other, credit, *payments(paid("1500.00"))], links) == []

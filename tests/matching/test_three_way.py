@@ -87,3 +87,26 @@ def test_a_line_without_a_quantity_leaves_the_sum_open() -> None:
 
 def test_nothing_linked_gives_an_empty_summary() -> None:
     assert summed([]) == ThreeWayMatch((), (), ())
+
+
+def test_goods_that_a_credit_note_takes_back_count_against_what_was_billed() -> None:
+    returned = record(
+        "credit",
+        "credit_note",
+        number="GS-1",
+        gross_total="119.00",
+        lines=[line(LINES[0]["description"], "10", LINES[0]["unit_price"])],
+    )
+    lower_price = record(
+        "discount",
+        "credit_note",
+        number="GS-2",
+        gross_total="59.50",
+        lines=[line(LINES[0]["description"], LINES[0]["quantity"], "1.00")],
+    )
+
+    found = summed([invoice(), returned, lower_price])
+
+    billed = Decimal(LINES[0]["quantity"])
+    assert found.items[0].quantities == {"billed": billed - 10}
+    assert len(found.items) == len(LINES), "a line of a credit note is no item of its own"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from docmill.errors import DocmillError, MisconfiguredError, ServerError, UnsupportedFileTypeError
 from docmill.model.document import Part, Usage
-from docmill.model.result import Result
+from docmill.model.result import Classification, Result
 from docmill.ports import Ref
 
 Record = dict[str, Any]
@@ -24,6 +24,8 @@ _AS_JSON = "backslashreplace"
 """Writes half a character, which UTF-8 does not have, in the way in which JSON reads it back."""
 _LONGEST_TEXT = 100_000
 """Characters of a text that are kept. Matching looks at no more, either."""
+_UNKNOWN = Classification()
+_DESCRIPTION = ("document_type", "title", "summary", "document_date", "tags", "language")
 _BEGINNING = b'{"source": '
 """The first bytes of every record."""
 
@@ -36,7 +38,7 @@ def result_record(ref: Ref, result: Result, *, with_text: bool = False) -> Recor
         "source": ref.key,
         "content_hash": result.content_hash,
         "status": result.status,
-        "document_type": result.classification.document_type,
+        **_described(result.classification),
         "data": extraction and extraction.data.model_dump(mode="json"),
         "evidence": {path: proof.model_dump(mode="json") for path, proof in extraction.evidence.items()}
         if extraction
@@ -54,6 +56,12 @@ def result_record(ref: Ref, result: Result, *, with_text: bool = False) -> Recor
     }
 
 
+def _described(classification: Classification) -> Record:
+    """What the document is, as its record says it."""
+    described = classification.model_dump(mode="json")
+    return {name: described[name] for name in _DESCRIPTION}
+
+
 def failure_record(
     ref: Ref,
     error: DocmillError,
@@ -68,6 +76,7 @@ def failure_record(
         "source": ref.key,
         "content_hash": content_hash,
         "status": "failed",
+        **_described(_UNKNOWN),
         "document_type": None,
         "data": None,
         "evidence": {},

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any
+from uuid import UUID
 
 import typer
 from rich.console import Console
@@ -55,6 +56,16 @@ def exit_after(work: Coroutine[Any, Any, int]) -> None:
     import asyncio  # noqa: PLC0415  a command loads what it needs when it is called
 
     raise typer.Exit(asyncio.run(work))
+
+
+def parse_id(text: str) -> UUID:
+    """An id that a person typed, whole."""
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"{text!r} is no id, such as 019ab2c4-0000-7000-8000-000000000000"
+        ) from error
 
 
 def give_up_stdout() -> None:

@@ -162,6 +162,9 @@ class PartyAliases:
         return replace(pair, first=of_id[pair.first.id], second=of_id[pair.second.id])
 
 
+NO_ALIASES = PartyAliases()
+
+
 def with_alias_reasons(links: Iterable[Link], pairs: Iterable[ScoredPair]) -> list[Link]:
     """The links, whose reasons say where a party is the same by an alias alone."""
     by_key = {pair.key: pair for pair in pairs}

@@ -20,6 +20,8 @@ _FEE_SHARE = Decimal("0.1")
 """Fees of banks: up to 35 in the currency, or 3 % where that is more, and never over a tenth."""
 _LEAST_SHARE = Decimal("0.6")
 """Least share of one amount in another that may stand for it, wrongly billed or paid."""
+_SHARES, _LEAST_SHARES = 20, 4
+"""Instalments, part payments and those of too much are usually so many twentieths, and no fewer."""
 _CLOSE = Decimal("0.11")
 """A price may have changed by a tenth between an order and its invoice."""
 _UNITS_PER_EURO = {
@@ -81,6 +83,15 @@ def is_near(amount: AmountComparison) -> bool:
         return False
     lesser, greater = sorted((amount.first, amount.second))
     return lesser >= greater * _LEAST_SHARE
+
+
+def is_usual_part(amount: AmountComparison) -> bool:
+    """True if the second amount is a usual share of the first: 20 %, 25 % and so on, to the cent."""
+    if not amount.first or amount.second is None:
+        return False
+    share = (amount.second / amount.first * _SHARES).to_integral_value()
+    is_exact = (amount.first * share / _SHARES).quantize(CENT) == amount.second.quantize(CENT)
+    return share >= _LEAST_SHARES and is_exact
 
 
 def may_be_converted(first: MatchRecord, second: MatchRecord) -> bool:

@@ -77,10 +77,15 @@ def places_of(pair: ScoredPair) -> Iterator[Hashable]:
         return
     if pair.relation in PAID:
         yield "paid", first
-        yield "paying", second
+        yield paying(pair)
     else:
         yield pair.relation, "first", first
         yield pair.relation, "second", second
+
+
+def paying(pair: ScoredPair) -> Hashable:
+    """The place of what a payment pays."""
+    return "paying", pair.second.id
 
 
 def is_named(pair: ScoredPair) -> bool:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from docmill.matching.amounts import is_near, may_be_converted
+from docmill.matching.amounts import is_near, is_usual_part, may_be_converted
 from docmill.matching.assignment import PAID, best_bundles, bundles_of, is_named, places_of
 from docmill.matching.evidence import (
     AlternativeLevel,
@@ -215,12 +215,18 @@ def may_be_automatic(pair: ScoredPair) -> bool:
         and evidence.party >= Likeness.SAME_NAME
         and evidence.date >= DateLevel.USUAL
     )
+    # A payment of any other part, or of more, may be for a neighbouring number, mistyped.
+    is_part = pair.relation in PAID and evidence.amount in (AmountLevel.PART, AmountLevel.UNEXPLAINED)
     # A number that may be misread may as well be that of another document of the same goods.
     is_other = evidence.reference <= ReferenceLevel.PARTIAL and evidence.reference != ReferenceLevel.UNKNOWN
+    is_cut_off = is_only and evidence.reference == ReferenceLevel.PARTIAL
     return (
         # Whoever has the number, the amount and the day right may pay by another name.
         (is_party_possible or is_named_alone)
         and (is_amount_possible or is_converted)
+        and (not is_part or is_usual_part(pair.amount))
         and evidence.date > DateLevel.IMPOSSIBLE
-        and (not is_other or evidence.shared >= SharedLevel.SAME or pair.relation == "duplicate")
+        and (
+            not is_other or is_cut_off or evidence.shared >= SharedLevel.SAME or pair.relation == "duplicate"
+        )
     )

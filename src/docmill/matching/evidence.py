@@ -102,15 +102,31 @@ class Evidence(NamedTuple):
         return self.reference >= ReferenceLevel.TEXT or self.shared >= SharedLevel.SAME
 
     @property
+    def is_named_without_contradiction(self) -> bool:
+        """Whether one record names the other by its whole number, and nothing known speaks against it.
+
+        Where the seller could not be read, for example, a person can still tell whether they belong together.
+        """
+        return (
+            self.reference >= ReferenceLevel.EQUAL
+            and self.shared >= SharedLevel.UNKNOWN
+            and self.party >= Likeness.UNKNOWN
+            and self.amount >= AmountLevel.UNKNOWN
+            and self.date >= DateLevel.POSSIBLE
+            and self.items >= ItemLevel.UNKNOWN
+        )
+
+    @property
     def may_be_part(self) -> bool:
         """Whether the amounts of the records may be explained by a sum that others belong to as well.
 
         Only records of the same currency, in the window of the relation, and of the same party or named by
-        number are added up.
+        number are added up; what is named by its own number may be older.
         """
+        is_cited = self.reference >= ReferenceLevel.TEXT
         return (
             self.amount != AmountLevel.OTHER_CURRENCY
-            and self.date >= DateLevel.UNKNOWN
+            and self.date >= (DateLevel.UNLIKELY if is_cited else DateLevel.UNKNOWN)
             and (self.is_named or max(self.party, self.other_party) >= Likeness.SIMILAR)
             and self.party != Likeness.DIFFERENT
         )

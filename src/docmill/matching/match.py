@@ -41,9 +41,10 @@ def match(
         raise ValidationError(f"{min(both)!r} are confirmed and declined; they cannot be both")
     certain = [_pair_of(by_id[one], by_id[other], weights) for one, other in sorted(linked)]
     known = _aliases_of(aliases, certain)
-    pairs = {pair.key: pair for pair in certain}
-    pairs = {pair.key: pair for pair in pairs_of(by_id.values(), weights)} | pairs
+    pairs = {pair.key: pair for pair in pairs_of(by_id.values(), weights)}
     pairs |= _pairs_by_aliases(by_id, weights, known)
+    # Last, since the aliases that a link has shown are no evidence for that link.
+    pairs |= {pair.key: pair for pair in certain}
     both_ways = frozenset((other, one) for one, other in linked) | linked
     links = decide(
         pairs.values(),

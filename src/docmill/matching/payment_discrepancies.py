@@ -40,6 +40,9 @@ def find_payment_discrepancies(
     copies = {(link.first_id, link.second_id) for link in suggested if link.relation == "duplicate"}
     for payment_id, invoices in partners.paid_by.items():
         yield from _of_account(records[payment_id], invoices)
+    for payment_id, invoices in partners.paid_by.items():
+        if len(invoices) > 1 and all(len(partners.payments_of[invoice.id]) == 1 for invoice in invoices):
+            yield from _of_collective_payment(records[payment_id], invoices, partners, possible)
     for invoice_id, payments in partners.payments_of.items():
         if all(len(partners.paid_by[payment.id]) == 1 for payment in payments):
             # One booking that may be in two files of a bank is not paid twice.
@@ -108,6 +111,32 @@ def _of_amounts(
     is_explained = any(_is_one_of(paid + credited + (total(each) or 0), acceptable) for each in missing)
     if not is_settled and paid + credited < billed - ROUNDING and not is_explained:
         yield Discrepancy.between("underpaid", ordered[-1].id, (invoice.id,), expected=billed, found=paid)
+
+
+def _of_collective_payment(
+    payment: MatchRecord, invoices: Sequence[MatchRecord], partners: _Partners, possible: _Partners
+) -> Iterator[Discrepancy]:
+    """A payment of several invoices, which nothing else pays, against all that they ask for together."""
+    paid, billed = total(payment), [total(invoice) for invoice in invoices]
+    if paid is None or None in billed or any(invoice.currency != payment.currency for invoice in invoices):
+        return
+    expected = sum((amount for amount in billed if amount is not None), Decimal(0))
+    credited = _sum(
+        {
+            note.id: note
+            for notes in (partners.set_off_by[payment.id], possible.set_off_by[payment.id])
+            for note in notes
+        }.values()
+    )
+    noted = _sum(note for invoice in invoices for note in partners.credit_notes_of[invoice.id])
+    acceptable = [_acceptable_amounts(invoice) for invoice in invoices]
+    least = sum((min(amounts, default=Decimal(0)) for amounts in acceptable), Decimal(0))
+    more = {each.id: each for invoice in invoices for each in possible.payments_of[invoice.id]}
+    ids = tuple(invoice.id for invoice in invoices)
+    if paid < least - max(credited, noted) - ROUNDING and not more:
+        yield Discrepancy.between("underpaid", payment.id, ids, expected=expected, found=paid)
+    elif paid > expected + ROUNDING and not _is_of_others(paid - expected, possible.paid_by[payment.id]):
+        yield Discrepancy.between("overpaid", payment.id, ids, expected=expected, found=paid)
 
 
 def _is_refunded(payments: Sequence[MatchRecord], refunds: Sequence[MatchRecord]) -> bool:

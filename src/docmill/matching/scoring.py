@@ -1,7 +1,8 @@
 """The score of a pair: log-odds that add up over its evidence, with weights fitted to labelled pairs.
 
-`log-odds = bias + the weight of each dimension's level`. Weights never fall from one level to the next, so
-that more evidence never lowers a score. See `WEIGHTS_CARD.md` for how they were made.
+`log-odds = bias + the weight of each dimension's level`, and at least `NAMED_LOG_ODDS` where one record names
+the other and nothing speaks against it. Weights never fall from one level to the next, so that more evidence
+never lowers a score. See `WEIGHTS_CARD.md` for how they were made.
 """
 
 import json
@@ -14,9 +15,14 @@ from docmill.matching.amounts import AmountComparison
 from docmill.matching.evidence import LEVELS, Evidence
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Reason, Relation
+from docmill.matching.parties import Likeness
 
 Weights = Mapping[str, tuple[float, ...]]
 """Of one relation: a single number under `bias`, and one number for each level under each dimension."""
+
+NAMED_LOG_ODDS = -1.0
+"""Least log-odds of a pair of which one names the other's number and nothing speaks against it: enough to ask
+a person, and never enough for a link by itself."""
 
 _LEAST_TOLD = 0.05
 """Weights below this are not told as reasons."""
@@ -34,9 +40,10 @@ def shipped_weights() -> Mapping[Relation, Weights]:
 
 def log_odds(evidence: Evidence, weights: Weights) -> float:
     """The log-odds that a pair with this evidence is related."""
-    return weights["bias"][0] + sum(
+    score = weights["bias"][0] + sum(
         weights[name][level] for name, level in zip(Evidence._fields, evidence, strict=True)
     )
+    return max(score, NAMED_LOG_ODDS) if evidence.is_named_without_contradiction else score
 
 
 def probability(log_odds: float) -> float:
@@ -63,6 +70,8 @@ def reasons(
         for index, (name, level) in enumerate(zip(Evidence._fields, evidence, strict=True))
         if abs(weights[name][level]) >= _LEAST_TOLD
     ]
+    if evidence.is_named_without_contradiction and evidence.party == Likeness.UNKNOWN:
+        told.append(Reason("party_unknown", 0.0, {}))
     return tuple(sorted(told, key=lambda reason: -abs(reason.weight)))
 
 

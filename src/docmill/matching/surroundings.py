@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from docmill.matching.assignment import PAID, places_of
+from docmill.matching.assignment import PAID, paying, places_of
 from docmill.matching.comparison import compare_citations
 from docmill.matching.evidence import (
     AlternativeLevel,
@@ -95,6 +95,8 @@ def with_alternatives(
         own = set(places_of(pair))
         if taken & own and pair.key not in links:
             return False
+        if _is_paid_by_identity(pair) and any(_is_of_same_amount(other, pair) for other in at[paying(pair)]):
+            return False
         return not any(
             other.key != pair.key
             and _is_alternative(other, pair)
@@ -114,18 +116,49 @@ def with_alternatives(
 def agrees(pair: ScoredPair) -> bool:
     """Whether one record names the other, and all else agrees that is known of them but the partner's name.
 
-    Records of the same name need no more. Records that do not name each other are left to a person, even if
-    nothing else fits: what would fit better may not be there yet.
+    Records of the same name need no more. Of those that do not name each other, only payments agree in all
+    (`_is_paid_by_identity`); others are left to a person, even if nothing else fits: what would fit better
+    may not be there yet.
     """
     evidence = pair.evidence
     is_without_amounts = evidence.amount == AmountLevel.UNKNOWN and evidence.items == ItemLevel.EXACT
-    return (
+    # Another partner's name takes more than a number: that it stands in the texts of both.
+    is_other_name = evidence.party == Likeness.DIFFERENT and evidence.shared < SharedLevel.SAME
+    is_named = (
         evidence.reference >= ReferenceLevel.TEXT
+        and evidence.party < Likeness.SAME_NAME
+        and not is_other_name
+    )
+    return (
+        (is_named or _is_paid_by_identity(pair))
         and evidence.shared != SharedLevel.DIFFERENT
         and evidence.date == DateLevel.EXPECTED
         and evidence.items not in (ItemLevel.NONE, ItemLevel.SOME)
         and (evidence.amount >= AmountLevel.EXPLAINED or is_without_amounts)
-        and evidence.party < Likeness.SAME_NAME
+    )
+
+
+def _is_of_same_amount(rival: ScoredPair, pair: ScoredPair) -> bool:
+    """Whether a partner bills this amount more than once, so that one more such invoice may be missing."""
+    return (
+        rival.key != pair.key
+        and rival.evidence.amount >= AmountLevel.EXPLAINED
+        and rival.evidence.party >= Likeness.CLOSE_NAME
+    )
+
+
+def _is_paid_by_identity(pair: ScoredPair) -> bool:
+    """Whether a payment of exactly this amount goes to the account on the document, or names its order.
+
+    It cites no number of another document, at the most the beginning or end of this one's.
+    """
+    evidence = pair.evidence
+    is_order_named = evidence.shared == SharedLevel.SAME and evidence.party == Likeness.SAME_NAME
+    return (
+        pair.relation in PAID
+        and evidence.reference in (ReferenceLevel.UNKNOWN, ReferenceLevel.PARTIAL)
+        and evidence.amount == AmountLevel.EQUAL
+        and (evidence.party == Likeness.SAME_IDENTIFIER or is_order_named)
     )
 
 

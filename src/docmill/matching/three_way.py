@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Literal, get_args
 
+from docmill.matching.amounts import CENT
 from docmill.matching.items import pair_items
 from docmill.matching.match_record import Item, MatchRecord
 from docmill.matching.outcome import Link
@@ -72,6 +73,9 @@ class ThreeWayMatch:
         return [stage for stage in STAGES if any(total.stage == stage for total in self.totals)]
 
 
+NOTHING_TO_COMPARE = ThreeWayMatch((), (), ())
+
+
 def three_way_match(records: Mapping[str, MatchRecord], links: Iterable[Link]) -> ThreeWayMatch:
     """The three-way match of linked records. links: automatic and confirmed ones.
 
@@ -134,27 +138,40 @@ def _differences(totals: Sequence[StageTotal]) -> Iterator[Difference]:
 
 
 def _items(records: Sequence[MatchRecord]) -> Iterator[ItemQuantities]:
-    """The items of all stages, each once: lines of one record are never the same item."""
+    """The items of all stages, each once: lines of one record are never the same item.
+
+    What a credit note takes back counts against what was billed, after all that was billed.
+    """
     rows: list[ItemQuantities] = []
     for stage in STAGES:
-        for record in records:
-            if _stage_of(record) == stage and record.kind != "credit_note":
-                _add_items(rows, stage, record.items)
+        of_stage = [record for record in records if _stage_of(record) == stage]
+        for record in sorted(of_stage, key=lambda record: record.kind == "credit_note"):
+            _add_items(rows, stage, record)
     yield from rows[:_MOST_ITEMS]
 
 
-def _add_items(rows: list[ItemQuantities], stage: Stage, items: Sequence[Item]) -> None:
-    items = [item for item in items if item.key]
+def _add_items(rows: list[ItemQuantities], stage: Stage, record: MatchRecord) -> None:
+    items = [item for item in record.items if item.key]
     known = [Item(row.description, row.key, _first_quantity(row), row.unit_price) for row in rows]
     row_of = {pair.second: rows[pair.first] for pair in pair_items(known, items)}
     for index, item in enumerate(items):
-        row = row_of.get(index)
+        row, quantity = row_of.get(index), item.quantity
+        if record.kind == "credit_note":
+            if row is None or not _is_returned(item, row):
+                continue
+            quantity = None if quantity is None else -abs(quantity)
         if row is None:
             row = ItemQuantities(item.description, item.key, item.unit_price)
             rows.append(row)
         before = row.quantities.get(stage, Decimal(0))
-        is_known = before is not None and item.quantity is not None
-        row.quantities[stage] = before + item.quantity if is_known else None  # type: ignore[operator]
+        row.quantities[stage] = None if before is None or quantity is None else before + quantity
+
+
+def _is_returned(item: Item, row: ItemQuantities) -> bool:
+    """Whether a line of a credit note takes goods back; one with another price is about the price alone."""
+    if item.quantity is None or item.unit_price is None or row.unit_price is None:
+        return item.quantity is not None
+    return abs(abs(item.unit_price) - abs(row.unit_price)) <= CENT
 
 
 def _first_quantity(row: ItemQuantities) -> Decimal | None:

@@ -37,6 +37,7 @@ REASONS = {
     "party_alias": "The seller is the same, as an earlier decision says: {first} and {second}.",
     "party_close_name": "The seller's name differs in a letter or word: {first} and {second}.",
     "party_similar": "The seller's name is similar: {first} and {second}.",
+    "party_unknown": "The seller of one of them is not known for sure.",
     "party_different": "The sellers differ: {first} and {second}.",
     "other_party_same_identifier": "The VAT number or account of the buyer is the same.",
     "other_party_same_name": "The buyer is the same: {second}.",

@@ -32,8 +32,12 @@ def value_at(data: object, path: str) -> Any:  # noqa: ANN401 - JSON
     for step in steps_of(path):
         if isinstance(node, Mapping):
             node = cast("Mapping[str, object]", node).get(str(step))
-        elif isinstance(node, list) and isinstance(step, int) and step < len(cast("list[object]", node)):
-            node = cast("list[object]", node)[step]
+        elif (
+            isinstance(node, list | tuple)
+            and isinstance(step, int)
+            and step < len(cast("Sequence[object]", node))
+        ):
+            node = cast("Sequence[object]", node)[step]
         else:
             return None
     return node

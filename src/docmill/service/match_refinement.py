@@ -28,11 +28,12 @@ async def links_between(
 
     but_of: a document about which a model is just being asked; what was answered of it before is left out.
     """
-    declined = await match_edges.decided(conn, record_ids, "declined", tenant_id=tenant_id)
-    confirmed = await match_edges.decided(conn, record_ids, "confirmed", tenant_id=tenant_id)
-    decision = partial(decide, declined=declined, confirmed=confirmed)
+    decided = await match_edges.decided(conn, record_ids, tenant_id=tenant_id)
+    decision = partial(decide, declined=decided.declined, confirmed=decided.confirmed)
     links = await asyncio.to_thread(decision, pairs, shipped_weights())
-    refined = await _refine(conn, links, pairs, confirmed=confirmed, tenant_id=tenant_id, but_of=but_of)
+    refined = await _refine(
+        conn, links, pairs, confirmed=decided.confirmed, tenant_id=tenant_id, but_of=but_of
+    )
     return links, refined
 
 

@@ -15,7 +15,7 @@ from docmill.matching.outcome import Discrepancy
 from docmill.matching.pairs import in_order, score_pair
 from docmill.matching.relations import DUPLICATED, RULES
 from docmill.matching.scoring import shipped_weights
-from docmill.matching.three_way import ThreeWayMatch, three_way_match
+from docmill.matching.three_way import NOTHING_TO_COMPARE, ThreeWayMatch, three_way_match
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.match_discrepancies import cluster_discrepancies
 from docmill.service.record_matcher import decide_around
@@ -41,7 +41,7 @@ class MatchedRecord:
     """A document, or a payment of a bank statement, as an end of a link.
 
     payment: its number in the statement, from 1. number: of the document, as printed. amount: with tax, if
-    that is known.
+    that is known. counterparty: of a payment, the other side, by name or account; is_incoming: who paid.
     """
 
     id: str
@@ -52,6 +52,8 @@ class MatchedRecord:
     day: date | None = None
     amount: Decimal | None = None
     currency: str = ""
+    counterparty: str = ""
+    is_incoming: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,10 @@ class Matches:
                     of_sellers=of_sellers,
                 )
             ),
-            await asyncio.to_thread(three_way_match, cluster, active),
+            # A statement belongs to many deals, which have no sum together.
+            NOTHING_TO_COMPARE
+            if len(own_ids) > 1
+            else await asyncio.to_thread(three_way_match, cluster, active),
             is_whole,
         )
 
@@ -209,6 +214,17 @@ class Matches:
             own = [link for link in links if link.pair == pair]
             listed = await self._listed(conn, own, tenant_id=tenant_id)
         return listed[0] if listed else None
+
+    async def called(self, beginning: str, *, tenant_id: UUID, limit: int) -> list[ListedMatch]:
+        """Up to `limit` links whose id begins so. Raises ValidationError for what can begin no id."""
+        between = match_links.ids_beginning_with(beginning)
+        if between is None:
+            raise ValidationError(
+                f"{beginning!r} is no id of a link: give its first {match_links.LEAST_DIGITS} digits or more"
+            )
+        async with self.database.tenant(tenant_id) as conn:
+            rows = await match_links.page(conn, tenant_id=tenant_id, between=between, limit=limit)
+            return await self._listed(conn, rows, tenant_id=tenant_id)
 
     async def choices(
         self, document_id: UUID, other_ids: Collection[UUID], *, tenant_id: UUID
@@ -390,7 +406,17 @@ def _end(id_: str, summary: DocumentSummary, record: MatchRecord | None) -> Matc
         record.issue_date or summary.document_date,
         total(record),
         record.currency,
+        _counterparty(record),
+        record.is_incoming,
     )
+
+
+def _counterparty(record: MatchRecord) -> str:
+    """The other side of a payment, by name or account; empty if it is not known, and of documents."""
+    if record.kind != "payment":
+        return ""
+    party = record.buyer if record.is_incoming else record.seller
+    return party.name or party.iban
 
 
 def _is_between(discrepancy: Discrepancy, link: LinkRow) -> bool:

@@ -16,7 +16,7 @@ from docmill.model.document import Usage
 from docmill.resilience.spending import Meter
 from docmill.service.match_refinement import links_between
 from docmill.service.ports.matching import Counts, DocumentToMatch
-from docmill.service.record_matcher import RecordMatcher
+from docmill.service.record_matcher import RecordDecision, RecordMatcher
 from docmill.service.store import match_questions, match_regions
 from docmill.service.store.database import Conn
 
@@ -42,9 +42,9 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class ModelDecision:
-    """The pairs of a document, and what a model says of the uncertain ones."""
+    """The decision by the rules, and what a model says of the uncertain pairs."""
 
-    pairs: tuple[ScoredPair, ...]
+    by_rules: RecordDecision
     judgements: tuple[Judgement, ...]
 
 
@@ -67,19 +67,19 @@ class ModelMatcher:
 
     async def decide(self, document: DocumentToMatch) -> ModelDecision:
         """See `Matcher.decide`. Questions that were answered before are not asked again."""
-        pairs = await self.rules.decide(document)
+        by_rules = await self.rules.decide(document)
         judgements: list[Judgement] = []
-        for question in await self._questions(document, pairs):
+        for question in await self._questions(document, by_rules.pairs):
             judgements += await self._judge(document, question)
-        return ModelDecision(pairs, tuple(judgements))
+        return ModelDecision(by_rules, tuple(judgements))
 
     def counts(self, decision: ModelDecision) -> Counts:
         """See `Matcher.counts`."""
-        return {**self.rules.counts(decision.pairs), "judgements": len(decision.judgements)}
+        return {**self.rules.counts(decision.by_rules), "judgements": len(decision.judgements)}
 
     async def write(self, conn: Conn, document: DocumentToMatch, decision: ModelDecision) -> Counts:
         """See `Matcher.write`."""
-        return await self.rules.write(conn, document, decision.pairs, decision.judgements)
+        return await self.rules.write(conn, document, decision.by_rules, decision.judgements)
 
     async def _questions(self, document: DocumentToMatch, pairs: Sequence[ScoredPair]) -> list[Question]:
         """The questions about the records of a document, those with the likeliest link first."""

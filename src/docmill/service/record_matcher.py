@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from docmill.matching import records_of
-from docmill.matching.aliases import PartyAliases, parties_of
+from docmill.matching.aliases import NO_ALIASES, PartyAliases, parties_of
 from docmill.matching.bookings import is_lost_booking, moved_bookings
 from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair
 from docmill.matching.questions import Judgement
@@ -31,6 +31,14 @@ if TYPE_CHECKING:
     from docmill.matching.match_record import MatchRecord
 
 _CHARACTERS_OF_WORD = 6
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDecision:
+    """The pairs of a document's records with their candidates. aliases: of the parties of each record."""
+
+    pairs: tuple[ScoredPair, ...]
+    aliases: tuple[tuple["MatchRecord", PartyAliases], ...]
 
 
 @dataclass(frozen=True)
@@ -56,42 +64,46 @@ class RecordMatcher:
             await match_records.replace(conn, document.id, records, tenant_id=document.tenant_id)
         return {"records": len(records)}
 
-    async def decide(self, document: DocumentToMatch) -> tuple[ScoredPair, ...]:
-        """See `Matcher.decide`: the pairs of the document's records with their candidates."""
+    async def decide(self, document: DocumentToMatch) -> RecordDecision:
+        """See `Matcher.decide`."""
         tenant_id = document.tenant_id
+        aliases: list[tuple[MatchRecord, PartyAliases]] = []
         pairs: list[ScoredPair] = []
         async with self.database.tenant(tenant_id) as conn:
-            for record in await match_records.of_document(conn, document.id):
-                aliases = await _aliases_of(conn, record, tenant_id=tenant_id)
-                asked = aliases.asked_keys(record)
+            records = await match_records.of_document(conn, document.id)
+            partners = await match_regions.partners(
+                conn, [record.id for record in records], tenant_id=tenant_id
+            )
+            for record in records:
+                known = await party_aliases.of_parties(conn, parties_of(record), tenant_id=tenant_id)
+                of_record, own = PartyAliases(known), partners[record.id]
+                aliases.append((record, of_record))
+                asked = of_record.asked_keys(record)
                 others = await match_records.candidates(conn, record, tenant_id=tenant_id, asked=asked)
                 # Also those that had asked for this one: with so many candidates, it may not ask for them.
-                partners = await match_edges.partners(conn, [record.id], tenant_id=tenant_id)
-                confirmed = await match_regions.confirmed_partners(conn, record.id, tenant_id=tenant_id)
-                wanted = (partners | confirmed) - {other.id for other in others}
-                asking = await match_records.of_ids(conn, wanted)
-                pairs.extend(_scored(record, [*others, *asking.values()], aliases, confirmed))
-        return tuple({pair.key: pair for pair in pairs}.values())
+                asking = await match_records.of_ids(conn, own.ids - {other.id for other in others})
+                pairs.extend(_scored(record, [*others, *asking.values()], of_record, own.confirmed))
+        return RecordDecision(tuple({pair.key: pair for pair in pairs}.values()), tuple(aliases))
 
-    def counts(self, decision: tuple[ScoredPair, ...]) -> Counts:
+    def counts(self, decision: RecordDecision) -> Counts:
         """See `Matcher.counts`."""
-        return {"pairs": len(decision)}
+        return {"pairs": len(decision.pairs)}
 
     async def write(
         self,
         conn: Conn,
         document: DocumentToMatch,
-        decision: tuple[ScoredPair, ...],
+        decision: RecordDecision,
         judgements: Sequence[Judgement] = (),
     ) -> Counts:
         """See `Matcher.write`. judgements: what was answered about the document's uncertain links."""
         tenant_id = document.tenant_id
         await match_questions.replace_judgements(conn, document.id, judgements, tenant_id=tenant_id)
         # A candidate may have been deleted or changed since it was scored: then it has asked for itself.
-        ids = {record.id for pair in decision for record in (pair.first, pair.second)}
+        ids = {record.id for pair in decision.pairs for record in (pair.first, pair.second)}
         there = await match_records.existing(conn, ids)
-        scored = [pair for pair in decision if pair.first.id in there and pair.second.id in there]
-        scored.extend(await _pairs_since(conn, document, scored))
+        scored = [pair for pair in decision.pairs if pair.first.id in there and pair.second.id in there]
+        scored.extend(await _pairs_since(conn, decision.aliases, scored, tenant_id=tenant_id))
         concerned = await match_edges.replace_of_document(conn, document.id, scored, tenant_id=tenant_id)
         now = [match_decisions.Pair(*pair.key) for pair in scored]
         await match_decisions.follow_order(conn, now, tenant_id=tenant_id)
@@ -113,39 +125,41 @@ async def _follow_bookings(conn: Conn, document: DocumentToMatch, records: Seque
 
 
 async def _pairs_since(
-    conn: Conn, document: DocumentToMatch, scored: Sequence[ScoredPair]
+    conn: Conn,
+    aliases: Sequence[tuple["MatchRecord", PartyAliases]],
+    scored: Sequence[ScoredPair],
+    *,
+    tenant_id: UUID,
 ) -> list[ScoredPair]:
     """The pairs of a document with those that have asked for it since its own were scored.
 
     They were matched at the same time, and it may have too many candidates to ask for them.
     """
-    tenant_id = document.tenant_id
-    records = await match_records.of_document(conn, document.id)
-    own = {record.id for record in records}
+    own = {record.id for record, _ in aliases}
     known = {record.id for pair in scored for record in (pair.first, pair.second)}
-    others = await match_edges.partners(conn, own, tenant_id=tenant_id) - known - own
+    partners = await match_regions.partners(conn, own, tenant_id=tenant_id)
+    others = {id_ for each in partners.values() for id_ in each.ids} - known - own
     if not others:
         return []
     asking = await match_records.of_ids(conn, others)
-    pairs: list[ScoredPair] = []
-    for record in records:
-        aliases = await _aliases_of(conn, record, tenant_id=tenant_id)
-        confirmed = await match_regions.confirmed_partners(conn, record.id, tenant_id=tenant_id)
-        pairs.extend(_scored(record, asking.values(), aliases, confirmed))
-    return pairs
-
-
-async def _aliases_of(conn: Conn, record: "MatchRecord", *, tenant_id: UUID) -> PartyAliases:
-    return PartyAliases(await party_aliases.of_parties(conn, parties_of(record), tenant_id=tenant_id))
+    return [
+        pair
+        for record, of_record in aliases
+        for pair in _scored(record, asking.values(), of_record, partners[record.id].confirmed)
+    ]
 
 
 def _scored(
     record: "MatchRecord", others: Iterable["MatchRecord"], aliases: PartyAliases, confirmed: Collection[str]
 ) -> Iterator[ScoredPair]:
-    """The pairs of a record with others. confirmed: ids of those that a person has linked to it."""
+    """The pairs of a record with others. confirmed: ids of those that a person has linked to it.
+
+    Such links have shown aliases, which are no evidence for these links themselves.
+    """
     for other in others:
-        least = -inf if other.id in confirmed else LEAST_LOG_ODDS
-        if pair := aliases.score_pair(record, other, shipped_weights(), least=least):
+        is_confirmed = other.id in confirmed
+        known, least = (NO_ALIASES, -inf) if is_confirmed else (aliases, LEAST_LOG_ODDS)
+        if pair := known.score_pair(record, other, shipped_weights(), least=least):
             yield pair
 
 

@@ -30,6 +30,8 @@ _UNKNOWN = tuple(levels["UNKNOWN"].value for levels in LEVELS)
 _STRENGTH = 0.02
 """Weight of the squared distance to the weights before, against one labelled place."""
 _BIAS_STRENGTH = 0.003
+_MOST_FOR_ALTERNATIVES = 3.0
+"""Most that it counts that nothing else fits: generated documents hardly contradict it, real ones may."""
 _LEAST_LOG_ODDS = -9.0
 _POOLED: tuple[Relation, ...] = (
     "order_to_delivery",
@@ -80,16 +82,19 @@ def labelled_pairs(
 
 
 def fit(labelled: Iterable[LabelledPair], before: Mapping[Relation, Weights]) -> dict[Relation, Weights]:
-    """The weights of each relation that explain the labelled pairs best."""
+    """The weights of each relation that explain the labelled pairs best.
+
+    Those of duplicates stay: the generated documents have no booking that several files of a bank tell.
+    """
     by_relation: defaultdict[Relation, list[LabelledPair]] = defaultdict(list)
     for each in labelled:
         by_relation[each.relation].append(each)
     shared = [pair for relation in _POOLED for pair in by_relation[relation]]
     pooled = _fit_relation(shared, before["order_to_invoice"])
     return {
-        relation: _fit_relation(
-            by_relation[relation], before[relation] if relation == "duplicate" else pooled
-        )
+        relation: before[relation]
+        if relation == "duplicate"
+        else _fit_relation(by_relation[relation], pooled)
         for relation in before
     }
 
@@ -120,15 +125,17 @@ def _fit_relation(labelled: Sequence[LabelledPair], before: Weights) -> Weights:
         apart = steps - start
         return value + float(strength @ apart**2), design.T @ by_row + 2 * strength * apart
 
-    bounds = [(None, None), *((0, None) for _ in start[1:])]
-    # Set by hand (see the card of the weights): the last step, hardly contradicted by generated documents.
-    bounds[-1] = (start[-1], start[-1])
+    bounds: list[tuple[float | None, float | None]] = [(None, None), *((0, None) for _ in start[1:])]
+    bounds[-1] = (0, _MOST_FOR_ALTERNATIVES)
     result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500})
     return _weights_of(result.x)
 
 
 def _choices(labelled: Sequence[LabelledPair]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The choices at all places: one for each right pair, against the wrong ones; of none if all are wrong.
+
+    Where all are wrong, those are left out whose other record is taken by a right pair that is named: the
+    decision never takes them, whatever their odds.
 
     Result: the indices of the pairs of all choices, one choice behind the other; and for each choice its
     start among them and the position of the right pair, or -1.
@@ -137,14 +144,16 @@ def _choices(labelled: Sequence[LabelledPair]) -> tuple[NDArray[np.intp], NDArra
     for index, pair in enumerate(labelled):
         for place in pair.places:
             at[place].append(index)
+    taken = {place for pair in labelled if pair.is_right and pair.evidence.is_named for place in pair.places}
     members: list[int] = []
     choices: list[tuple[int, int]] = []
     for indices in at.values():
         wrong = [index for index in indices if not labelled[index].is_right]
         right = [index for index in indices if labelled[index].is_right]
-        if not right:
+        free = [index for index in wrong if not taken.intersection(labelled[index].places)]
+        if not right and free:
             choices.append((len(members), -1))
-            members.extend(wrong)
+            members.extend(free)
         for chosen in right:
             choices.append((len(members), len(members)))
             members.extend((chosen, *wrong))

@@ -56,9 +56,7 @@ def sources(out: Path) -> list[str]:
 
 
 def options(folder: Path, out: Path) -> RunOptions:
-    return RunOptions(
-        folder=folder, out=out, jobs=1, fresh=False, retry_failed=False, dry_run=False, quiet=False
-    )
+    return RunOptions(folder=folder, out=out, jobs=1)
 
 
 def test_a_run_stops_on_a_full_disk_and_the_next_one_completes_it(

@@ -139,15 +139,37 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert "exist" in done.stderr
 
 
+def test_a_link_that_a_person_confirmed_is_marked(records: Path, tmp_path: Path) -> None:
+    decisions = tmp_path / "decisions.json"
+    decisions.write_text('{"confirmed": [["invoice [1].pdf", "order.pdf"]]}')
+
+    found = run_docmill("match", records)
+    confirmed = run_docmill("match", records, "--decisions", decisions)
+    (link,) = json.loads(run_docmill("match", records, "--json").stdout)["links"]
+    (same,) = json.loads(run_docmill("match", records, "--json", "--decisions", decisions).stdout)["links"]
+
+    assert "✓ order.pdf - invoice [1].pdf: order and invoice, confirmed." in confirmed.stdout
+    assert "confirmed" not in found.stdout
+    assert (link["status"], same["status"]) == ("automatic", "confirmed")
+
+
 def test_decisions_of_people_are_read_from_a_file(records: Path, tmp_path: Path) -> None:
     decisions = tmp_path / "decisions.json"
     decisions.write_text('{"declined": [["order.pdf", "invoice [1].pdf"]]}')
     declined = run_docmill("match", records, "--json", "--decisions", decisions)
     decisions.write_text('{"confirmed": [["order.pdf", "gone.pdf"]]}')
     unknown = run_docmill("match", records, "--decisions", decisions)
-    decisions.write_text('{"agreed": []}')
-    malformed = run_docmill("match", records, "--decisions", decisions)
+    refused = {
+        '{"agreed": []}': "there is no key 'agreed'; there are confirmed, declined, aliases",
+        '{"confirmed": [["order.pdf"]]}': "confirmed.0.1: give lists of two names, such as",
+        '{"declined": [["order.pdf", 7]]}': "declined.0.1: give lists of two names, such as",
+        "[]": "the file: give lists of two names, such as",
+        "{": "this is no JSON",
+    }
 
     assert json.loads(declined.stdout)["links"] == []
     assert (unknown.returncode, "'gone.pdf'" in unknown.stderr) == (2, True)
-    assert (malformed.returncode, "agreed: Extra inputs" in malformed.stderr) == (2, True)
+    for content, message in refused.items():
+        decisions.write_text(content)
+        malformed = run_docmill("match", records, "--decisions", decisions)
+        assert (malformed.returncode, message in malformed.stderr) == (2, True), malformed.stderr

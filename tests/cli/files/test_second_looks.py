@@ -64,9 +64,7 @@ async def server() -> AsyncIterator[Server]:
 
 def run(folder: Path) -> dict[str, dict[str, Any]]:
     out = folder.parent / "out.jsonl"
-    run_folder(
-        RunOptions(folder=folder, out=out, jobs=1, fresh=False, retry_failed=False, dry_run=False, quiet=True)
-    )
+    run_folder(RunOptions(folder=folder, out=out, jobs=1, quiet=True))
     records = [json.loads(line) for line in out.read_text().splitlines()]
     return {record["source"]: record for record in records}
 

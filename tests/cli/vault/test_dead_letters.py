@@ -77,6 +77,7 @@ def test_letters_are_listed_redriven_and_forgotten(dead: Dead) -> None:
     purged = dead("purge", "--code", "corrupt", "--yes", "--json")
     empty = dead("list")
     none_such = dead("list", "--code", "timeout")
+    no_step = dead("list", "--step", "\udcff")
 
     assert "a.pdf" in shown.stdout
     assert "it ends too early" in shown.stdout
@@ -93,15 +94,31 @@ def test_letters_are_listed_redriven_and_forgotten(dead: Dead) -> None:
     assert "--yes" in unasked.stderr
     assert (purged.returncode, json.loads(purged.stdout)) == (0, {"purged": 1, "unknown": 0})
     assert empty.stdout == "no dead letters\n"
-    assert none_such.stdout == "no such dead letters\n"
+    assert none_such.stdout == no_step.stdout == "no such dead letters\n"
 
 
-@pytest.mark.parametrize("arguments", [(), ("--all", "--code", "corrupt"), ("not-an-id",)])
-def test_it_must_be_clear_which_letters_are_meant(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "select them in one of these ways"),
+        (("--all", "--code", "corrupt"), "select them in one of these ways"),
+        (("not-an-id",), "'not-an-id' is no id"),
+    ],
+)
+def test_it_must_be_clear_which_letters_are_meant(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
     done = Dead(tmp_path)("redrive", *arguments)
 
     assert done.returncode == 2
-    assert "Traceback" not in done.stderr
+    assert message in done.stderr
+
+
+def test_more_letters_than_there_can_be_are_refused(tmp_path: Path) -> None:
+    done = Dead(tmp_path)("list", "--limit", "99999999999999999999")
+
+    assert done.returncode == 2
+    assert "1000000" in done.stderr
 
 
 @pytest.mark.parametrize("command", [("dead", "list"), ("status",), ("show", "0")], ids=" ".join)

@@ -56,7 +56,7 @@ def test_what_was_learned_is_shown_and_the_correction_is_reset(folder: Path) -> 
     reset = run_docmill("learned", "reset", "--data-dir", folder)
     after = run_docmill("learned", "show", "--data-dir", folder)
 
-    assert empty.stdout == "no names that are one party\nscores are as shipped\n"
+    assert empty.stdout == "no names or accounts of one party\nscores are as shipped\n"
     assert "Amazon EU = AMZN MKTP  (1 decision)" in shown.stdout
     assert "scores are corrected" in shown.stdout
     assert "promoted, 60 confirmed and 40 declined, log loss 0.300 -> 0.200" in shown.stdout

@@ -4,8 +4,9 @@ import asyncio
 import json
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,23 @@ import pytest
 from docmill.service.app import open_service
 from docmill.service.config.settings import Settings
 from docmill.service.storage.postgres_server import EmbeddedPostgres
-from docmill.service.store import audit_log
+from docmill.service.store import audit_log, documents, match_decisions
+from docmill.service.store.database import DEFAULT_USER_ID
+from docmill.service.store.match_decisions import Pair
 from support.commands import run_docmill
 from support.matched_papers import CHAIN, INVOICE, ORDER, Content, Papers
 
 DEARER: Content = ("invoice", {**INVOICE[1], "net_total": "1100.00", "gross_total": "1309.00"})
+
+
+def same_beginning(pairs: Iterable[Pair]) -> tuple[Pair, Pair]:
+    """The first two whose ids begin alike, in four digits."""
+    by_beginning: dict[str, Pair] = {}
+    for pair in pairs:
+        other = by_beginning.setdefault(str(pair.id)[:4], pair)
+        if other != pair:
+            return other, pair
+    raise AssertionError("no ids begin alike")
 
 
 @dataclass(frozen=True)
@@ -34,6 +47,32 @@ class Commands:
         done = self(*arguments, "--json")
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
+
+    def add_namesakes(self) -> tuple[Pair, Pair]:
+        """Confirm two links whose ids begin alike, in four digits."""
+
+        async def add() -> tuple[Pair, Pair]:
+            async with (
+                open_service(Settings(data_dir=self.folder)) as service,
+                service.database.tenant(service.default_tenant_id) as conn,
+            ):
+                rows = await documents.called(conn, "", limit=10)
+                ids = {row.file_name: str(row.id) for row in rows}
+                payments = (f"{ids['statement.xml']}#{number}" for number in count(100))
+                found = same_beginning(
+                    Pair(ids["invoice.pdf"], each, "invoice_to_payment") for each in payments
+                )
+                for each in found:
+                    await match_decisions.decide(
+                        conn,
+                        each,
+                        "confirmed",
+                        tenant_id=service.default_tenant_id,
+                        decided_by=DEFAULT_USER_ID,
+                    )
+                return found
+
+        return asyncio.run(add())
 
     def actions(self) -> list[str]:
         """What the audit log says that commands have done, the first one first."""
@@ -79,7 +118,7 @@ def test_links_are_listed_shown_decided_about_and_made(matches: Commands) -> Non
     confirmed = matches.data("confirm", link["id"])
     parted = matches("unlink", link["id"])
     declined = matches.data("list", "--status", "declined")
-    undone = matches.data("undo", link["id"])
+    undone = matches.data("undo", link["id"][:11].upper())
     related = matches("link", "order", "letter")
     paid = matches.data("link", "statement", "invoice", "--payment", "1", "--relation", "invoice_to_payment")
     whole = matches.data("show", "order")
@@ -101,10 +140,28 @@ def test_links_are_listed_shown_decided_about_and_made(matches: Commands) -> Non
     ]  # fmt: skip
 
 
+def test_nothing_is_done_if_several_links_begin_as_it_was_typed(matches: Commands) -> None:
+    one, other = map(str, (pair.id for pair in matches.add_namesakes()))
+    differing = next(index for index, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
+
+    unclear = matches("decline", one[:4])
+    clear = matches.data("decline", one[: differing + 1])
+
+    assert unclear.returncode == 2
+    assert "means more than one link; give more of the id" in unclear.stderr
+    assert f"{one}  The invoice - payment 1" in unclear.stderr
+    assert f"\n  {other}  " in unclear.stderr
+    assert (clear["id"], clear["status"]) == (one, "declined")
+    assert [each["id"] for each in matches.data("list", "--status", "declined")] == [one]
+
+
 def test_what_cannot_be_is_refused_with_a_reason(matches: Commands) -> None:
     unknown = "019ab2c4-0000-7000-8000-000000000000"
     (link,) = matches.data("list", "--relation", "order_to_invoice")
 
+    malformed = [
+        matches(action, typed) for action in ("confirm", "undo") for typed in ("the order", "12", "")
+    ]
     missing = [matches(action, unknown) for action in ("confirm", "decline", "unlink", "undo")]
     undecided = matches("undo", link["id"])
     itself = matches("link", "order", "order")
@@ -113,6 +170,8 @@ def test_what_cannot_be_is_refused_with_a_reason(matches: Commands) -> None:
     limited = matches("list", "--limit", "1")
     none = matches("list", "--status", "declined")
 
+    assert [done.returncode for done in malformed] == [2] * 6
+    assert "'the order' is no id of a link" in malformed[0].stderr
     assert [done.returncode for done in missing] == [1] * 4
     assert "there is no link" in missing[0].stderr
     assert (undecided.returncode, "no decision" in undecided.stderr) == (1, True)

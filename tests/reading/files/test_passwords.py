@@ -11,7 +11,7 @@ from docx import Document
 from msoffcrypto.format.ooxml import OOXMLFile
 from openpyxl import Workbook
 
-from docmill.api import process_file
+from docmill.api.one_file import process_file
 from docmill.errors import EncryptedError
 from docmill.reading.child import tasks
 from docmill.reading.convert import PooledUnlocker

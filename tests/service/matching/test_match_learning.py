@@ -337,7 +337,7 @@ async def test_enough_decisions_correct_scores_and_a_reset_undoes_it(
     await add_both(papers)
     await add_invoice(papers, "late", "INV-99333", "84.90", day="2026-03-01", seller="Sommer Metallbau GmbH")
     await add_payment(
-        papers, "paid late", "84.90", day="2026-06-20", text="Ref INV-99333", counterparty="Sommer"
+        papers, "paid late", "80.00", day="2026-06-20", text="Ref INV-99333", counterparty="Sommer"
     )
     await papers.match("late", "paid late")
     before = await papers.link("late", "paid late#1")

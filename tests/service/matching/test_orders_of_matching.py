@@ -148,7 +148,7 @@ async def test_a_link_that_is_found_while_its_other_document_is_matched_is_kept(
         await lock_matches(conn, vault.tenant_id)
         await matcher.write(conn, order, decision)
 
-    assert not decision
+    assert not decision.pairs
     link = await vault.link("order", "invoice")
     assert link is not None
     assert link.state == "automatic"

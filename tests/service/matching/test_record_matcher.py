@@ -60,6 +60,35 @@ async def test_matched_again_nothing_changes(made: Papers) -> None:
     assert (await made.links(), await made.clusters()) == before
 
 
+async def edges(made: Papers) -> dict[tuple[str, str], tuple[str, ...]]:
+    """The versions of all pairs in the database, by the names of their documents."""
+    async with made.service.database.tenant(made.tenant_id) as conn:
+        cur = await conn.execute("SELECT first_id, second_id, xmin::text, created_at::text FROM match_edge")
+        rows = await cur.fetchall()
+        names = {str(id_): name for id_, name in made.names.items()}
+    return {
+        (names[first.partition("#")[0]], names[second.partition("#")[0]] + second.partition("#")[2]): (*rest,)
+        for first, second, *rest in rows
+    }
+
+
+async def test_pairs_that_stay_the_same_are_not_written_again(made: Papers) -> None:
+    await made.chain()
+    before = await edges(made)
+
+    await made.match(made.id_of("invoice"))
+    same = await edges(made)
+    kind, values = CHAIN["delivery"]
+    await made.change(made.id_of("delivery"), (kind, {**values, "issue_date": "2026-06-01"}))
+    await made.match(made.id_of("delivery"))
+    after = await edges(made)
+
+    assert len(before) > 3
+    assert same == before
+    assert after["order", "delivery"] != before["order", "delivery"]
+    assert after["order", "invoice"] == before["order", "invoice"]
+
+
 async def test_a_corrected_number_parts_documents_and_their_cluster(made: Papers) -> None:
     await made.chain()
     invoice = made.id_of("invoice")

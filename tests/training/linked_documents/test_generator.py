@@ -1,6 +1,9 @@
 """Invariants of the generated documents and their truth, whatever the seed, the part and the style."""
 
 import datetime as dt
+import os
+import subprocess
+import sys
 from functools import cache
 
 import pytest
@@ -107,6 +110,34 @@ def test_the_same_seed_gives_the_same_documents_and_another_one_others(style: St
 
     assert first == second
     assert first != third
+
+
+def test_another_process_makes_the_same_documents() -> None:
+    program = """
+import hashlib
+from docmill.training.linked_documents.generator import generate_linked_documents
+from docmill.training.linked_documents.seeds import made_up_seeds
+from docmill.training.linked_documents.styles import KNOWN, OTHER
+for style in (KNOWN, OTHER):
+    made = generate_linked_documents(made_up_seeds(), seed=1, links=60, style=style)
+    truth = made.truth
+    print(hashlib.sha256(repr((made.documents, truth.discrepancies, truth.decoys)).encode()).hexdigest())
+    for link in (*truth.links, *truth.duplicates):
+        print(link.first_id, link.second_id, link.relation, sorted(link.edits))
+"""
+
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    )
+
+    assert first == second
 
 
 @pytest.mark.parametrize("part", PARTS)

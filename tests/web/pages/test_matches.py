@@ -115,7 +115,7 @@ async def test_german_pages_have_everything_in_german(client: httpx.AsyncClient,
         "Die Daten sind wie erwartet: 15.01.2026 und 30.01.2026.",
         "Die Beträge sind 1.190,00 und 1.190,00.",
         "Bestellt, geliefert, berechnet, bezahlt",
-        "Zahlung 2 aus The statement",
+        "Zahlung an SOMMER",
     ):
         assert words in text
 
@@ -170,7 +170,7 @@ async def test_a_document_is_found_and_linked_by_hand(client: httpx.AsyncClient,
 
     assert f'<option value="{value}">invoice and payment: payment 2 · 2026-01-30 · 1,190.00 EUR' in found.text
     assert "Linked by a person" in text_of(linked)
-    assert "Payment 2 of Statement of January" in text_of(linked)
+    assert "Payment to SOMMER" in text_of(linked)
 
 
 async def test_a_link_that_cannot_be_is_refused_on_the_page(client: httpx.AsyncClient, made: Papers) -> None:
@@ -208,7 +208,7 @@ async def test_the_page_of_matches_filters(client: httpx.AsyncClient, made: Pape
     paid = text_of(await client.get("/matches?status=automatic&relation=invoice_to_payment"))
     differing = text_of(await client.get("/matches?status=all&discrepancies=1"))
 
-    assert "Payment 2 of The statement" in paid
+    assert "Payment to SOMMER" in paid
     assert "The delivery" not in paid
     assert "No link found" in differing
 
@@ -221,7 +221,7 @@ async def test_the_review_of_a_document_shows_what_was_matched(
     page = text_of(await client.get(f"/review/{made.id_of('invoice')}"))
 
     assert "Matched documents" in page
-    assert re.search(r"Payment 2 of The statement .{0,80} · \d\d %", page), page[
+    assert re.search(r"Payment to SOMMER .{0,80} · \d\d %", page), page[
         page.find("Matched documents") :
     ][:400]
 

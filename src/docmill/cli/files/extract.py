@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from docmill.api import extract
+from docmill.api.one_file import extract
 from docmill.cli.console import stdout
 from docmill.errors import MisconfiguredError
 from docmill.model.result import Schema

@@ -58,6 +58,9 @@ TypeOfAll = Annotated[
     str | None,
     typer.Option("--type", help="Type of every document, as you know it.", show_default="recognised"),
 ]
+WithText = Annotated[
+    bool, typer.Option("--with-text", help="Keep the text of documents in their records, as `text`.")
+]
 
 
 @app.command()
@@ -79,6 +82,7 @@ def run(
     document_type: TypeOfAll = None,
     password: Passwords = None,
     ask_password: AskPassword = False,
+    with_text: WithText = False,
 ) -> None:
     """Read every document of a folder and write the results, one JSON line each.
 
@@ -110,6 +114,7 @@ def run(
         passwords=given_passwords(password, ask=ask_password),
         schema=loaded_schema,
         model=loaded_model,
+        keeps_text=with_text,
     )
     raise typer.Exit(run_folder(options))
 
@@ -157,8 +162,6 @@ def match_documents(
         folder=folder,
         out=records or Path("records.jsonl"),
         jobs=jobs,
-        fresh=False,
-        retry_failed=False,
         dry_run=dry_run,
         quiet=quiet,
         config=config,

@@ -3,8 +3,10 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -13,13 +15,18 @@ from docmill.cli.console import counted, put, shown, stdout
 from docmill.cli.files.run import RunOptions, run_folder
 from docmill.errors import MisconfiguredError
 from docmill.matching import match, records_of
-from docmill.matching.outcome import Link, Matching
+from docmill.matching.outcome import Link, Matching, State
 from docmill.matching.record_building import is_matchable
 from docmill.matching.wording import RELATION_NAMES, discrepancy_text, reason_text
 from docmill.model.result import percent_text
 
-_STATES = {"automatic": "[green]✓[/green]", "suggested": "[yellow]?[/yellow]"}
+_MARKS = {
+    "confirmed": "[green]✓[/green]",
+    "automatic": "[green]✓[/green]",
+    "suggested": "[yellow]?[/yellow]",
+}
 _REASONS_SHOWN = 3
+_EXAMPLE = '{"confirmed": [["order.pdf", "bill.pdf"]]}'
 
 
 class PairDecisions(BaseModel):
@@ -30,6 +37,16 @@ class PairDecisions(BaseModel):
     confirmed: tuple[tuple[str, str], ...] = ()
     declined: tuple[tuple[str, str], ...] = ()
     aliases: tuple[tuple[str, str], ...] = ()
+
+    def status_of(self, link: Link) -> Literal["confirmed"] | State:
+        """What a person decided about a link, else the matcher's state."""
+        ends = frozenset((link.first_id, link.second_id))
+        return "confirmed" if ends in self.confirmed_ends else link.state
+
+    @cached_property
+    def confirmed_ends(self) -> frozenset[frozenset[str]]:
+        """The ends of confirmed links, which stand in either order."""
+        return frozenset(map(frozenset, self.confirmed))
 
 
 NO_DECISIONS = PairDecisions()
@@ -42,9 +59,18 @@ def load_decisions(path: Path) -> PairDecisions:
     except OSError as error:
         raise MisconfiguredError(f"cannot read {str(path)!r}: {error.strerror}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
-        raise MisconfiguredError(f"{str(path)!r}: {place}: {first['msg']}") from error
+        raise MisconfiguredError(f"{str(path)!r}: {_explained(error)}") from error
+
+
+def _explained(error: ValidationError) -> str:
+    """What is wrong with a file of decisions, in words."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    if first["type"] == "json_invalid":
+        return "this is no JSON"
+    if first["type"] == "extra_forbidden":
+        return f"there is no key {place!r}; there are {', '.join(PairDecisions.model_fields)}"
+    return f"{place or 'the file'}: give lists of two names, such as {_EXAMPLE}"
 
 
 def match_folder(
@@ -81,7 +107,7 @@ def match_folder(
         declined=decisions.declined,
         aliases=decisions.aliases,
     )
-    data = as_data(found) | {
+    data = as_data(found, decisions) | {
         "not_matched": [
             {"source": name, "document_type": record["document_type"], "error": record.get("error")}
             for name, record in records.items()
@@ -94,17 +120,18 @@ def match_folder(
         stdout.print_json(data=data)
     else:
         if not options.quiet:
-            _print_links(found)
+            _print_links(found, decisions)
         _print_summary(found, len(matchable), len(records))
     return code
 
 
-def as_data(found: Matching) -> dict[str, object]:
+def as_data(found: Matching, decisions: PairDecisions) -> dict[str, object]:
     """The result of matching as JSON, with a sentence for each reason and discrepancy."""
     return {
         "links": [
             {
                 **asdict(link),
+                "status": decisions.status_of(link),
                 "reasons": [{**asdict(each), "text": reason_text(each)} for each in link.reasons],
             }
             for link in found.links
@@ -118,13 +145,13 @@ def _is_matchable(record: Record) -> bool:
     return is_matchable(record["document_type"]) and isinstance(record["data"], Mapping)
 
 
-def _print_links(found: Matching) -> None:
+def _print_links(found: Matching, decisions: PairDecisions) -> None:
     linked = {each for cluster in found.clusters for each in cluster}
     for number, cluster in enumerate(found.clusters, 1):
         stdout.print(f"[bold]{number}[/bold]  {', '.join(map(_escaped, cluster))}")
         for link in found.links:
             if link.first_id in cluster and link.second_id in cluster and link.state != "outranked":
-                _print_link(link)
+                _print_link(link, decisions)
         for each in found.discrepancies:
             if each.record_id in cluster:
                 stdout.print(
@@ -138,7 +165,7 @@ def _print_links(found: Matching) -> None:
     if others:
         stdout.print("[bold]To be decided by a person[/bold]")
         for link in others:
-            _print_link(link)
+            _print_link(link, decisions)
 
 
 def _print_summary(found: Matching, matchable: int, all_documents: int) -> None:
@@ -148,11 +175,13 @@ def _print_summary(found: Matching, matchable: int, all_documents: int) -> None:
     stdout.print(f"{documents}, {groups}, {differences}")
 
 
-def _print_link(link: Link) -> None:
+def _print_link(link: Link, decisions: PairDecisions) -> None:
     reasons = " ".join(reason_text(each) for each in link.reasons[:_REASONS_SHOWN] if each.weight > 0)
+    status = decisions.status_of(link)
+    sure = status if status == "confirmed" else percent_text(link.score)
     stdout.print(
-        f"   {_STATES[link.state]} {_escaped(link.first_id)} - {_escaped(link.second_id)}: "
-        f"{RELATION_NAMES[link.relation]}, {percent_text(link.score)}. [dim]{_escaped(reasons)}[/dim]"
+        f"   {_MARKS[status]} {_escaped(link.first_id)} - {_escaped(link.second_id)}: "
+        f"{RELATION_NAMES[link.relation]}, {sure}. [dim]{_escaped(reasons)}[/dim]"
     )
 
 

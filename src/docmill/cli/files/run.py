@@ -49,7 +49,7 @@ _READING = "reading"
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Arguments of `docmill run`. Where one is None, the settings decide.
+    """Arguments of a run, also as part of another command. Where one is None, the settings decide.
 
     schema: for every document. model: the schema's trained model, as text. document_type: of every document.
     keeps_text: whether records have the texts of documents. is_temporary: that `out` is removed afterwards.
@@ -58,11 +58,11 @@ class RunOptions:
 
     folder: Path
     out: Path
-    jobs: int | None
-    fresh: bool
-    retry_failed: bool
-    dry_run: bool
-    quiet: bool
+    jobs: int | None = None
+    fresh: bool = False
+    retry_failed: bool = False
+    dry_run: bool = False
+    quiet: bool = False
     max_bytes: int | None = None
     time_limit_s: float | None = None
     schema: Schema | None = None

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import typer
 
-from docmill.cli.console import DataFolder, Json, SettingsFile, TenantName, exit_after
+from docmill.cli.console import DataFolder, Json, SettingsFile, TenantName, exit_after, parse_id
 
 app = typer.Typer(
     name="dead",
@@ -27,7 +27,8 @@ ErrorCode = Annotated[
     str | None, typer.Option("--code", help="Only those with this error code.", callback=_check_code)
 ]
 LetterIds = Annotated[
-    list[UUID] | None, typer.Argument(help="Ids, as `docmill dead list` shows them.", metavar="ID")
+    list[UUID] | None,
+    typer.Argument(help="Ids, as `docmill dead list` shows them.", metavar="ID", parser=parse_id),
 ]
 AllLetters = Annotated[bool, typer.Option("--all", help="All of them.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="List those selected; change nothing.")]
@@ -40,7 +41,7 @@ def list_dead(
     tenant: TenantName = None,
     code: ErrorCode = None,
     step: Annotated[str | None, typer.Option(help="Only those that failed at this step.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, the latest first.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="At most so many, the latest first.")] = 50,
     *,
     as_json: Json = False,
 ) -> None:

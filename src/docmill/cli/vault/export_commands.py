@@ -7,7 +7,7 @@ from uuid import UUID
 
 import typer
 
-from docmill.cli.console import DataFolder, ReplaceFile, SettingsFile, TenantName, exit_after
+from docmill.cli.console import DataFolder, ReplaceFile, SettingsFile, TenantName, exit_after, parse_id
 
 app = typer.Typer(
     name="export",
@@ -20,7 +20,8 @@ QueryText = Annotated[str | None, typer.Option("--query", "-q", help="Search wor
 State = Annotated[str | None, typer.Option("--state", help="Only documents in this state.")]
 TypeName = Annotated[str | None, typer.Option("--type", help="Only documents of this type.")]
 DocumentIds = Annotated[
-    list[UUID] | None, typer.Option("--id", help="Only this document; can be repeated.", metavar="ID")
+    list[UUID] | None,
+    typer.Option("--id", help="Only this document; can be repeated.", metavar="ID", parser=parse_id),
 ]
 
 FirstDay = Annotated[

@@ -29,7 +29,7 @@ async def show_learned(settings: Settings, *, as_json: bool) -> int:
         }
         stdout.print_json(json.dumps(content, ensure_ascii=False))
         return 0
-    stdout.print("names that are one party:" if aliases else "no names that are one party")
+    stdout.print("names and accounts of one party:" if aliases else "no names or accounts of one party")
     for alias in aliases:
         decisions = counted(alias.decisions, "decision")
         names = f"    {shown(alias.first_name)} = {shown(alias.second_name)}  ({decisions})"

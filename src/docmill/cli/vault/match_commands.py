@@ -1,11 +1,13 @@
 """The commands of `docmill matches`. They load the service when they are called, so that all start fast."""
 
-from typing import Annotated, Literal
-from uuid import UUID
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from docmill.cli.console import DataFolder, Json, SettingsFile, TenantName, exit_after
+
+if TYPE_CHECKING:
+    from docmill.cli.vault.matches import Action
 
 app = typer.Typer(
     name="matches",
@@ -26,7 +28,8 @@ def _check_relation(relation: str | None) -> str | None:
 
 
 MatchId = Annotated[
-    UUID, typer.Argument(metavar="ID", help="Id of a link, as `docmill matches list` shows it.")
+    str,
+    typer.Argument(metavar="ID", help="Id of a link, as `docmill matches list` shows it, or its beginning."),
 ]
 DocumentName = Annotated[
     str,
@@ -87,72 +90,43 @@ def show_matches(
     exit_after(show_links(load_settings(config, data_dir, tenant=tenant), document, as_json=as_json))
 
 
-@app.command("confirm")
-def confirm_match(
-    match_id: MatchId,
-    config: SettingsFile = None,
-    data_dir: DataFolder = None,
-    tenant: TenantName = None,
-    *,
-    as_json: Json = False,
-) -> None:
-    """Confirm a link: it stays, whatever is matched later. Exit code 1 if it is not there."""
-    from docmill.cli.vault.access import load_settings
-    from docmill.cli.vault.matches import decide
+def _add_decision(name: str, action: "Action", help_text: str) -> None:
+    @app.command(name, help=help_text)
+    def decide_about_match(  # pyright: ignore[reportUnusedFunction]  registered by its decorator
+        match_id: MatchId,
+        config: SettingsFile = None,
+        data_dir: DataFolder = None,
+        tenant: TenantName = None,
+        *,
+        as_json: Json = False,
+    ) -> None:
+        from docmill.cli.vault.access import load_settings
+        from docmill.cli.vault.matches import decide
 
-    settings = load_settings(config, data_dir, tenant=tenant)
-    exit_after(decide(settings, match_id, "confirm_match", as_json=as_json))
-
-
-@app.command("decline")
-def decline_match(
-    match_id: MatchId,
-    config: SettingsFile = None,
-    data_dir: DataFolder = None,
-    tenant: TenantName = None,
-    *,
-    as_json: Json = False,
-) -> None:
-    """Decline a suggested link: it is never made by itself. Exit code 1 if it is not there."""
-    from docmill.cli.vault.access import load_settings
-    from docmill.cli.vault.matches import decide
-
-    settings = load_settings(config, data_dir, tenant=tenant)
-    exit_after(decide(settings, match_id, "decline_match", as_json=as_json))
+        settings = load_settings(config, data_dir, tenant=tenant)
+        exit_after(decide(settings, match_id, action, as_json=as_json))
 
 
-@app.command("unlink")
-def unlink_documents(
-    match_id: MatchId,
-    config: SettingsFile = None,
-    data_dir: DataFolder = None,
-    tenant: TenantName = None,
-    *,
-    as_json: Json = False,
-) -> None:
-    """Part two linked documents: they are not linked again by themselves. Exit code 1 if it is not there."""
-    from docmill.cli.vault.access import load_settings
-    from docmill.cli.vault.matches import decide
-
-    settings = load_settings(config, data_dir, tenant=tenant)
-    exit_after(decide(settings, match_id, "unlink_documents", as_json=as_json))
-
-
-@app.command("undo")
-def undo_match(
-    match_id: MatchId,
-    config: SettingsFile = None,
-    data_dir: DataFolder = None,
-    tenant: TenantName = None,
-    *,
-    as_json: Json = False,
-) -> None:
-    """Take the last decision about a link back. Exit code 1 if the link is not there."""
-    from docmill.cli.vault.access import load_settings
-    from docmill.cli.vault.matches import decide
-
-    settings = load_settings(config, data_dir, tenant=tenant)
-    exit_after(decide(settings, match_id, "undo_match", as_json=as_json))
+_add_decision(
+    "confirm",
+    "confirm_match",
+    "Confirm a link: it stays, whatever is matched later. Exit code 1 if it is not there.",
+)
+_add_decision(
+    "decline",
+    "decline_match",
+    "Decline a suggested link: it is never made by itself. Exit code 1 if it is not there.",
+)
+_add_decision(
+    "unlink",
+    "unlink_documents",
+    "Part two linked documents: they are not linked again by themselves. Exit code 1 if it is not there.",
+)
+_add_decision(
+    "undo",
+    "undo_match",
+    "Take the last decision about a link back. Exit code 1 if the link is not there.",
+)
 
 
 @app.command("link")

@@ -3,12 +3,11 @@
 import json
 from dataclasses import dataclass
 from typing import Literal
-from uuid import UUID
 
 from docmill.cli.console import FAILED, counted, shown, stderr, stdout
 from docmill.cli.vault.access import existing_service, log_command
 from docmill.cli.vault.contents import document_called
-from docmill.errors import ChangedError
+from docmill.errors import ChangedError, ValidationError
 from docmill.matching.wording import RELATION_NAMES, discrepancy_text, reason_text
 from docmill.model.result import percent_text
 from docmill.service.app import Service
@@ -23,6 +22,7 @@ Action = Literal["confirm_match", "decline_match", "unlink_documents", "undo_mat
 """As the audit log names it, also for the API."""
 
 _PAGE = 200
+_CANDIDATES = 10
 _REASONS_SHOWN = 3
 _MARKS = {"automatic": "✓", "confirmed": "✓", "suggested": "?", "declined": "✗", "outranked": "-"}
 
@@ -110,14 +110,23 @@ async def show_links(settings: Settings, name: str, *, as_json: bool) -> int:
     return 0
 
 
-async def decide(settings: Settings, match_id: UUID, action: Action, *, as_json: bool) -> int:
-    """Confirm, decline or part a link, or take the last decision about it back; the exit code."""
+async def decide(settings: Settings, beginning: str, action: Action, *, as_json: bool) -> int:
+    """Confirm, decline or part a link, or take the last decision about it back; the exit code.
+
+    beginning: of the link's id.
+    """
     async with existing_service(settings) as service:
         matches, tenant_id = _matches(service), service.default_tenant_id
-        before = await matches.get(match_id, tenant_id=tenant_id)
-        if before is None:
-            stderr.print(f"there is no link {match_id}", style="yellow")
+        called = await matches.called(beginning, tenant_id=tenant_id, limit=_CANDIDATES)
+        if not called:
+            stderr.print(f"there is no link {shown(beginning)}", style="yellow", markup=False)
             return FAILED
+        if len(called) > 1:
+            candidates = "".join(
+                f"\n  {each.link.pair.id}  {_ends(each.first, each.second)}" for each in called
+            )
+            raise ValidationError(f"{beginning!r} means more than one link; give more of the id:{candidates}")
+        match_id = called[0].link.pair.id
         if action == "undo_match":
             try:
                 changed = await matches.undo(match_id, tenant_id=tenant_id)
@@ -169,16 +178,22 @@ def _print_changed(changed: ListedMatch | None, *, as_json: bool) -> None:
 def _print_link(link: LinkRow, first: MatchedRecord, second: MatchedRecord) -> None:
     score = "" if link.score is None else f", {percent_text(link.score)}"
     relation = RELATION_NAMES.get(link.link.relation, "related documents")
-    ends = f"{_end_name(first)} - {_end_name(second)}"
-    stdout.print(f"{_MARKS[link.status]} {link.pair.id}  {ends}", markup=False)
+    stdout.print(f"{_MARKS[link.status]} {link.pair.id}  {_ends(first, second)}", markup=False)
     reasons = [reason_text(each) for each in link.link.reasons[:_REASONS_SHOWN] if each.weight > 0]
     about = f"    {relation}, {link.status}{score}. {' '.join(reasons)}".rstrip()
     stdout.print(shown(about), markup=False, style="dim")
 
 
-def _end_name(record: MatchedRecord) -> str:
+def _ends(*records: MatchedRecord) -> str:
+    return " - ".join(map(_end, records))
+
+
+def _end(record: MatchedRecord) -> str:
     title = shown(record.document.title)
-    return title if record.payment is None else f"payment {record.payment} of {title}"
+    if record.payment is None:
+        return title
+    other = f" ({shown(record.counterparty)})" if record.counterparty else ""
+    return f"payment {record.payment}{other} of {title}"
 
 
 def _as_data(match: ListedMatch) -> object:

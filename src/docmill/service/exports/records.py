@@ -46,6 +46,11 @@ def vault_record(
         "content_hash": row.content_hash,
         "status": _STATUSES[row.state],
         "document_type": row.document_type,
+        "title": row.title,
+        "summary": row.summary,
+        "document_date": row.document_date and row.document_date.isoformat(),
+        "tags": row.tags or [],
+        "language": row.language,
         "data": row.structured_data,
         "evidence": {
             path: proof for path, proof in evidence.items() if value_at(row.structured_data, path) is not None
@@ -65,11 +70,6 @@ def vault_record(
         "document_id": str(row.id),
         "file_name": row.file_name,
         "state": row.outcome,
-        "title": row.title,
-        "summary": row.summary,
-        "document_date": row.document_date and row.document_date.isoformat(),
-        "language": row.language,
-        "tags": row.tags or [],
         "media_type": row.media_type,
         "page_count": row.page_count,
         "byte_size": row.byte_size,

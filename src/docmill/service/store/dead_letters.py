@@ -104,7 +104,7 @@ async def page(
              ORDER BY dead_letter.id DESC
              LIMIT %(limit)s
             """,
-            {"code": code, "step": step, "after": after, "limit": limit},
+            {"code": code, "step": storable(step), "after": after, "limit": limit},
         )
         return await cur.fetchall()
 
@@ -123,7 +123,7 @@ async def ids(
          ORDER BY id DESC
          LIMIT %(limit)s
         """,
-        {"code": code, "step": step, "after": after, "limit": limit},
+        {"code": code, "step": storable(step), "after": after, "limit": limit},
     )
     return [letter_id for (letter_id,) in await cur.fetchall()]
 

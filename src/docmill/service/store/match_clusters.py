@@ -64,6 +64,7 @@ async def recompute(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> Non
 
 async def _with_clusters(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[str]:
     """These records and all that share a cluster with one of them."""
+    # Without `cluster_id IS NOT NULL`, for which the planner may go through all records with a cluster.
     cur = await conn.execute(
         """
         SELECT id
@@ -71,8 +72,7 @@ async def _with_clusters(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -
          WHERE tenant_id = %(tenant_id)s
            AND cluster_id = ANY(ARRAY(SELECT cluster_id
                                         FROM match_record
-                                       WHERE tenant_id = %(tenant_id)s AND id = ANY(%(ids)s)
-                                         AND cluster_id IS NOT NULL))
+                                       WHERE tenant_id = %(tenant_id)s AND id = ANY(%(ids)s)))
         """,
         {"tenant_id": tenant_id, "ids": list(ids)},
     )
@@ -81,15 +81,17 @@ async def _with_clusters(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -
 
 async def _links_of(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[tuple[str, str]]:
     """The automatic and confirmed links of these records."""
+    # IS TRUE, since the planner may go through all automatic links of the tenant otherwise: of a vault that
+    # has grown fast, its statistics say that there are hardly any.
     cur = await conn.execute(
         """
         SELECT first_id, second_id
           FROM match_edge
-         WHERE tenant_id = %(tenant_id)s AND state = 'automatic' AND first_id = ANY(%(ids)s)
+         WHERE tenant_id = %(tenant_id)s AND (state = 'automatic') IS TRUE AND first_id = ANY(%(ids)s)
          UNION
         SELECT first_id, second_id
           FROM match_edge
-         WHERE tenant_id = %(tenant_id)s AND state = 'automatic' AND second_id = ANY(%(ids)s)
+         WHERE tenant_id = %(tenant_id)s AND (state = 'automatic') IS TRUE AND second_id = ANY(%(ids)s)
          UNION
         SELECT first_id, second_id
           FROM match_decision

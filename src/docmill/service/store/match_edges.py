@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID, uuid5
 
 from psycopg.types.json import Jsonb
@@ -33,6 +33,14 @@ class Concerned:
     wholes: set[str]
 
 
+@dataclass(frozen=True, slots=True)
+class DecidedPairs:
+    """Pairs of records that people have linked, and those that they have parted."""
+
+    confirmed: frozenset[tuple[str, str]]
+    declined: frozenset[tuple[str, str]]
+
+
 _LINKS = UUID("0b8de1d4-5c0e-5f0a-9d43-52a1f2f0c9be")
 """Namespace of the ids of links."""
 _AMOUNT = TypeAdapter(AmountComparison)
@@ -42,7 +50,7 @@ _REASONS = TypeAdapter(tuple[Reason, ...])
 async def replace_of_document(
     conn: Conn, document_id: UUID, pairs: Sequence[ScoredPair], *, tenant_id: UUID
 ) -> Concerned:
-    """Store the pairs of a document's records instead of those before."""
+    """Store the pairs of a document's records instead of those before; the same ones stay as they are."""
     cur = await conn.execute(
         "SELECT id, is_gone FROM match_record WHERE tenant_id = %(tenant_id)s AND document_id = %(id)s",
         {"tenant_id": tenant_id, "id": document_id},
@@ -50,19 +58,27 @@ async def replace_of_document(
     own = dict(await cur.fetchall())
     cur = await conn.execute(
         """
-        DELETE FROM match_edge
+        SELECT id, first_id, second_id, connects, wholes, pair
+          FROM match_edge
          WHERE tenant_id = %(tenant_id)s AND (first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
-        RETURNING first_id, second_id, connects, wholes
         """,
         {"tenant_id": tenant_id, "ids": list(own)},
     )
-    removed = await cur.fetchall()
-    await add(conn, pairs, tenant_id=tenant_id)
+    wanted = {link_id(*pair.key): (sorted(wholes_of(pair)), _content(pair)) for pair in pairs}
+    changed: list[UUID] = []
     concerned = Concerned({id_ for id_, is_gone in own.items() if not is_gone}, set())
-    for first_id, second_id, connects, wholes in removed:
+    for id_, first_id, second_id, connects, wholes, content in await cur.fetchall():
+        if wanted.get(id_) != (sorted(wholes), content):
+            changed.append(id_)
         concerned.wholes.update(wholes)
         if connects:
             concerned.ids.update((first_id, second_id))
+    if changed:
+        await conn.execute(
+            "DELETE FROM match_edge WHERE tenant_id = %(tenant_id)s AND id = ANY(%(ids)s)",
+            {"tenant_id": tenant_id, "ids": changed},
+        )
+    await add(conn, pairs, tenant_id=tenant_id)
     for pair in pairs:
         concerned.wholes.update(wholes_of(pair))
     return concerned
@@ -95,21 +111,6 @@ async def add(conn: Conn, pairs: Sequence[ScoredPair], *, tenant_id: UUID) -> No
             "whole_seconds": [pair.second.id in ids for pair, ids in zip(pairs, wholes, strict=True)],
         },
     )
-
-
-async def partners(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[str]:
-    """The records that pairs connect to these."""
-    cur = await conn.execute(
-        """
-        SELECT second_id FROM match_edge
-         WHERE tenant_id = %(tenant_id)s AND first_id = ANY(%(ids)s)
-         UNION
-        SELECT first_id FROM match_edge
-         WHERE tenant_id = %(tenant_id)s AND second_id = ANY(%(ids)s)
-        """,
-        {"tenant_id": tenant_id, "ids": sorted(ids)},
-    )
-    return {id_ for (id_,) in await cur.fetchall()}
 
 
 def pairs_of_rows(
@@ -170,28 +171,26 @@ async def settle(
     )
 
 
-async def decided(
-    conn: Conn, ids: Collection[str], decision: Literal["confirmed", "declined"], *, tenant_id: UUID
-) -> frozenset[tuple[str, str]]:
-    """The pairs of these records that a person has linked or parted, in a relation that the matcher knows.
+async def decided(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> DecidedPairs:
+    """What people decided about pairs of these records, in a relation that the matcher knows.
 
     Duplicates in both orders: which of them is the first follows from their dates, which may be corrected.
     """
     cur = await conn.execute(
         """
-        WITH held AS (
-            SELECT first_id, second_id, relation
-              FROM match_decision
-             WHERE tenant_id = %(tenant_id)s AND decision = %(decision)s AND relation <> %(related)s
-               AND first_id = ANY(%(ids)s) AND second_id = ANY(%(ids)s)
-        )
-        SELECT first_id, second_id FROM held
-         UNION
-        SELECT second_id, first_id FROM held WHERE relation = 'duplicate'
+        SELECT first_id, second_id, decision, relation = 'duplicate'
+          FROM match_decision
+         WHERE tenant_id = %(tenant_id)s AND relation <> %(related)s
+           AND first_id = ANY(%(ids)s) AND second_id = ANY(%(ids)s)
         """,
-        {"tenant_id": tenant_id, "decision": decision, "ids": list(ids), "related": RELATED},
+        {"tenant_id": tenant_id, "ids": list(ids), "related": RELATED},
     )
-    return frozenset(await cur.fetchall())  # type: ignore[arg-type]
+    pairs: dict[str, set[tuple[str, str]]] = {"confirmed": set(), "declined": set()}
+    for first_id, second_id, decision, is_duplicate in await cur.fetchall():
+        pairs[decision].add((first_id, second_id))
+        if is_duplicate:
+            pairs[decision].add((second_id, first_id))
+    return DecidedPairs(frozenset(pairs["confirmed"]), frozenset(pairs["declined"]))
 
 
 def link_id(first_id: str, second_id: str, relation: str) -> UUID:

@@ -18,6 +18,9 @@ from docmill.service.store.match_decisions import Decision, Pair
 Status = Literal["automatic", "suggested", "outranked", "confirmed", "declined"]
 """Of a link: what a person decided, else the matcher's state."""
 
+LEAST_DIGITS = 4
+"""Of the beginning of an id, so that a slip of the finger hits no link; as git has it."""
+_DIGITS = 32
 _REASONS = TypeAdapter(tuple[Reason, ...])
 
 
@@ -97,6 +100,14 @@ class LinkCursor:
         ).decode()
 
 
+def ids_beginning_with(text: str) -> tuple[UUID, UUID] | None:
+    """The first and last id that begin with some hexadecimal digits; None if there are too few or others."""
+    digits = text.replace("-", "").lower()
+    if not LEAST_DIGITS <= len(digits) <= _DIGITS or not set(digits) <= set("0123456789abcdef"):
+        return None
+    return UUID(f"{digits:0<{_DIGITS}}"), UUID(f"{digits:f<{_DIGITS}}")
+
+
 async def touching(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> list[LinkRow]:
     """The links of records, the likeliest first. Those to deleted documents are left out."""
     async with conn.cursor(row_factory=class_row(LinkRow)) as cur:
@@ -143,12 +154,13 @@ async def page(
     status: Status | None = None,
     relation: str | None = None,
     ids: Collection[str] | None = None,
+    between: tuple[UUID, UUID] | None = None,
     after: LinkCursor | None = None,
     limit: int = 50,
 ) -> list[LinkRow]:
     """Up to `limit` links of the tenant, the likeliest first; those by hand alone have the score 1.
 
-    ids: only links of these records.
+    ids: only links of these records. between: the first and last id of the links.
     """
     is_decision = status in ("confirmed", "declined")
     async with conn.cursor(row_factory=class_row(LinkRow)) as cur:
@@ -171,6 +183,7 @@ async def page(
                        AND (%(decision)s::text IS NULL OR held.decision = %(decision)s)
                        AND (%(relation)s::text IS NULL OR relation = %(relation)s)
                        AND (%(ids)s::text[] IS NULL OR first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
+                       AND (%(first)s::uuid IS NULL OR edge.id BETWEEN %(first)s AND %(last)s)
                        AND (%(score)s::float8 IS NULL OR (edge.score, edge.id) < (%(score)s, %(after)s))
                      ORDER BY edge.score DESC, edge.id DESC
                      LIMIT %(limit)s)
@@ -186,6 +199,7 @@ async def page(
                        AND (%(decision)s::text IS NULL OR held.decision = %(decision)s)
                        AND (%(relation)s::text IS NULL OR relation = %(relation)s)
                        AND (%(ids)s::text[] IS NULL OR first_id = ANY(%(ids)s) OR second_id = ANY(%(ids)s))
+                       AND (%(first)s::uuid IS NULL OR held.id BETWEEN %(first)s AND %(last)s)
                        AND (%(score)s::float8 IS NULL OR (1, held.id) < (%(score)s, %(after)s))
                      ORDER BY held.id DESC
                      LIMIT %(limit)s)
@@ -199,6 +213,8 @@ async def page(
                 "decision": status if is_decision else None,
                 "relation": relation,
                 "ids": None if ids is None else list(ids),
+                "first": between and between[0],
+                "last": between and between[1],
                 "score": after and after.score,
                 "after": after and after.id,
                 "limit": limit,

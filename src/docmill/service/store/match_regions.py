@@ -5,7 +5,7 @@ has linked them. Other pairs cannot become links; of these, only candidates for 
 """
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -37,11 +37,23 @@ class Region:
     pairs: list[ScoredPair]
 
 
+@dataclass(frozen=True, slots=True)
+class Partners:
+    """The ids of the records that a pair or a person connects to one.
+
+    confirmed: those that a person has linked to it, in a relation that the matcher knows.
+    """
+
+    ids: set[str]
+    confirmed: set[str]
+
+
 async def region_of(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> Region:
     """The region around some records, with these: about `MOST_AROUND`, the nearest first."""
     found, newest, steps = set(ids), set(ids), 0
     while newest and (steps < _LEAST_STEPS or len(found) < MOST_AROUND):
-        newest = await connected(conn, newest, tenant_id=tenant_id) - found
+        around = await partners(conn, newest, tenant_id=tenant_id, connected=True)
+        newest = {id_ for each in around.values() for id_ in each.ids} - found
         found |= newest
         steps += 1
     cur = await conn.execute(
@@ -66,44 +78,38 @@ async def region_of(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> Reg
     return Region(frozenset(found - newest), of_region, pairs_of_rows(rows, records))
 
 
-async def connected(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[str]:
-    """The records that are directly connected to some."""
+async def partners(
+    conn: Conn, ids: Collection[str], *, tenant_id: UUID, connected: bool = False
+) -> Mapping[str, Partners]:
+    """The partners of some records, by the ids of these. connected: without those of unlikely pairs."""
     cur = await conn.execute(
         """
-        SELECT second_id FROM match_edge
-         WHERE tenant_id = %(tenant_id)s AND first_id = ANY(%(ids)s) AND connects
-         UNION
-        SELECT first_id FROM match_edge
-         WHERE tenant_id = %(tenant_id)s AND second_id = ANY(%(ids)s) AND connects
-         UNION
-        SELECT second_id FROM match_decision
+        SELECT first_id, second_id, false
+          FROM match_edge
+         WHERE tenant_id = %(tenant_id)s AND first_id = ANY(%(ids)s) AND (connects OR NOT %(connected)s)
+         UNION ALL
+        SELECT second_id, first_id, false
+          FROM match_edge
+         WHERE tenant_id = %(tenant_id)s AND second_id = ANY(%(ids)s) AND (connects OR NOT %(connected)s)
+         UNION ALL
+        SELECT first_id, second_id, true
+          FROM match_decision
          WHERE tenant_id = %(tenant_id)s AND first_id = ANY(%(ids)s) AND decision = 'confirmed'
            AND relation <> %(related)s
-         UNION
-        SELECT first_id FROM match_decision
+         UNION ALL
+        SELECT second_id, first_id, true
+          FROM match_decision
          WHERE tenant_id = %(tenant_id)s AND second_id = ANY(%(ids)s) AND decision = 'confirmed'
            AND relation <> %(related)s
         """,
-        {"tenant_id": tenant_id, "ids": sorted(ids), "related": RELATED},
+        {"tenant_id": tenant_id, "ids": sorted(ids), "connected": connected, "related": RELATED},
     )
-    return {id_ for (id_,) in await cur.fetchall()}
-
-
-async def confirmed_partners(conn: Conn, record_id: str, *, tenant_id: UUID) -> set[str]:
-    """The records that a person has linked to this one, in a relation that the matcher knows."""
-    cur = await conn.execute(
-        """
-        SELECT second_id FROM match_decision
-         WHERE tenant_id = %(tenant_id)s AND first_id = %(id)s AND decision = 'confirmed'
-           AND relation <> %(related)s
-         UNION
-        SELECT first_id FROM match_decision
-         WHERE tenant_id = %(tenant_id)s AND second_id = %(id)s AND decision = 'confirmed'
-           AND relation <> %(related)s
-        """,
-        {"tenant_id": tenant_id, "id": record_id, "related": RELATED},
-    )
-    return {id_ for (id_,) in await cur.fetchall()}
+    found = {id_: Partners(set(), set()) for id_ in ids}
+    for id_, other_id, is_confirmed in await cur.fetchall():
+        found[id_].ids.add(other_id)
+        if is_confirmed:
+            found[id_].confirmed.add(other_id)
+    return found
 
 
 async def find_explained(conn: Conn, wholes: Collection[str], *, tenant_id: UUID) -> set[str]:
@@ -115,30 +121,31 @@ async def find_explained(conn: Conn, wholes: Collection[str], *, tenant_id: UUID
         return set()
     cur = await conn.execute(
         """
-        SELECT first_id, second_id, relation, pair, explained
+        SELECT first_id, second_id, relation, pair, explained,
+               EXISTS (SELECT FROM match_decision
+                        WHERE match_decision.tenant_id = match_edge.tenant_id
+                          AND match_decision.first_id = match_edge.first_id
+                          AND match_decision.second_id = match_edge.second_id
+                          AND decision = 'declined' AND match_decision.relation <> %(related)s) AS is_parted
           FROM match_edge
          WHERE tenant_id = %(tenant_id)s
            AND (first_id = ANY(%(wholes)s) OR second_id = ANY(%(wholes)s))
            AND wholes && %(wholes)s::text[]
-           AND NOT EXISTS (SELECT FROM match_decision
-                            WHERE match_decision.tenant_id = match_edge.tenant_id
-                              AND match_decision.first_id = match_edge.first_id
-                              AND match_decision.second_id = match_edge.second_id
-                              AND decision = 'declined' AND match_decision.relation <> %(related)s)
          ORDER BY first_id, second_id, relation
         """,
         {"tenant_id": tenant_id, "wholes": sorted(wholes), "related": RELATED},
     )
     rows = await cur.fetchall()
     ends = {id_ for first_id, second_id, *_ in rows for id_ in (first_id, second_id)}
-    pairs = pairs_of_rows([row[:4] for row in rows], await match_records.of_ids(conn, ends))
+    unparted = [row[:4] for row in rows if not row[5]]
+    pairs = pairs_of_rows(unparted, await match_records.of_ids(conn, ends))
     explained: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
     for group in find_sums(pairs, rescorer(shipped_weights()), wholes=wholes):
         if group.is_only:
             for pair in group.pairs:
                 explained[pair.key].add(group.whole_id)
     changed: list[tuple[tuple[str, str, str], list[str]]] = []
-    for first_id, second_id, relation, _, before in rows:
+    for first_id, second_id, relation, _, before, _ in rows:
         key = first_id, second_id, relation
         now = explained[key] | (set(before) - set(wholes))
         if now != set(before):

@@ -151,8 +151,10 @@ async def shown(conn: Conn, *, tenant_id: UUID, limit: int) -> list[AliasRow]:
     async with conn.cursor(row_factory=class_row(AliasRow)) as cur:
         await cur.execute(
             """
-            SELECT coalesce(nullif(first_party ->> 'name', ''), first_party ->> 'iban') AS first_name,
-                   coalesce(nullif(second_party ->> 'name', ''), second_party ->> 'iban') AS second_name,
+            SELECT coalesce(nullif(first_party ->> 'name', ''), 'account ' || (first_party ->> 'iban'))
+                       AS first_name,
+                   coalesce(nullif(second_party ->> 'name', ''), 'account ' || (second_party ->> 'iban'))
+                       AS second_name,
                    count(*) AS decisions
               FROM party_alias
               JOIN match_decision USING (tenant_id, first_id, second_id, relation)

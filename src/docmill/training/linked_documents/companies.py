@@ -4,6 +4,7 @@ import random
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from faker import Faker
 
@@ -184,7 +185,9 @@ _SYLLABLES = (
     "is",
 )
 _PLACEHOLDER = re.compile(r"[\[\]_]|^(test|seller|buyer|muster)\b", re.IGNORECASE)
-_FORMS = sorted({form for forms in LEGAL_FORMS.values() for form in forms}, key=len, reverse=True)
+_FORMS = sorted(
+    {form for forms in LEGAL_FORMS.values() for form in forms}, key=lambda form: (-len(form), form)
+)
 _FORM_AT_END = re.compile(rf"[\s,]+({'|'.join(map(re.escape, _FORMS))})\.?$", re.IGNORECASE)
 
 
@@ -303,4 +306,10 @@ def _complete(random_: random.Random, country: str, name: str, trading_name: str
 
 @cache
 def _faker(country: str) -> Faker:
-    return Faker(_LOCALES.get(country, f"{_LANGUAGES[country]}_{country}"))
+    faker = Faker(_LOCALES.get(country, f"{_LANGUAGES[country]}_{country}"))
+    provider: Any
+    for provider in faker.get_providers():
+        # Italy's are made from a set, so that their order is each process's own.
+        if hasattr(provider, "cities"):
+            provider.cities = sorted(provider.cities)
+    return faker

@@ -1,7 +1,8 @@
 """Documents and payments that look as if they belonged to a deal, and do not.
 
 Where a decoy names another document, that one is not there. Decoys of one side, papers or payments, may name
-nothing; as those of the other side then do, no two decoys fit each other.
+nothing. No two decoys fit each other, nor does a decoy fit a paper of the deal as well as the true one does:
+those that would are told apart by a number or by days (`resemblance`).
 """
 
 import datetime as dt
@@ -15,6 +16,7 @@ from docmill.training.linked_documents.companies import Company, near_company
 from docmill.training.linked_documents.deals import Booking, Deal, Paper
 from docmill.training.linked_documents.edits.structure import next_month
 from docmill.training.linked_documents.purchases import draw_lines, party_of, sums_of
+from docmill.training.linked_documents.resemblance import NAMED_IN, may_follow, names
 from docmill.training.linked_documents.sampling import Sampler
 
 _KINDS = {
@@ -82,7 +84,7 @@ def make_decoys(deal: Deal, count: int, sampler: Sampler, companies: DecoyCompan
         item, company = make()
         kind = make.__name__
         decoys.append(Decoy(replace(item, key=f"decoy {index}", edits=frozenset()), company, kind))
-    return decoys
+    return maker.told_apart(decoys)
 
 
 class _Maker:
@@ -117,6 +119,43 @@ class _Maker:
     def without_invoice(self) -> list[Callable[[], tuple[Paper | Booking, Company]]]:
         """The kinds that need no invoice of the deal."""
         return [self.next_month_paper, self.unrelated_payment_of_vendor, self.unrelated_payment]
+
+    def told_apart(self, decoys: list[Decoy]) -> list[Decoy]:
+        """The decoys, changed where one fits another or a paper of the deal by all that they show."""
+        partner = self._deal.partner
+        papers = [
+            (index, self._before_true_papers(decoy.item))
+            for index, decoy in enumerate(decoys)
+            if isinstance(decoy.item, Paper) and decoy.company == partner
+        ]
+        apart = list(decoys)
+        open_papers = [paper for paper in self._deal.papers if not self._is_named(paper)]
+        for index, paper in papers:
+            changed = paper
+            for first in open_papers:
+                if may_follow(changed, first):
+                    changed = self._naming_another(changed, first)
+            for _, first in papers:
+                if may_follow(changed, first, is_only=True):
+                    changed = self._naming_another(changed, first)
+            apart[index] = replace(decoys[index], item=changed)
+        return apart
+
+    def _before_true_papers(self, decoy: Paper) -> Paper:
+        """The decoy, moved to a day before which it may no longer be what a paper of the deal is for."""
+        while any(may_follow(paper, decoy) for paper in self._deal.papers):
+            decoy = self._on(decoy, self._unused_day(decoy, decoy.day - dt.timedelta(days=7)))
+        return decoy
+
+    def _is_named(self, first: Paper) -> bool:
+        """Whether a later paper of the deal names this one, whose place is then taken."""
+        return any(names(second, first) for second in self._deal.papers)
+
+    def _naming_another(self, second: Paper, first: Paper) -> Paper:
+        """The decoy, which names a paper of the kind of the first one that is not there."""
+        issuer = self._deal.buyer if first.document_type in _ISSUED_BY_BUYER else self._deal.seller
+        number = self._sampler.absent_number(issuer, _KINDS[first.document_type], second.day)
+        return second.with_values(**{NAMED_IN[second.document_type][first.document_type]: number})
 
     def next_month_paper(self) -> tuple[Paper, Company]:
         """The partner's same paper of another month, with other numbers."""

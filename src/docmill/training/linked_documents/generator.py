@@ -12,6 +12,7 @@ from docmill.training.linked_documents.edits.structure import several_invoices
 from docmill.training.linked_documents.misreading import misread
 from docmill.training.linked_documents.printed_text import paper_text, statement_text
 from docmill.training.linked_documents.purchases import make_purchase, make_till_purchase
+from docmill.training.linked_documents.resemblance import pays_equally
 from docmill.training.linked_documents.sampling import DAYS, Sampler
 from docmill.training.linked_documents.seeds import Part, part_of, usable_seeds
 from docmill.training.linked_documents.statements import MadeStatement, make_statements
@@ -159,7 +160,12 @@ class _Tenant:
         decoys = {id_of[index, decoy.item.key]: decoy.kind for index, decoy in self.decoys}
         truth = _truth(self.deals, id_of)
         also = tuple(self._decoys_with_new_account(id_of))
-        truth = replace(truth, decoys=decoys, discrepancies=(*truth.discrepancies, *also))
+        truth = replace(
+            truth,
+            decoys=decoys,
+            discrepancies=(*truth.discrepancies, *also),
+            undecidable=frozenset(self._undecidable_links(id_of)),
+        )
         return LabelledDocuments(tuple(sorted(made, key=lambda each: each.id)), truth)
 
     def _decoys_with_new_account(self, id_of: Mapping[_Key, str]) -> Iterator[TrueDiscrepancy]:
@@ -170,6 +176,19 @@ class _Tenant:
                 each.found == decoy.item.payment.iban for each in changes
             ):
                 yield TrueDiscrepancy("iban_changed", id_of[index, decoy.item.key], is_optional=True)
+
+    def _undecidable_links(self, id_of: Mapping[_Key, str]) -> Iterator[tuple[str, str]]:
+        """The pairs of ids of true links to payments that a decoy of the partner explains as well."""
+        for index, decoy in self.decoys:
+            deal = self.deals[index]
+            if not isinstance(decoy.item, Paper) or decoy.item.document_type != "invoice":
+                continue
+            if decoy.company != deal.partner:
+                continue
+            for booking in deal.bookings:
+                for invoice in deal.invoices_of(booking):
+                    if pays_equally(booking, invoice, decoy.item):
+                        yield id_of[index, invoice.key], id_of[index, booking.key]
 
     def _printed(self, document_id: str, paper: Paper, deal: Deal, company: Company) -> GeneratedDocument:
         is_own = deal.is_sale != (paper.document_type == "purchase_order")

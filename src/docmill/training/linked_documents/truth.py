@@ -54,7 +54,8 @@ class Truth:
 
     links: without duplicates. A link with a copy of a document is as right as one with the original.
     groups: the records that links and duplicates connect. duplicates: the earlier document comes first.
-    decoys: the kind of each record that was made to look as if it belonged to others.
+    decoys: the kind of each record that was made to look as if it belonged to others. undecidable: pairs of
+    ids of the links to payments that cite nothing and would pay a decoy as well: nobody can tell.
     """
 
     links: tuple[TrueLink, ...]
@@ -62,6 +63,7 @@ class Truth:
     duplicates: tuple[TrueLink, ...]
     discrepancies: tuple[TrueDiscrepancy, ...]
     decoys: Mapping[str, str] = field(default_factory=dict[str, str])
+    undecidable: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

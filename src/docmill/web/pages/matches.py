@@ -59,6 +59,11 @@ class MatchFilters:
             params.get("discrepancies", "") == "1",
         )
 
+    @property
+    def is_default(self) -> bool:
+        """True for the list of all suggestions."""
+        return self == MatchFilters()
+
     def link(self, after: LinkCursor | None = None) -> str:
         """The address with these filters."""
         pairs = [

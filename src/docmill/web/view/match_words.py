@@ -36,6 +36,7 @@ STAGES: Mapping[Stage, str] = {
     "billed": gettext_noop("Billed"),
     "paid": gettext_noop("Paid"),
 }
+_PAYMENTS = (gettext_noop("Payment from %(name)s"), gettext_noop("Payment to %(name)s"))
 _KINDS = {"payment": gettext_noop("Payment")}
 
 
@@ -52,9 +53,12 @@ def kind_name(record: MatchedRecord) -> str:
 
 
 def end_name(record: MatchedRecord) -> str:
-    """Return the title of a record's document, with the number of the payment."""
+    """Return the title of a record's document; of a payment, who was paid or who paid."""
     if record.payment is None:
         return record.document.title
+    if record.counterparty and record.is_incoming is not None:
+        incoming, outgoing = _PAYMENTS
+        return gettext(incoming if record.is_incoming else outgoing, name=record.counterparty)
     return gettext("Payment %(number)s of %(title)s", number=record.payment, title=record.document.title)
 
 
