@@ -1,5 +1,9 @@
 """What every exporter promises: each result exactly once, whatever happens."""
 
+import asyncio
+import os
+import signal
+import sys
 from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
@@ -17,6 +21,8 @@ from docmill.runs.context import Context, CurrentDocument, set_current
 from docmill.runs.roles import Exporter, ExtractionResult
 from docmill.runs.stages import call_if_there, opened
 from docmill.runs.stores.memory import MemoryStore
+
+ROOT = Path(__file__).parents[2]
 
 
 class Line(BaseModel):
@@ -104,6 +110,22 @@ async def export(
         await call_if_there(exporter, "flush")
 
 
+async def export_and_be_killed(exporter: Any) -> None:
+    """Export a document in a process of its own, which is killed before the exporter is closed."""
+    classes: list[type[Any]] = [exporter.__class__, exporter.config.__class__]
+    kinds = [f"{each.__module__}:{each.__qualname__}" for each in classes]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.runs.killed_exporter",
+        *kinds,
+        exporter.config.model_dump_json(),
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
+    )
+    assert await process.wait() == -signal.SIGKILL
+
+
 def current_document(source: str = "a.pdf", **known: Any) -> CurrentDocument:
     return CurrentDocument(Ref(source, Path(source).name), "0" * 64, known.pop("key", "k1"), **known)
 
@@ -132,7 +154,7 @@ class ExporterContract:
         assert Decimal(str(row.data["total"])) == Decimal("1234.50")
 
     async def test_exported_again_after_a_kill_they_are_there_once(self, make: MakeExporter) -> None:
-        await export(make())
+        await export_and_be_killed(make())
         again = current_document(may_be_exported=True)
         await export(make(), BILL, again, current_document("b.pdf", may_be_exported=True))
         assert self.written() == {("a.pdf", "k1"), ("b.pdf", "k1")}

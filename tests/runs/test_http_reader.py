@@ -1,6 +1,9 @@
 """Documents by HTTP, from a server on this machine."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -171,3 +174,20 @@ async def test_content_that_is_compressed_unasked_is_refused(server: Server) -> 
     server.answers = {"/a": answer("200 OK", b"a", Content_Encoding="gzip")}
     with pytest.raises(ValidationError, match="compressed"):
         await read(server, "/a")
+
+
+def test_without_its_extra_it_says_what_to_install() -> None:
+    program = (
+        "import sys\n"
+        "from docmill.errors import MisconfiguredError\n"
+        "sys.modules['h11'] = None\n"
+        "try:\n"
+        "    import docmill.runs.components.http\n"
+        "except MisconfiguredError as error:\n"
+        "    print(error.message)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "pip install 'docmill[service]'" in done.stdout

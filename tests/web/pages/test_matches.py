@@ -221,9 +221,9 @@ async def test_the_review_of_a_document_shows_what_was_matched(
     page = text_of(await client.get(f"/review/{made.id_of('invoice')}"))
 
     assert "Matched documents" in page
-    assert re.search(r"Payment to SOMMER .{0,80} · \d\d %", page), page[
-        page.find("Matched documents") :
-    ][:400]
+    assert re.search(r"Payment to SOMMER .{0,80} · \d\d %", page), page[page.find("Matched documents") :][
+        :400
+    ]
 
 
 async def test_who_may_only_read_is_offered_no_decision(

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-import h11
-
 from docmill.batch.folder import DEFAULT_MAX_BYTES
 from docmill.errors import CorruptError, MisconfiguredError, NetworkError, TimeLimitError, ValidationError
 from docmill.ports import Ref
@@ -15,7 +13,13 @@ from docmill.runs.components.temporary_files import IncomingContent
 from docmill.runs.context import Context
 from docmill.runs.document_bytes import DocumentBytes
 from docmill.runs.failures import as_docmill_error
-from docmill.service.notify.guarded_http import Resolve, connect, resolve_host
+
+try:
+    import h11
+
+    from docmill.service.notify.guarded_http import Resolve, connect, resolve_host
+except ModuleNotFoundError as error:
+    raise MisconfiguredError("reading by HTTP needs h11; run: pip install 'docmill[service]'") from error
 
 _CHUNK_BYTES = 1 << 16
 _REDIRECTS = (301, 302, 303, 307, 308)
