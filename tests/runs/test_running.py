@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +227,38 @@ async def test_a_stage_that_takes_too_long_is_cancelled_and_tried_again() -> Non
     assert (await state_of(store, "a")).attempts == 2
     (retry,) = [event for event in events if isinstance(event, RetryScheduled)]
     assert retry.error == "[extract] extract took longer than its limit and was cancelled"
+
+
+async def test_a_stage_may_be_allowed_more_time_for_a_long_document() -> None:
+    class SlowExtractor(FirstWordExtractor):
+        async def extract(self, document: Document, schema: type[Letter], context: Context[Any]) -> Letter:
+            if document.text == "long":
+                context.document.allow_time(60)
+            await asyncio.sleep(0.5)
+            return schema(sender="x")
+
+    policy = RunPolicy(limits_s={"extract": 0.1}, max_retries=0)
+    report = await text_pipeline(extractor=SlowExtractor(), policy=policy).arun(
+        ["long", "short"], store=MemoryStore()
+    )
+    assert (report.completed, report.failed) == (1, 1)
+
+
+async def test_temporary_files_of_documents_are_removed_when_these_have_ended(tmp_path: Path) -> None:
+    class DownloadingReader:
+        def read(self, ref: Ref, context: Context[Any]) -> DocumentBytes:
+            path = tmp_path / f"{ref.key}-{context.document.attempt}"
+            path.write_text(ref.key)
+            return DocumentBytes(ref.name, path=path, is_temporary=True)
+
+    extractor = FirstWordExtractor(failing_times(1, ValueError("no sender"), on="b"))
+    exporter = MemoryExporter()
+    pipeline = text_pipeline(extractor=extractor, exporter=exporter)
+    pipeline = replace(pipeline, reader=DownloadingReader())
+    report = await pipeline.arun("abc", store=MemoryStore())
+    assert report.completed == 3
+    assert exporter.exported["b"] == {"sender": "b"}
+    assert not list(tmp_path.iterdir())
 
 
 async def test_a_blocked_thread_costs_its_own_document_only() -> None:
