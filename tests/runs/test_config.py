@@ -174,7 +174,7 @@ def test_a_short_name_belongs_to_one_class() -> None:
     register("extractor", "test-key")(KeyExtractor)
 
     assert component_class("extractor", "test-key") is KeyExtractor
-    with pytest.raises(MisconfiguredError, match="already a extractor"):
+    with pytest.raises(MisconfiguredError, match="registered already"):
         register("extractor", "test-key")(WholeExtractor)
 
 
@@ -213,3 +213,11 @@ def test_what_is_written_is_read_as_the_same(value: Any) -> None:
         path.write_bytes(write_yaml(value).encode("utf-8"))
 
         assert read_yaml(path).value == value
+
+
+def test_a_module_that_fails_at_its_import_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken_component.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(MisconfiguredError, match=r"yaml:5:13: cannot import .*division by zero"):
+        load(tmp_path, TEXT.replace("tests.runs.components:TextConverter", "broken_component:X"))

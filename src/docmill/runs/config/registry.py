@@ -37,7 +37,7 @@ def register(role: Role, name: str) -> Callable[[_Class], _Class]:
 
     def keep(component: _Class) -> _Class:
         if _targets.setdefault((role, name), component) is not component:
-            raise MisconfiguredError(f"there is already a {role} {name!r}")
+            raise MisconfiguredError(f"the {role} {name!r} is registered already")
         return component
 
     return keep
@@ -74,7 +74,7 @@ def imported(target: str) -> object:
     module, _, name = target.partition(":")
     try:
         value: object = import_module(module)
-    except (ImportError, ValueError, TypeError) as error:
+    except Exception as error:  # a module of another package may raise anything
         raise MisconfiguredError(f"cannot import {target!r}: {error}") from error
     for part in name.split("."):
         value = getattr(value, part, None)
