@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -22,7 +23,6 @@ from docmill.errors import (
     ValidationError,
 )
 from docmill.ports import Ref
-from docmill.runs.components import temporary_files
 from docmill.runs.components.http import HttpReader, HttpReaderConfig
 from docmill.runs.context import context_of_one
 from docmill.runs.document_bytes import DocumentBytes
@@ -85,7 +85,7 @@ async def test_a_small_document_stays_in_memory_and_a_large_one_goes_to_a_file(s
 async def test_a_document_in_pieces_of_unknown_length_is_read_up_to_the_limit(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(temporary_files.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     chunk = b"10000\r\n" + bytes(0x10000) + b"\r\n"
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     server.answers = {"/a": head + 40 * chunk + b"0\r\n\r\n"}

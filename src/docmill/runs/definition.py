@@ -27,7 +27,8 @@ class PipelineDefinition(Generic[Data]):
     """The parts of a pipeline: what lists, reads, converts, classifies, extracts and exports documents.
 
     schema: of every document, or, with a classifier, of those whose type has no entry in `kinds`. kinds: by
-    document type. configuration: from which it was loaded, see `load_pipeline`.
+    document type. store: the address of the state store of runs that
+    name none. configuration: from which it was loaded, see `load_pipeline`.
     """
 
     schema: type[Data]
@@ -40,6 +41,7 @@ class PipelineDefinition(Generic[Data]):
     kinds: Mapping[str, Kind] = field(default_factory=dict[str, Kind])
     policy: RunPolicy = field(default_factory=RunPolicy)
     processes: int = 0
+    store: str | None = None
     configuration: JsonValue = None
 
     @property

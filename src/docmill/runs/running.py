@@ -35,7 +35,8 @@ _ID_LENGTH = 8
 class RunOptions(TypedDict, total=False):
     """Options of a run.
 
-    store: keeps its state, see `open_store`; a SQLite file in the current folder unless given. shared: an
+    store: keeps its state, see `open_store`; that of the pipeline, or a SQLite file in the current
+    folder, unless given. shared: an
     object for all components, see `Context`. metadata: of the run. on_event: is told of everything, in the
     event loop; its errors are logged and harm nothing. handles_signals: whether SIGINT and SIGTERM stop the
     run in good order.
@@ -81,7 +82,7 @@ class Pipeline(PipelineDefinition[Data]):
             self.fingerprint,
             configuration=self.configuration,
         )
-        store = open_store(options.get("store"))
+        store = open_store(options.get("store") or self.store)
         await store.create_run(run)
         return await _work(self, run, store, self.lister if inputs is None else inputs, options)
 
@@ -116,7 +117,7 @@ class Pipeline(PipelineDefinition[Data]):
         without, this runner takes part in what the store has, beside others. Raises UnknownRunError, and what
         `arun` raises.
         """
-        store = open_store(options.get("store"))
+        store = open_store(options.get("store") or self.store)
         run = await store.find_run(run_id)
         if retry_failed:
             await store.requeue(run_id)
