@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from docmill.api.linking import match
     from docmill.api.many_files import ProcessedFile, aprocess_many, process_many
+    from docmill.api.match_documents import match
     from docmill.api.one_file import aextract, aprocess_file, extract, process_file
     from docmill.errors import DocmillError, DocumentError, SetupError, TransientError
     from docmill.matching.outcome import Discrepancy, Link, Matching, Reason
@@ -29,7 +29,7 @@ _HOME = {
     "docmill.errors": ("DocmillError", "DocumentError", "SetupError", "TransientError"),
     "docmill.api.one_file": ("aextract", "aprocess_file", "extract", "process_file"),
     "docmill.api.many_files": ("ProcessedFile", "aprocess_many", "process_many"),
-    "docmill.api.linking": ("match",),
+    "docmill.api.match_documents": ("match",),
     "docmill.presentation.file_result": ("Extracted", "FileResult"),
     "docmill.model.document": ("Box", "Cell", "Document", "Page", "Table", "Words"),
     "docmill.model.result": (
