@@ -123,7 +123,7 @@ async def test_the_graph_is_used_with_the_keyboard(page: Page, address: str, mad
 
     await expect(entry).to_be_in_viewport()
     assert await entry.evaluate("entry => entry.matches(':target')")
-    node = page.get_by_role("link", name="Payment 2 of Statement January")
+    node = page.get_by_role("link", name="Payment to SOMMER")
     await node.first.focus()
     await page.keyboard.press("Enter")
     await expect(page).to_have_url(f"{address}docs/{made.id_of('statement')}?tab=matches")

@@ -9,7 +9,8 @@ from tests.matching.records import ACCOUNT, delivery, invoice, line, order, paid
 
 from docmill.matching import match, records_of
 from docmill.matching.match_record import MatchRecord
-from docmill.matching.outcome import Matching
+from docmill.matching.outcome import Matching, Reason
+from docmill.matching.wording import reason_text
 
 
 def automatic(matching: Matching) -> set[tuple[str, str]]:
@@ -477,3 +478,15 @@ def test_a_number_names_nothing_for_sure_where_the_sellers_differ() -> None:
     )
 
     assert match([invoice(), credit]).links == ()
+
+
+def test_reasons_end_with_one_full_stop_and_name_the_days_that_are_known() -> None:
+    assert reason_text(Reason("party_same_name", 1.0, {"second": "Copper Kettle Supply Co."})) == (
+        "The seller is the same: Copper Kettle Supply Co."
+    )
+    delivered = delivery(issue_date=None, delivery_date="2026-01-12")
+
+    (link,) = match([order(delivery_date="2026-01-12"), delivered]).links
+
+    (reason,) = [reason for reason in link.reasons if reason.code.startswith("date_")]
+    assert reason.values == {"first": "2026-01-05", "second": "2026-01-12"}

@@ -88,7 +88,7 @@ def _values(
         case "amount":
             pairs = (amount.first, amount.second)
         case "date":
-            pairs = (first.issue_date, second.issue_date)
+            pairs = (first.issue_date or first.delivery_date, second.issue_date or second.delivery_date)
         case _:
             pairs = (None, None)
     for side, value in zip(("first", "second"), pairs, strict=True):

@@ -1,5 +1,7 @@
 """Links, reasons and discrepancies in sentences, for the pages, the command line and messages."""
 
+from collections.abc import Mapping
+
 from docmill.matching.outcome import Discrepancy, DiscrepancyCode, Reason, Relation
 
 RELATION_NAMES: dict[Relation, str] = {
@@ -92,7 +94,13 @@ DISCREPANCIES: dict[DiscrepancyCode, str] = {
 
 def reason_text(reason: Reason) -> str:
     """One sentence for a piece of evidence."""
-    return REASONS[reason.code].format_map({"first": "?", "second": "?", **reason.values})
+    return as_sentence(REASONS[reason.code], reason.values)
+
+
+def as_sentence(text: str, values: Mapping[str, str]) -> str:
+    """The text with its values; one full stop ends it, also behind a value such as `Supply Co.`."""
+    sentence = text.format_map({"first": "?", "second": "?", **values})
+    return sentence[:-1] if sentence.endswith("..") else sentence
 
 
 def discrepancy_text(discrepancy: Discrepancy) -> str:

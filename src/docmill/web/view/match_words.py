@@ -9,7 +9,7 @@ from babel.numbers import format_decimal
 
 from docmill.matching.outcome import Discrepancy, Reason
 from docmill.matching.three_way import Stage
-from docmill.matching.wording import DISCREPANCIES, REASONS, RELATION_NAMES
+from docmill.matching.wording import DISCREPANCIES, REASONS, RELATION_NAMES, as_sentence
 from docmill.service.matches import MatchedRecord
 from docmill.service.store.match_edges import RELATED
 from docmill.service.store.match_links import Status
@@ -71,7 +71,7 @@ def end_details(record: MatchedRecord) -> str:
 def reason_words(reason: Reason) -> str:
     """Return a sentence for a piece of evidence."""
     shown = {side: _shown(reason.code, value) for side, value in reason.values.items()}
-    return gettext(REASONS[reason.code]).format_map({"first": "?", "second": "?", **shown})
+    return as_sentence(gettext(REASONS[reason.code]), shown)
 
 
 def discrepancy_words(discrepancy: Discrepancy) -> str:
