@@ -1,3 +1,4 @@
+import asyncio
 import pickle
 from collections.abc import Iterator
 
@@ -71,3 +72,16 @@ def test_a_limit_of_the_other_side_has_a_wait_of_its_own() -> None:
 
 def test_the_codes_are_those_of_the_tree() -> None:
     assert errors.codes() == {leaf.code for leaf in _leaves()}
+
+
+async def test_the_first_error_of_a_task_group_comes_without_the_group() -> None:
+    async def fail(error: Exception) -> None:
+        raise error
+
+    with pytest.raises(ServerError, match="away"), errors.ungrouped(DocmillError):
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(fail(ServerError("away")))
+    with pytest.raises(ExceptionGroup), errors.ungrouped(DocmillError):
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(fail(ServerError("away")))
+            tasks.create_task(fail(KeyError("a fault is not hidden")))

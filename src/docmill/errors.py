@@ -19,7 +19,10 @@ DocmillError
 │   ├── ValidationError         validation
 │   ├── ChangedError            changed
 │   │   └── OutdatedError       changed
-│   └── UnsupportedFileTypeError  unsupported_file_type
+│   ├── UnsupportedFileTypeError  unsupported_file_type
+│   ├── UnknownRunError         unknown_run
+│   ├── RunExistsError          run_exists
+│   └── FailedDocumentsError    failed_documents
 └── SetupError                  a person must act; no attempt is burnt
     ├── UnauthorizedError       unauthorized
     └── MisconfiguredError      misconfigured
@@ -184,6 +187,24 @@ class UnsupportedFileTypeError(DocumentError):
         self.media_type = media_type
 
 
+class UnknownRunError(DocumentError):
+    """A run that the store does not know."""
+
+    code = "unknown_run"
+
+
+class RunExistsError(DocumentError):
+    """The id of a new run that another run has already."""
+
+    code = "run_exists"
+
+
+class FailedDocumentsError(DocumentError):
+    """Some documents of a run have failed; the message names the first of them."""
+
+    code = "failed_documents"
+
+
 class SetupError(DocmillError):
     """The installation must be changed by a person before this can work.
 
@@ -239,6 +260,21 @@ def first_of(errors: BaseExceptionGroup[E]) -> E:
     """The first error of a task group, however deep: it is the one that cancelled the others."""
     error = errors.exceptions[0]
     return first_of(error) if isinstance(error, BaseExceptionGroup) else error
+
+
+@contextmanager
+def ungrouped(kind: type[E]) -> Generator[None]:
+    """Raise the first error of a task group that ended by errors of this kind alone, without the group.
+
+    Not by `except*`, which in Python 3.11 before 3.11.4 wraps what is raised within it.
+    """
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        of_kind, others = group.split(kind)
+        if of_kind is None or others is not None:
+            raise
+        raise first_of(of_kind) from of_kind
 
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}

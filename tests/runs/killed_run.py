@@ -6,12 +6,12 @@ from typing import Any
 
 from tests.runs.components import Letter, text_pipeline
 
+from docmill.errors import RunExistsError
 from docmill.model.document import Document
 from docmill.ports import Ref
 from docmill.runs.components.json_lines import JsonLinesExporter
 from docmill.runs.context import Context
 from docmill.runs.policy import RunPolicy
-from docmill.runs.states import RunExistsError
 
 
 class BusyExtractor:

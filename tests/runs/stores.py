@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from docmill.errors import RunExistsError, UnknownRunError
 from docmill.runs.states import (
     Added,
     DeadLetter,
@@ -14,11 +15,9 @@ from docmill.runs.states import (
     DocumentStatus,
     NewDocument,
     Run,
-    RunExistsError,
     Settlement,
     StageResult,
     StateStore,
-    UnknownRunError,
 )
 
 if TYPE_CHECKING:

@@ -18,7 +18,16 @@ from tests.runs.components import (
     text_pipeline,
 )
 
-from docmill.errors import CorruptError, MisconfiguredError, RateLimitedError, ServerError, UnauthorizedError
+from docmill.errors import (
+    CorruptError,
+    FailedDocumentsError,
+    MisconfiguredError,
+    RateLimitedError,
+    RunExistsError,
+    ServerError,
+    UnauthorizedError,
+    UnknownRunError,
+)
 from docmill.model.document import Document
 from docmill.model.result import Classification, Failure, Verdict
 from docmill.ports import Ref
@@ -27,9 +36,8 @@ from docmill.runs.definition import Kind
 from docmill.runs.document_bytes import DocumentBytes
 from docmill.runs.events import DocumentEnded, Event, Progress, RetryScheduled, RunEnded, RunStarted
 from docmill.runs.policy import RunPolicy
-from docmill.runs.report import FailedDocumentsError
 from docmill.runs.roles import ExtractionResult
-from docmill.runs.states import DeadLetter, DocumentState, RunExistsError, UnknownRunError
+from docmill.runs.states import DeadLetter, DocumentState
 from docmill.runs.stores.memory import MemoryStore
 from docmill.runs.stores.sqlite import SqliteStore
 

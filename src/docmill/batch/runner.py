@@ -29,7 +29,7 @@ from docmill.errors import (
     TimeLimitError,
     TransientError,
     UnsupportedFileTypeError,
-    first_of,
+    ungrouped,
 )
 from docmill.files import digest
 from docmill.model.document import Part
@@ -206,7 +206,7 @@ class Runner:
         """
         started = time.perf_counter()
         self._earlier = earlier or {}
-        try:
+        with ungrouped(SetupError):
             async with asyncio.TaskGroup() as tasks:
                 for ref in refs:
                     while self._open_containers >= self._policy.max_open_containers:
@@ -216,8 +216,6 @@ class Runner:
                     tasks.create_task(
                         self._process_with_parts(ref, self._reader, PartCounter(self._policy.parts))
                     )
-        except* SetupError as errors:
-            raise first_of(errors) from errors
         self._report.seconds = time.perf_counter() - started
         return self._report
 

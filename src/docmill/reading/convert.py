@@ -15,7 +15,7 @@ from typing import Any
 
 import zstandard
 
-from docmill.errors import CorruptError, DocmillError, DocumentError, ServerError, first_of
+from docmill.errors import CorruptError, DocmillError, DocumentError, ServerError, ungrouped
 from docmill.model.codec import page_content, page_of
 from docmill.model.document import Document, Page, Part, Usage
 from docmill.ports import Original, PageJournal, PartFile
@@ -168,14 +168,12 @@ class LocalConverter:
                 await kept.add(seen)
                 return seen
 
-        try:
+        with ungrouped(DocmillError):
             async with asyncio.TaskGroup() as group:
                 filling = [
                     group.create_task(fill(number, *source_and_page))
                     for number, source_and_page in enumerate(zip(sources, pages, strict=True), 1)
                 ]
-        except* DocmillError as errors:
-            raise first_of(errors) from errors
         return [task.result() for task in filling]
 
 

@@ -5,21 +5,11 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from docmill.errors import DocumentError, MisconfiguredError
+from docmill.errors import FailedDocumentsError, MisconfiguredError
 from docmill.runs.states import DONE, DocumentState, DocumentStatus, Run, StateStore
 
 _SHOWN = 5
 """Most failed documents that an error names."""
-
-
-class FailedDocumentsError(DocumentError):
-    """Some documents of a run have failed. report: of the run."""
-
-    code = "failed_documents"
-
-    def __init__(self, message: str, report: "RunReport") -> None:
-        super().__init__(message)
-        self.report = report
 
 
 @dataclass(frozen=True)
@@ -90,7 +80,7 @@ class RunReport:
         more = f"\n… and {self.failed - len(reasons)} more" if self.failed > len(reasons) else ""
         listed = "\n".join(reasons)
         raise FailedDocumentsError(
-            f"{self.failed} of {self.total} documents of run {self.run_id!r} failed:\n{listed}{more}", self
+            f"{self.failed} of {self.total} documents of run {self.run_id!r} failed:\n{listed}{more}"
         )
 
     def total_cost(self) -> Decimal:

@@ -8,8 +8,6 @@ from typing import Literal, NamedTuple, Protocol
 
 from pydantic import JsonValue
 
-from docmill.errors import DocumentError
-
 RunStatus = Literal["running", "interrupted", "completed"]
 
 DocumentStatus = Literal["pending", "in_progress", "completed", "needs_review", "failed", "vanished"]
@@ -18,18 +16,6 @@ DocumentStatus = Literal["pending", "in_progress", "completed", "needs_review", 
 DONE: frozenset[DocumentStatus] = frozenset({"completed", "needs_review"})
 
 NO_METADATA: Mapping[str, JsonValue] = {}
-
-
-class UnknownRunError(DocumentError):
-    """A run that the store does not know."""
-
-    code = "unknown_run"
-
-
-class RunExistsError(DocumentError):
-    """The id of a new run that another run has already."""
-
-    code = "run_exists"
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ def papers(service: Service, server: Server) -> DecidedPapers:
 
 
 async def add_both(papers: DecidedPapers, counterparty: str = "Sommer", day: str = "2026-06-20") -> None:
-    """An invoice and its late payment, of which the rules are not sure."""
+    """An invoice and its late payment less 3 %, of which the rules are not sure."""
     await papers.add(
         "bill",
         "invoice",
@@ -91,7 +91,7 @@ async def add_both(papers: DecidedPapers, counterparty: str = "Sommer", day: str
     )
     payment = {
         "date": day,
-        "amount": "-84.90",
+        "amount": "-82.35",
         "counterparty": counterparty,
         "description": "Ref INV-77811",
     }

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from docmill.cli.console import stderr, stdout
 from docmill.cli.vault.access import address_of, announced
-from docmill.errors import DocmillError, MisconfiguredError, first_of
+from docmill.errors import DocmillError, MisconfiguredError, ungrouped
 from docmill.reading.child.render import LocalRenderer
 from docmill.reading.convert import PooledUnlocker
 from docmill.resilience.concurrency import stop_signals
@@ -134,12 +134,10 @@ async def _probes(process: _Process) -> AsyncGenerator[str]:
 @asynccontextmanager
 async def _alongside(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
     """Run `work` during the block, whose end waits for it; an error of either ends both."""
-    try:
+    with ungrouped(DocmillError):
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(work)
             yield
-    except* DocmillError as errors:
-        raise first_of(errors) from errors
 
 
 async def up(settings: Settings, *, open_browser: bool = False) -> int:

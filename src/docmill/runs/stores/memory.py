@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from docmill.errors import RunExistsError, UnknownRunError
 from docmill.runs.states import (
     DONE,
     Added,
@@ -15,11 +16,9 @@ from docmill.runs.states import (
     DocumentStatus,
     NewDocument,
     Run,
-    RunExistsError,
     RunStatus,
     Settlement,
     StageResult,
-    UnknownRunError,
 )
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from docmill.errors import RunExistsError, UnknownRunError
 from docmill.runs.states import (
     DONE,
     NO_METADATA,
@@ -17,11 +18,9 @@ from docmill.runs.states import (
     DocumentStatus,
     NewDocument,
     Run,
-    RunExistsError,
     RunStatus,
     Settlement,
     StageResult,
-    UnknownRunError,
 )
 
 FORMAT = 1

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from docmill.errors import DocmillError, ServerError, first_of
+from docmill.errors import DocmillError, ServerError, ungrouped
 from docmill.resilience.concurrency import see_through, wait_until_ended
 from docmill.service.aws.client import AwsRefusedError, Operations
 from docmill.service.ports import DeadMessage, Depth, Message
@@ -148,12 +148,10 @@ class Channel:
 
     async def _in_batches(self, operation: str, entries: Sequence[dict[str, Any]]) -> None:
         free = asyncio.Semaphore(_CONCURRENT_CALLS)
-        try:
+        with ungrouped(DocmillError):
             async with asyncio.TaskGroup() as calls:
                 for start in range(0, len(entries), BATCH):
                     calls.create_task(self._call_batch(operation, entries[start : start + BATCH], free))
-        except* DocmillError as errors:
-            raise first_of(errors) from errors
 
     async def _call_batch(
         self, operation: str, entries: Sequence[dict[str, Any]], free: asyncio.Semaphore

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel
 
-from docmill.errors import ContextTooLongError, DocmillError, first_of
+from docmill.errors import ContextTooLongError, DocmillError, ungrouped
 from docmill.model.document import Document
 from docmill.model.paths import leaves
 from docmill.model.result import Evidence, Extraction, Schema, StepTaken
@@ -81,11 +81,9 @@ class LlmExtractor:
         parts = windows(document, self._characters) if form["properties"] else []
         # The cost of one answer must be known before the others are asked for.
         answers = [await self._ask_window(task, part) for part in parts[:1]]
-        try:
+        with ungrouped(DocmillError):
             async with asyncio.TaskGroup() as group:
                 others = [group.create_task(self._ask_window(task, part)) for part in parts[1:]]
-        except* DocmillError as errors:
-            raise first_of(errors) from errors
         answers += [other.result() for other in others]
         values = [answer.values for answer in answers]
         data, evidence = await asyncio.to_thread(_merge_answers, document, schema, values)
