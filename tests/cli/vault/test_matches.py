@@ -149,8 +149,8 @@ def test_nothing_is_done_if_several_links_begin_as_it_was_typed(matches: Command
 
     assert unclear.returncode == 2
     assert "means more than one link; give more of the id" in unclear.stderr
-    assert f"{one}  The invoice - payment 1" in unclear.stderr
-    assert f"\n  {other}  " in unclear.stderr
+    assert f"\n  {one}  The invoice - payment " in unclear.stderr
+    assert f"\n  {other}  The invoice - payment " in unclear.stderr
     assert (clear["id"], clear["status"]) == (one, "declined")
     assert [each["id"] for each in matches.data("list", "--status", "declined")] == [one]
 
