@@ -145,7 +145,7 @@ class Run:
             store=SqliteStore(self._folder / "runs.sqlite"),
             policy=RunPolicy(concurrency=concurrency, max_retries=2),
             reader=reader or MemoryReader({name: name.encode() for name in names}, self._folder),
-            retry_failed=retry_failed,
+            retry=retry_failed,
             on_done=self.done.append,
             on_event=self.events.append,
         )

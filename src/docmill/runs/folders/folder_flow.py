@@ -103,7 +103,9 @@ class FolderFlow:
                 self._on_done(DocumentOutcome(ref, "unchanged", ref.name))
                 return Outcome(original.content_hash, is_unchanged=True)
             earlier = self._complete_record(ref.key)
-            if earlier is not None and earlier.content_hash == original.content_hash:
+            # One that failed in this run and is here again is to be tried again.
+            is_retried = earlier is not None and earlier.error is not None and state.error is not None
+            if earlier is not None and earlier.content_hash == original.content_hash and not is_retried:
                 return self._pass_over(ref, earlier, state, work)
             with scheduled_for(None, ref.key):
                 return await self._process(ref, original, state, work)
