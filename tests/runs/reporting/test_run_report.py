@@ -256,7 +256,9 @@ async def test_what_a_path_names_here_is_drawn_only_if_it_was_processed(tmp_path
                 state(tmp_path / "pipe", digest),
                 state("\0", digest),
                 state("https://example.com/secret.txt", digest),
-            ]
+            ],
+            folder=tmp_path,
         )
         assert drawn == {}
-        assert set(await draw_first_pages([state(secret, digest)])) == {str(secret)}
+        here = [state(secret, digest), state("secret.txt", digest)]
+        assert set(await draw_first_pages(here, folder=tmp_path)) == {str(secret), "secret.txt"}

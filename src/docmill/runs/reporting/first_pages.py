@@ -24,18 +24,18 @@ _MAX_BYTES = 100_000_000
 """Larger files are not read for a picture."""
 
 
-async def draw_first_pages(documents: Sequence[DocumentState]) -> Mapping[str, bytes]:
+async def draw_first_pages(documents: Sequence[DocumentState], *, folder: Path) -> Mapping[str, bytes]:
     """WebP by the path of the document, of those that are files of this machine and can be drawn.
 
-    A file is drawn only if it has the content that was processed: a path may name something else here, or
-    the file may have been changed.
+    folder: from which paths start. A file is drawn only if it has the content that was processed: a path may
+    name something else here, or the file may have been changed.
     """
     drawn: dict[str, bytes] = {}
     async with reading_pool(min(_PROCESSES, os.cpu_count() or 1)) as pool:
         renderer = LocalRenderer(pool)
 
         async def draw(document: DocumentState) -> None:
-            path = await asyncio.to_thread(_source_of, document)
+            path = await asyncio.to_thread(_source_of, document, folder)
             if path is None:
                 return
             try:
@@ -49,12 +49,12 @@ async def draw_first_pages(documents: Sequence[DocumentState]) -> Mapping[str, b
     return drawn
 
 
-def _source_of(document: DocumentState) -> Path | None:
+def _source_of(document: DocumentState, folder: Path) -> Path | None:
     """The file with the document's content; None if there is none on this machine."""
     if not document.content_hash:
         return None
     try:
-        path = path_of(document.path)
+        path = path_of((folder / document.path).as_posix())
         if not path.is_file() or path.stat().st_size > _MAX_BYTES:
             return None
         return path if digest(path) == document.content_hash else None
