@@ -1,5 +1,6 @@
 """Who is told of a run."""
 
+import io
 import json
 import logging
 from typing import Any
@@ -10,6 +11,7 @@ from tests.runs.components import text_pipeline
 from docmill.errors import MisconfiguredError, UnknownRunError
 from docmill.runs.events import Event, RunEnded
 from docmill.runs.reporting import listeners
+from docmill.runs.reporting.listeners import ShownProgress
 from docmill.runs.stores.memory import MemoryStore
 
 
@@ -45,6 +47,16 @@ def test_an_unknown_kind_of_progress_is_refused_before_the_run_begins() -> None:
         text_pipeline().run("ab", run_id="never", store=store, progress=wrong)
     with pytest.raises(UnknownRunError):
         text_pipeline().resume("never", store=store)
+
+
+@pytest.mark.parametrize("progress", ["auto", "bar", "json"])
+def test_a_program_without_streams_runs_too(progress: ShownProgress, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = io.StringIO()
+    closed.close()
+    for stream in (None, closed):
+        monkeypatch.setattr("sys.stderr", stream)
+
+        assert text_pipeline().run("ab", store=MemoryStore(), progress=progress).completed == 2
 
 
 class BrokenBar:

@@ -10,7 +10,7 @@ from docmill.errors import MisconfiguredError
 from docmill.runs.events import Event
 from docmill.runs.reporting.json_log import JsonLog
 from docmill.runs.reporting.notebook_progress import NotebookProgress, is_in_notebook
-from docmill.runs.reporting.progress_bar import ProgressBar
+from docmill.runs.reporting.progress_bar import ProgressBar, is_terminal
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def _automatic() -> Listener | None:
         with suppress(MisconfiguredError):  # without tqdm, nothing is shown
             return NotebookProgress()
         return None
-    return ProgressBar() if sys.stderr.isatty() else None
+    return ProgressBar() if is_terminal(sys.stderr) else None
 
 
 _MAKERS: Mapping[str, Callable[[], Listener | None]] = {

@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import Self, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
@@ -16,6 +16,14 @@ from docmill.runs.events import Event, Progress, RunEnded, RunStarted
 from docmill.runs.reporting.progress_words import counts_text, duration_text, name_text, rate_text
 
 _BAR_WIDTH = 20
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """True if the stream is there, open and a terminal. Programs without a console have no streams."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False
 
 
 class ProgressBar:
@@ -34,9 +42,9 @@ class ProgressBar:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         # A console calls a file a terminal where FORCE_COLOR is set, as in some build services.
-        is_terminal = sys.stderr.isatty() if console is None else console.is_terminal
+        may_show = is_terminal(sys.stderr) if console is None else console.is_terminal
         self._console = console or Console(stderr=True)
-        self._is_shown = is_terminal and not self._console.is_dumb_terminal
+        self._is_shown = may_show and not self._console.is_dumb_terminal
         self._is_transient = is_transient
         self._clock = clock
         self._display: Display | None = None
@@ -84,7 +92,7 @@ class ProgressBar:
             console=self._console,
             transient=self._is_transient,
             # What is written to standard output goes above the bar, unless it goes elsewhere.
-            redirect_stdout=sys.stdout.isatty(),
+            redirect_stdout=is_terminal(sys.stdout),
             expand=True,
         )
         empty = dict.fromkeys(("counts", "failed", "waiting", "rate", "current"), "")
