@@ -68,6 +68,18 @@ def test_while_documents_are_listed_neither_the_total_nor_the_time_left_is_claim
     assert line == "90 of 1,200+ 4.2/s 0:32"
 
 
+def test_the_bar_shows_no_share_until_the_total_is_known() -> None:
+    with ProgressBar(console=Terminal()) as bar:
+        bar(RunStarted("shown"))
+        bar(progress_of(is_total_final=False))
+        (listing,) = vars(bar)["_display"].tasks
+        assert listing.total is None
+
+        bar(progress_of())
+        (listed,) = vars(bar)["_display"].tasks
+        assert (listed.completed, listed.total) == (93, 1200)
+
+
 def test_slow_documents_are_counted_by_the_minute() -> None:
     assert "6.0/min" in shown(progress_of(rate=0.1))
     assert shown(progress_of(rate=0.0, eta_s=None)) == "93 of 1,200 3 failed 0:32"
