@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from docmill.runs.policy import StageName
 from docmill.runs.states import DocumentStatus
 
 
@@ -43,7 +42,7 @@ class StageEnded:
     """A stage of a document is over. error: what ended it, as `[stage] message`; None for success."""
 
     path: str
-    stage: StageName
+    stage: str
     seconds: float
     error: str | None = None
     cause: Cause | None = None

@@ -3,9 +3,9 @@
 import asyncio
 import inspect
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from docmill.errors import DocmillError, TimeLimitError
 from docmill.resilience.breaker import Breaker
@@ -15,8 +15,11 @@ from docmill.runs.policy import RunPolicy, StageName
 from docmill.runs.threads import Threads
 from docmill.workers.pool import Pool
 
+if TYPE_CHECKING:
+    from docmill.runs.states import NewDocument
+
 Place = Literal["loop", "thread", "process"]
-OnStageEnd: TypeAlias = Callable[[StageName, float, DocmillError | None], None]
+OnStageEnd: TypeAlias = Callable[[str, float, DocmillError | None], None]
 
 
 class Work:
@@ -24,10 +27,11 @@ class Work:
 
     task: in which it is made. on_stage_end: is told of each stage that has ended, with its seconds and what
     ended it. stage: the one it is in. deadline: when that stage must be over, by `time.monotonic`; 0 between
-    stages. is_late: it was cancelled because of that.
+    stages. is_late: it was cancelled because of that. parts: documents within this one, to be processed as
+    documents of their own.
     """
 
-    __slots__ = ("deadline", "document", "is_late", "on_stage_end", "stage", "task", "timings_s")
+    __slots__ = ("deadline", "document", "is_late", "on_stage_end", "parts", "stage", "task", "timings_s")
 
     def __init__(
         self, task: "asyncio.Task[Any]", document: CurrentDocument, on_stage_end: OnStageEnd
@@ -39,6 +43,7 @@ class Work:
         self.deadline = 0.0
         self.is_late = False
         self.timings_s: dict[str, float] = {}
+        self.parts: Sequence[NewDocument] = ()
 
 
 def place_of(component: object, method: Callable[..., Any]) -> Place:

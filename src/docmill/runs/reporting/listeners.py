@@ -26,14 +26,8 @@ def listening(progress: ShownProgress | None, on_event: Listener | None) -> Gene
     Raises MisconfiguredError if the progress cannot be shown as it is asked for.
     """
     shown = _shown(progress)
-    told = [_guarded(listener) for listener in (shown, on_event) if listener is not None]
-
-    def notify(event: Event) -> None:
-        for tell in told:
-            tell(event)
-
     try:
-        yield notify
+        yield guarded(shown, on_event)
     finally:
         if isinstance(shown, ProgressBar | NotebookProgress):
             try:
@@ -67,6 +61,17 @@ _MAKERS: Mapping[str, Callable[[], Listener | None]] = {
     "notebook": NotebookProgress,
     "json": lambda: JsonLog(sys.stderr),
 }
+
+
+def guarded(*listeners: Listener | None) -> Listener:
+    """One function for all of them. Errors of one harm nothing; the first one of each is logged."""
+    told = [_guarded(listener) for listener in listeners if listener is not None]
+
+    def notify(event: Event) -> None:
+        for tell in told:
+            tell(event)
+
+    return notify
 
 
 def _guarded(listener: Callable[[Event], None]) -> Callable[[Event], None]:
