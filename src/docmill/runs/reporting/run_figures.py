@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import NamedTuple
 
-from docmill.runs.policy import STAGES
 from docmill.runs.states import DeadLetter, DocumentState, StateStore
 
 MOST_LISTED = 1000
 """Most documents of a status that a report lists; all are counted."""
+_ORDER = ("read", "convert", "transcribe", "unpack", "classify", "extract", "export")
+"""Stages of pipelines and steps of runs over folders, as they follow each other; others come last."""
 _AT_A_TIME = 500
 """So many documents are counted before the event loop is given a turn."""
 
@@ -86,7 +87,7 @@ class _Tally:
     cost: Decimal = Decimal(0)
     failed: list[DocumentState] = field(default_factory=list[DocumentState])
     reviews: list[DocumentState] = field(default_factory=list[DocumentState])
-    durations: "dict[str, Durations]" = field(default_factory=lambda: {name: Durations() for name in STAGES})
+    durations: "dict[str, Durations]" = field(default_factory=lambda: {name: Durations() for name in _ORDER})
 
     def add(self, document: DocumentState) -> None:
         self.tokens += document.tokens
