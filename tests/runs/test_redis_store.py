@@ -1,0 +1,18 @@
+"""The state store in Redis, on a real server."""
+
+from collections.abc import AsyncGenerator
+
+import pytest
+from support.redis_servers import RedisServer
+from tests.runs.stores import StateStoreContract
+
+from docmill.runs.states import StateStore
+from docmill.runs.stores.opening import open_store
+
+
+class TestRedis(StateStoreContract):
+    @pytest.fixture
+    async def store(self, redis_server: RedisServer) -> AsyncGenerator[StateStore]:
+        store = open_store(redis_server.address)
+        yield store
+        await store.close()
