@@ -3,11 +3,11 @@
 from collections.abc import AsyncGenerator
 
 import pytest
-from support.redis_servers import RedisServer
 from tests.runs.stores import StateStoreContract
 
 from docmill.runs.states import StateStore
 from docmill.runs.stores.opening import open_store
+from support.redis_servers import RedisServer
 
 
 class TestRedis(StateStoreContract):

@@ -7,67 +7,73 @@ from collections.abc import Callable
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from docmill.errors import DocmillError, MisconfiguredError, ServerError, UnauthorizedError
+from docmill.errors import MisconfiguredError, ServerError, UnauthorizedError
 
 try:
     import redis
     from redis import exceptions
     from redis.backoff import NoBackoff
+    from redis.cluster import RedisCluster
     from redis.retry import Retry
 except ModuleNotFoundError as missing:
     raise MisconfiguredError("states of runs in Redis need redis: pip install 'docmill[redis]'") from missing
 
 log = logging.getLogger(__name__)
 
-Client = redis.Redis
+Client = redis.Redis | RedisCluster
 _Value = TypeVar("_Value")
 
 DEFAULT_TTL_DAYS = 30.0
 MAX_TTL_DAYS = 36_500.0
 _DAY_MS = 86_400_000
+_OWN_OPTIONS = ("ttl_days", "cluster")
+_TRUE = ("true", "yes", "1")
 _TIMEOUT_S = 30.0
 _CONNECT_S = 5.0
 _FIRST_DELAYS_S = (0.1, 0.4)
 """The first connection fails soon: the address may be wrong."""
 _LATER_DELAYS_S = (0.05, 0.1, 0.2, 0.5, *(1.0,) * 29)
 """Later ones wait for a server that is started again, or replaced by its replica."""
+_SETTINGS = ("appendonly", "maxmemory*")
 _REFUSED = (exceptions.AuthenticationError, exceptions.AuthorizationError, exceptions.NoPermissionError)
+_OF_CLUSTERS = (exceptions.AskError, exceptions.ClusterDownError, exceptions.CrossSlotTransactionError)
 _PASSING = (
     exceptions.ConnectionError,
     exceptions.TimeoutError,
     exceptions.ReadOnlyError,
     exceptions.MasterDownError,
     exceptions.TryAgainError,
+    exceptions.ClusterDownError,
+    exceptions.RedisClusterException,
 )
 
 
 class RedisConnection:
-    """Calls functions with a client of a Redis server. Blocks; for one thread at a time.
+    """Calls functions with a client of a Redis server or cluster. Blocks; for one thread at a time.
 
-    address: `redis://` or `rediss://` with options of redis-py and `ttl_days`. Connects with the first call.
-    Raises MisconfiguredError for an address that cannot be used.
+    address: `redis://[user:password@]host[:port][/db]`, or `rediss://` for TLS, with options of redis-py;
+    ttl_days: how long a run is kept after its last change; cluster: `true` for a node of a cluster. Connects
+    with the first call. Raises MisconfiguredError for an address that cannot be used.
     """
 
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
-        options = parse_qsl(parts.query, keep_blank_values=True)
-        self.ttl_ms = _ttl_ms(dict(options).get("ttl_days"))
-        kept = urlencode([(name, value) for name, value in options if name != "ttl_days"])
-        self._has_connected = False
+        options = dict(parse_qsl(parts.query, keep_blank_values=True))
+        self.ttl_ms = _ttl_ms(options.get("ttl_days"))
+        self._is_cluster = options.get("cluster", "false").lower() in _TRUE
+        kept = urlencode([(name, value) for name, value in options.items() if name not in _OWN_OPTIONS])
+        self._url = urlunsplit(parts._replace(query=kept))
+        defaults = {"socket_timeout": _TIMEOUT_S, "socket_connect_timeout": _CONNECT_S}
+        self._timeouts = {name: value for name, value in defaults.items() if name not in options}
+        self._client: Client | None = None
         try:
             self.place = f"{parts.hostname or 'localhost'}:{parts.port or 6379}"
-            self._client = redis.Redis.from_url(
-                urlunsplit(parts._replace(query=kept)),
-                retry=Retry(NoBackoff(), 0),
-                encoding_errors="surrogatepass",
-                **_timeouts(dict(options)),
-            )
-            self._client.connection_pool.make_connection()  # refuses unknown options, connects to nothing
+            # Refuses unknown options, and connects to nothing.
+            redis.ConnectionPool.from_url(self._url, **self._timeouts).make_connection()
         except (TypeError, ValueError):
-            names = ", ".join(sorted({name for name, _ in options})) or "none"
             raise MisconfiguredError(
                 "the address of the Redis server cannot be used; it is redis://[user:password@]host[:port][/db]"
-                f"[?ttl_days=30], with further options as redis-py has them (given: {names})"
+                f"[?ttl_days=30], with options of redis-py (given: {', '.join(options) or 'none'})"
             ) from None
 
     def call(self, work: Callable[[Client], _Value]) -> _Value:
@@ -76,27 +82,49 @@ class RedisConnection:
         It may have been carried out, with only its answer lost. Raises ServerError, UnauthorizedError or
         MisconfiguredError.
         """
-        delays_s = iter(_LATER_DELAYS_S if self._has_connected else _FIRST_DELAYS_S)
+        delays_s = iter(_FIRST_DELAYS_S if self._client is None else _LATER_DELAYS_S)
         while True:
             try:
-                if not self._has_connected:
-                    _warn_of_loss(self._client, self.place)
-                    self._has_connected = True
-                return work(self._client)
-            except exceptions.RedisError as error:
-                delay_s = next(delays_s, None) if _is_passing(error) else None
+                return work(self._client or self._connect())
+            except (exceptions.RedisError, exceptions.RedisClusterException) as error:
+                is_passing = isinstance(error, _PASSING) and not isinstance(error, _REFUSED)
+                delay_s = next(delays_s, None) if is_passing else None
                 if delay_s is None:
-                    raise _translate(error, self.place) from error
+                    raise self._translate(error) from error
             time.sleep(delay_s)
 
     def close(self) -> None:
         """Close the connection; a later call connects again."""
-        self._client.close()
+        if self._client is not None:
+            self._client.close()
+            self._client = None
 
+    def _connect(self) -> Client:
+        kind = RedisCluster if self._is_cluster else redis.Redis
+        # `call` repeats what fails, since the scripts can be repeated and other commands change nothing.
+        retry = Retry(NoBackoff(), 0)
+        client = kind.from_url(self._url, retry=retry, encoding_errors="surrogatepass", **self._timeouts)
+        _warn_of_loss(client, self.place)
+        self._client = client
+        return client
 
-def _timeouts(options: dict[str, str]) -> dict[str, float]:
-    defaults = {"socket_timeout": _TIMEOUT_S, "socket_connect_timeout": _CONNECT_S}
-    return {name: value for name, value in defaults.items() if name not in options}
+    def _translate(self, error: Exception) -> Exception:
+        """The error in a person's words; without those of the server, which may quote what it was given."""
+        if isinstance(error, _REFUSED):
+            return UnauthorizedError(
+                f"the Redis server at {self.place} refuses the user, the password or a command; see its ACL"
+            )
+        if isinstance(error, exceptions.OutOfMemoryError):
+            return ServerError(
+                f"the Redis server at {self.place} is out of memory; give it more, or remove runs"
+            )
+        if isinstance(error, _OF_CLUSTERS) and not self._is_cluster:
+            return MisconfiguredError(
+                f"the Redis server at {self.place} is one of a cluster; add cluster=true to its address"
+            )
+        if isinstance(error, _PASSING):
+            return ServerError(f"cannot reach the Redis server at {self.place}: {type(error).__name__}")
+        return error
 
 
 def _ttl_ms(days: str | None) -> int:
@@ -114,7 +142,9 @@ def _ttl_ms(days: str | None) -> int:
 def _warn_of_loss(client: Client, place: str) -> None:
     """Warn of settings with which the server loses what it has confirmed, as far as it tells its settings."""
     try:
-        settings = {**client.config_get("appendonly"), **client.config_get("maxmemory*")}
+        settings = {
+            name: value for pattern in _SETTINGS for name, value in client.config_get(pattern).items()
+        }
     except exceptions.ConnectionError:
         raise
     except exceptions.ResponseError:
@@ -135,24 +165,3 @@ def _warn_of_loss(client: Client, place: str) -> None:
 
 def _text(value: str | bytes) -> str:
     return value.decode() if isinstance(value, bytes) else value
-
-
-def _is_passing(error: exceptions.RedisError) -> bool:
-    return isinstance(error, _PASSING) and not isinstance(error, _REFUSED)
-
-
-def _translate(error: exceptions.RedisError, place: str) -> DocmillError | exceptions.RedisError:
-    """The error in a person's words; without those of the server, which may quote what it was given."""
-    if isinstance(error, _REFUSED):
-        return UnauthorizedError(
-            f"the Redis server at {place} refuses the user, the password or a command; see its ACL"
-        )
-    if isinstance(error, exceptions.OutOfMemoryError):
-        return ServerError(f"the Redis server at {place} is out of memory; give it more, or remove runs")
-    if isinstance(error, exceptions.MovedError | exceptions.AskError | exceptions.ClusterDownError):
-        return MisconfiguredError(
-            f"the Redis server at {place} is one of a cluster; add cluster=true to its address"
-        )
-    if isinstance(error, _PASSING):
-        return ServerError(f"cannot reach the Redis server at {place}: {type(error).__name__}")
-    return error
