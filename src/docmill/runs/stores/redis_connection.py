@@ -3,11 +3,12 @@
 import logging
 import math
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, Self, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from docmill.errors import MisconfiguredError, ServerError, UnauthorizedError
+from docmill.runs.stores.redis_records import Value
 
 try:
     import redis
@@ -20,20 +21,18 @@ except ModuleNotFoundError as missing:
 
 log = logging.getLogger(__name__)
 
-Client = redis.Redis | RedisCluster
 _Value = TypeVar("_Value")
 
 DEFAULT_TTL_DAYS = 30.0
 MAX_TTL_DAYS = 36_500.0
 _DAY_MS = 86_400_000
 _OWN_OPTIONS = ("ttl_days", "cluster")
-_TRUE = ("true", "yes", "1")
 _TIMEOUT_S = 30.0
 _CONNECT_S = 5.0
 _FIRST_DELAYS_S = (0.1, 0.4)
 """The first connection fails soon: the address may be wrong."""
-_LATER_DELAYS_S = (0.05, 0.1, 0.2, 0.5, *(1.0,) * 29)
-"""Later ones wait for a server that is started again, or replaced by its replica."""
+_LATER_DELAYS_S = (0.0, 0.1, 0.3, 0.6, *(1.0,) * 29)
+"""Later ones begin at once, since a server closes idle connections, and wait for a server that is started again, or replaced by its replica."""
 _SETTINGS = ("appendonly", "maxmemory*")
 _REFUSED = (exceptions.AuthenticationError, exceptions.AuthorizationError, exceptions.NoPermissionError)
 _OF_CLUSTERS = (exceptions.AskError, exceptions.ClusterDownError, exceptions.CrossSlotTransactionError)
@@ -48,6 +47,27 @@ _PASSING = (
 )
 
 
+class Pipeline(Protocol):
+    """What is used of a pipeline."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *error: object) -> None: ...
+    def hgetall(self, name: str) -> object: ...  # noqa: D102
+    def execute(self) -> list[Any]: ...  # noqa: D102
+
+
+class Client(Protocol):
+    """What is used of the clients of redis-py, which have no such types in common."""
+
+    def close(self) -> None: ...  # noqa: D102
+    def config_get(self, pattern: str) -> Mapping[str, str]: ...  # noqa: D102
+    def hgetall(self, name: str) -> Mapping[bytes, bytes]: ...  # noqa: D102
+    def pipeline(self, *, transaction: bool) -> Pipeline: ...  # noqa: D102
+    def register_script(self, script: str) -> Callable[[Sequence[str], Sequence[Value]], Any]: ...  # noqa: D102
+    def zrem(self, name: str, *values: str | bytes) -> int: ...  # noqa: D102
+    def zrevrange(self, name: str, start: int, end: int) -> list[bytes]: ...  # noqa: D102
+
+
 class RedisConnection:
     """Calls functions with a client of a Redis server or cluster. Blocks; for one thread at a time.
 
@@ -60,7 +80,7 @@ class RedisConnection:
         parts = urlsplit(address)
         options = dict(parse_qsl(parts.query, keep_blank_values=True))
         self.ttl_ms = _ttl_ms(options.get("ttl_days"))
-        self._is_cluster = options.get("cluster", "false").lower() in _TRUE
+        self._is_cluster = _is_cluster(options.get("cluster", "false"))
         kept = urlencode([(name, value) for name, value in options.items() if name not in _OWN_OPTIONS])
         self._url = urlunsplit(parts._replace(query=kept))
         defaults = {"socket_timeout": _TIMEOUT_S, "socket_connect_timeout": _CONNECT_S}
@@ -69,7 +89,8 @@ class RedisConnection:
         try:
             self.place = f"{parts.hostname or 'localhost'}:{parts.port or 6379}"
             # Refuses unknown options, and connects to nothing.
-            redis.ConnectionPool.from_url(self._url, **self._timeouts).make_connection()
+            pool: Any = redis.ConnectionPool
+            pool.from_url(self._url, **self._timeouts).make_connection()
         except (TypeError, ValueError):
             raise MisconfiguredError(
                 "the address of the Redis server cannot be used; it is redis://[user:password@]host[:port][/db]"
@@ -100,10 +121,12 @@ class RedisConnection:
             self._client = None
 
     def _connect(self) -> Client:
-        kind = RedisCluster if self._is_cluster else redis.Redis
+        kind: Any = RedisCluster if self._is_cluster else redis.Redis
         # `call` repeats what fails, since the scripts can be repeated and other commands change nothing.
         retry = Retry(NoBackoff(), 0)
-        client = kind.from_url(self._url, retry=retry, encoding_errors="surrogatepass", **self._timeouts)
+        client: Client = kind.from_url(
+            self._url, retry=retry, encoding_errors="surrogatepass", **self._timeouts
+        )
         _warn_of_loss(client, self.place)
         self._client = client
         return client
@@ -122,6 +145,11 @@ class RedisConnection:
             return MisconfiguredError(
                 f"the Redis server at {self.place} is one of a cluster; add cluster=true to its address"
             )
+        if str(error).partition(" ")[0] == "WRONGTYPE":  # the code of the protocol, which has no class
+            return MisconfiguredError(
+                f"the Redis server at {self.place} has keys of another program that begin with docmill:runs; "
+                "give another database"
+            )
         if isinstance(error, _PASSING):
             return ServerError(f"cannot reach the Redis server at {self.place}: {type(error).__name__}")
         return error
@@ -139,6 +167,12 @@ def _ttl_ms(days: str | None) -> int:
     return max(1, int(ttl_days * _DAY_MS))
 
 
+def _is_cluster(option: str) -> bool:
+    if option not in ("true", "false"):
+        raise MisconfiguredError("cluster of the Redis server's address must be true or false")
+    return option == "true"
+
+
 def _warn_of_loss(client: Client, place: str) -> None:
     """Warn of settings with which the server loses what it has confirmed, as far as it tells its settings."""
     try:
@@ -149,19 +183,14 @@ def _warn_of_loss(client: Client, place: str) -> None:
         raise
     except exceptions.ResponseError:
         return  # hosted servers often forbid CONFIG
-    text = {_text(name): _text(value) for name, value in settings.items()}
-    if text.get("appendonly") == "no":
+    if settings.get("appendonly") == "no":
         log.warning(
             "this Redis server keeps no append-only file: a restart loses states of runs; set appendonly yes",
             extra={"server": place},
         )
-    policy = text.get("maxmemory-policy", "noeviction")
-    if policy != "noeviction" and text.get("maxmemory", "0") != "0":
+    policy = settings.get("maxmemory-policy", "noeviction")
+    if policy != "noeviction" and settings.get("maxmemory", "0") != "0":
         log.warning(
             "this Redis server drops states of runs when its memory is full; set maxmemory-policy noeviction",
             extra={"server": place, "policy": policy},
         )
-
-
-def _text(value: str | bytes) -> str:
-    return value.decode() if isinstance(value, bytes) else value

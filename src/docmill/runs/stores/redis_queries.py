@@ -78,10 +78,10 @@ class RedisQueries:
         """See `StateStore.list_runs`."""
         ids = self._connection.call(lambda client: client.zrevrange(PREFIX, 0, -1))
         keys = [key_of(_text(run_id), "run") for run_id in ids]
-        rows: list[dict[bytes, bytes]] = []
+        rows: list[Mapping[bytes, bytes]] = []
         for batch in _batches(keys):
 
-            def load(client: Client, batch: Sequence[str] = batch) -> list[dict[bytes, bytes]]:
+            def load(client: Client, batch: Sequence[str] = batch) -> list[Mapping[bytes, bytes]]:
                 with client.pipeline(transaction=False) as pipeline:
                     for key in batch:
                         pipeline.hgetall(key)
