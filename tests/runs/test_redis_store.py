@@ -13,7 +13,7 @@ from docmill.errors import MisconfiguredError, ServerError, UnauthorizedError, U
 from docmill.runs.states import NewDocument, Run, StageResult, StateStore
 from docmill.runs.stores.opening import open_store
 from support.lossy_proxy import lossy_proxy
-from support.redis_servers import RedisServer
+from support.redis_servers import RedisCluster, RedisServer
 
 if find_spec("redis") is None:
     pytest.skip("redis-py is not installed", allow_module_level=True)
@@ -39,6 +39,39 @@ class TestRedisBehindALossyNetwork(StateStoreContract):
             yield store
             await store.close()
             assert proxy.lost
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisCluster]:
+    cluster = RedisCluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.kill()
+
+
+class TestRedisCluster(StateStoreContract):
+    @pytest.fixture
+    async def store(self, cluster: RedisCluster) -> AsyncGenerator[StateStore]:
+        for node in cluster.nodes:
+            assert node.ask("FLUSHALL") == b"+OK\r\n"
+        store = open_store(f"{cluster.address}?cluster=true")
+        yield store
+        await store.close()
+
+    async def test_a_run_of_any_name_is_in_one_slot(self, store: StateStore) -> None:
+        for name in ("run", "", "}", "{", "{}", "a{b}c", "\udc80"):
+            await begin(store, "a", "b", run_id=name)
+            await store.remove_run(name)
+
+    async def test_the_address_must_say_that_it_is_a_cluster(self, cluster: RedisCluster) -> None:
+        for node in cluster.nodes:
+            store = open_store(f"redis://127.0.0.1:{node.port}")
+            with pytest.raises(MisconfiguredError, match="add cluster=true"):  # noqa: PT012
+                for name in "abcdefgh":  # some of them are this node's
+                    await begin(store, run_id=name)
+            await store.close()
 
 
 @pytest.fixture

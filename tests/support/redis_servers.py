@@ -68,6 +68,41 @@ class RedisServer:
         return answer.startswith((b"+PONG", b"-NOAUTH"))
 
 
+class RedisCluster:
+    """Three servers that share all keys among them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.nodes = [_cluster_node(folder / str(number)) for number in range(3)]
+
+    @property
+    def address(self) -> str:
+        return f"redis://127.0.0.1:{self.nodes[0].port}"
+
+    def start(self) -> None:
+        for node in self.nodes:
+            node.start()
+        places = [f"127.0.0.1:{node.port}" for node in self.nodes]
+        subprocess.run(
+            ["redis-cli", "--cluster", "create", *places, "--cluster-yes"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            timeout=60,
+        )
+        deadline = time.monotonic() + _STARTS_WITHIN_S
+        while not all(b"cluster_state:ok" in node.ask("CLUSTER", "INFO") for node in self.nodes):
+            assert time.monotonic() < deadline, "the cluster does not come together"
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        for node in self.nodes:
+            node.kill()
+
+
+def _cluster_node(folder: Path) -> RedisServer:
+    folder.mkdir()
+    return RedisServer(folder, "--cluster-enabled", "yes", "--cluster-port", str(_free_port()))
+
+
 def _command(words: Sequence[str]) -> bytes:
     parts = [word.encode() for word in words]
     return b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)

@@ -32,7 +32,7 @@ _CONNECT_S = 5.0
 _FIRST_DELAYS_S = (0.1, 0.4)
 """The first connection fails soon: the address may be wrong."""
 _LATER_DELAYS_S = (0.0, 0.1, 0.3, 0.6, *(1.0,) * 29)
-"""Later ones begin at once, since a server closes idle connections, and wait for a server that is started again, or replaced by its replica."""
+"""Later ones begin at once, since servers close idle connections, and wait for one that is started again."""
 _SETTINGS = ("appendonly", "maxmemory*")
 _REFUSED = (exceptions.AuthenticationError, exceptions.AuthorizationError, exceptions.NoPermissionError)
 _OF_CLUSTERS = (exceptions.AskError, exceptions.ClusterDownError, exceptions.CrossSlotTransactionError)

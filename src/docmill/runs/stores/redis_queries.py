@@ -48,7 +48,8 @@ _INDEX_S = 3600.0
 
 def key_of(run_id: str, name: str) -> str:
     """A key of a run. The run is its hash tag, so that a cluster keeps all of a run in one slot."""
-    return f"{PREFIX}:{{{_quoted(run_id)}}}:{name}"
+    tag = _quoted(run_id) or "%"  # an empty one would be none, and no other is quoted so
+    return f"{PREFIX}:{{{tag}}}:{name}"
 
 
 class RedisQueries:
