@@ -1,6 +1,7 @@
 """The state store in Redis, on a real server."""
 
 import logging
+import sys
 from collections.abc import AsyncGenerator, Iterator
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -68,7 +69,7 @@ class TestRedisCluster(StateStoreContract):
     async def test_the_address_must_say_that_it_is_a_cluster(self, cluster: RedisCluster) -> None:
         for node in cluster.nodes:
             store = open_store(f"redis://127.0.0.1:{node.port}")
-            with pytest.raises(MisconfiguredError, match="add cluster=true"):  # noqa: PT012
+            with pytest.raises(MisconfiguredError, match="add cluster=true"):  # noqa: PT012  see below
                 for name in "abcdefgh":  # some of them are this node's
                     await begin(store, run_id=name)
             await store.close()
@@ -344,6 +345,14 @@ async def test_keys_of_something_else_are_refused(redis_server: RedisServer) -> 
     await store.close()
 
 
+def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("docmill.runs.stores.redis")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "redis", None)
+    with pytest.raises(MisconfiguredError, match=r"pip install 'docmill\[redis\]'"):
+        open_store("redis://localhost")
+
+
 @pytest.mark.parametrize(
     ("address", "words"),
     [
@@ -353,6 +362,7 @@ async def test_keys_of_something_else_are_refused(redis_server: RedisServer) -> 
         ("redis://localhost?ttl_days=1e9", "ttl_days"),
         ("redis://localhost?cluster=maybe", "cluster"),
         ("redis://localhost:port", "host"),
+        ("redis://[::1", "host"),
         (f"redis://:{SECRET}@localhost?colour=red", "given: colour"),
         (f"rediss://:{SECRET}@localhost?socket_timeout=long", "given: socket_timeout"),
     ],

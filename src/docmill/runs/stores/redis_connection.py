@@ -27,8 +27,7 @@ DEFAULT_TTL_DAYS = 30.0
 MAX_TTL_DAYS = 36_500.0
 _DAY_MS = 86_400_000
 _OWN_OPTIONS = ("ttl_days", "cluster")
-_TIMEOUT_S = 30.0
-_CONNECT_S = 5.0
+_TIMEOUTS_S = {"socket_timeout": 30.0, "socket_connect_timeout": 5.0}
 _FIRST_DELAYS_S = (0.1, 0.4)
 """The first connection fails soon: the address may be wrong."""
 _LATER_DELAYS_S = (0.0, 0.1, 0.3, 0.6, *(1.0,) * 29)
@@ -47,47 +46,46 @@ _PASSING = (
 )
 
 
-class Pipeline(Protocol):
-    """What is used of a pipeline."""
-
+class _Pipeline(Protocol):
     def __enter__(self) -> Self: ...
     def __exit__(self, *error: object) -> None: ...
-    def hgetall(self, name: str) -> object: ...  # noqa: D102
-    def execute(self) -> list[Any]: ...  # noqa: D102
+    def hgetall(self, name: str) -> object: ...
+    def execute(self, *, raise_on_error: bool) -> list[dict[bytes, bytes] | exceptions.RedisError]: ...
 
 
-class Client(Protocol):
+class _Client(Protocol):
     """What is used of the clients of redis-py, which have no such types in common."""
 
-    def close(self) -> None: ...  # noqa: D102
-    def config_get(self, pattern: str) -> Mapping[str, str]: ...  # noqa: D102
-    def hgetall(self, name: str) -> Mapping[bytes, bytes]: ...  # noqa: D102
-    def pipeline(self, *, transaction: bool) -> Pipeline: ...  # noqa: D102
-    def register_script(self, script: str) -> Callable[[Sequence[str], Sequence[Value]], Any]: ...  # noqa: D102
-    def zrem(self, name: str, *values: str | bytes) -> int: ...  # noqa: D102
-    def zrevrange(self, name: str, start: int, end: int) -> list[bytes]: ...  # noqa: D102
+    def close(self) -> None: ...
+    def config_get(self, pattern: str) -> Mapping[str, str]: ...
+    def pipeline(self, *, transaction: bool) -> _Pipeline: ...
+    def register_script(self, script: str) -> Callable[[Sequence[str], Sequence[Value]], Any]: ...
+    def zrem(self, name: str, *members: bytes) -> int: ...
+    def zrevrange(self, name: str, start: int, end: int) -> list[bytes]: ...
 
 
 class RedisConnection:
-    """Calls functions with a client of a Redis server or cluster. Blocks; for one thread at a time.
+    """A client of a Redis server or cluster. Blocks; for one thread at a time.
 
     address: `redis://[user:password@]host[:port][/db]`, or `rediss://` for TLS, with options of redis-py;
     ttl_days: how long a run is kept after its last change; cluster: `true` for a node of a cluster. Connects
-    with the first call. Raises MisconfiguredError for an address that cannot be used.
+    with the first call; calls are repeated for half a minute while a server that was there before cannot be
+    reached. Raises MisconfiguredError for an address that cannot be used; calls raise ServerError,
+    UnauthorizedError and MisconfiguredError.
     """
 
     def __init__(self, address: str) -> None:
-        parts = urlsplit(address)
-        options = dict(parse_qsl(parts.query, keep_blank_values=True))
-        self.ttl_ms = _ttl_ms(options.get("ttl_days"))
-        self._is_cluster = _is_cluster(options.get("cluster", "false"))
-        kept = urlencode([(name, value) for name, value in options.items() if name not in _OWN_OPTIONS])
-        self._url = urlunsplit(parts._replace(query=kept))
-        defaults = {"socket_timeout": _TIMEOUT_S, "socket_connect_timeout": _CONNECT_S}
-        self._timeouts = {name: value for name, value in defaults.items() if name not in options}
-        self._client: Client | None = None
+        self._client: _Client | None = None
+        options: dict[str, str] = {}
         try:
+            parts = urlsplit(address)
+            options = dict(parse_qsl(parts.query, keep_blank_values=True))
             self.place = f"{parts.hostname or 'localhost'}:{parts.port or 6379}"
+            self.ttl_ms = _ttl_ms(options.get("ttl_days"))
+            self._is_cluster = _is_cluster(options.get("cluster", "false"))
+            kept = urlencode([(name, value) for name, value in options.items() if name not in _OWN_OPTIONS])
+            self._url = urlunsplit(parts._replace(query=kept))
+            self._timeouts = {name: value for name, value in _TIMEOUTS_S.items() if name not in options}
             # Refuses unknown options, and connects to nothing.
             pool: Any = redis.ConnectionPool
             pool.from_url(self._url, **self._timeouts).make_connection()
@@ -97,12 +95,42 @@ class RedisConnection:
                 f"[?ttl_days=30], with options of redis-py (given: {', '.join(options) or 'none'})"
             ) from None
 
-    def call(self, work: Callable[[Client], _Value]) -> _Value:
-        """The result of `work`, which is repeated while the server cannot be reached, half a minute or so.
+    def run_script(self, script: str, keys: Sequence[str], arguments: Sequence[Value]) -> Any:  # noqa: ANN401
+        """What a script gives. It may be carried out twice, if only its answer was lost."""
+        return self._call(lambda client: client.register_script(script)(keys, arguments))
 
-        It may have been carried out, with only its answer lost. Raises ServerError, UnauthorizedError or
-        MisconfiguredError.
-        """
+    def hashes(self, names: Sequence[str]) -> Sequence[Mapping[bytes, bytes]]:
+        """The fields of hashes; none of one that is not there."""
+
+        def load(client: _Client) -> list[dict[bytes, bytes]]:
+            with client.pipeline(transaction=False) as pipeline:
+                for name in names:
+                    pipeline.hgetall(name)
+                answers = pipeline.execute(raise_on_error=False)
+            # Raised here, since the pipeline puts its own words before the code of the error.
+            for answer in answers:
+                if isinstance(answer, Exception):
+                    raise answer
+            return [answer for answer in answers if not isinstance(answer, Exception)]
+
+        return self._call(load)
+
+    def members(self, name: str) -> Sequence[bytes]:
+        """The members of a sorted set, from the highest score on."""
+        return self._call(lambda client: client.zrevrange(name, 0, -1))
+
+    def remove_members(self, name: str, members: Sequence[bytes]) -> None:
+        """Remove members of a sorted set."""
+        self._call(lambda client: client.zrem(name, *members))
+
+    def close(self) -> None:
+        """Close the connection; a later call connects again."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _call(self, work: Callable[[_Client], _Value]) -> _Value:
+        """The result of `work`, which is repeated for half a minute while the server cannot be reached."""
         delays_s = iter(_FIRST_DELAYS_S if self._client is None else _LATER_DELAYS_S)
         while True:
             try:
@@ -114,17 +142,11 @@ class RedisConnection:
                     raise self._translate(error) from error
             time.sleep(delay_s)
 
-    def close(self) -> None:
-        """Close the connection; a later call connects again."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
-
-    def _connect(self) -> Client:
+    def _connect(self) -> _Client:
         kind: Any = RedisCluster if self._is_cluster else redis.Redis
-        # `call` repeats what fails, since the scripts can be repeated and other commands change nothing.
+        # `_call` repeats what fails, since the scripts can be repeated and other commands change nothing.
         retry = Retry(NoBackoff(), 0)
-        client: Client = kind.from_url(
+        client: _Client = kind.from_url(
             self._url, retry=retry, encoding_errors="surrogatepass", **self._timeouts
         )
         _warn_of_loss(client, self.place)
@@ -173,7 +195,7 @@ def _is_cluster(option: str) -> bool:
     return option == "true"
 
 
-def _warn_of_loss(client: Client, place: str) -> None:
+def _warn_of_loss(client: _Client, place: str) -> None:
     """Warn of settings with which the server loses what it has confirmed, as far as it tells its settings."""
     try:
         settings = {

@@ -22,7 +22,7 @@ from docmill.runs.states import (
     StageResult,
 )
 from docmill.runs.stores import redis_scripts as scripts
-from docmill.runs.stores.redis_connection import Client, RedisConnection
+from docmill.runs.stores.redis_connection import RedisConnection
 from docmill.runs.stores.redis_records import (
     StoredRow,
     Value,
@@ -70,28 +70,20 @@ class RedisQueries:
 
     def find_run(self, run_id: str) -> Run:
         """See `StateStore.find_run`."""
-        fields = self._connection.call(lambda client: client.hgetall(key_of(run_id, "run")))
+        (fields,) = self._connection.hashes([key_of(run_id, "run")])
         if not fields:
             raise _unknown(run_id)
         return run_of(fields)
 
     def list_runs(self) -> Sequence[Run]:
         """See `StateStore.list_runs`."""
-        ids = self._connection.call(lambda client: client.zrevrange(PREFIX, 0, -1))
-        keys = [key_of(_text(run_id), "run") for run_id in ids]
-        rows: list[Mapping[bytes, bytes]] = []
-        for batch in _batches(keys):
-
-            def load(client: Client, batch: Sequence[str] = batch) -> list[Mapping[bytes, bytes]]:
-                with client.pipeline(transaction=False) as pipeline:
-                    for key in batch:
-                        pipeline.hgetall(key)
-                    return pipeline.execute()
-
-            rows += self._connection.call(load)
-        if gone := [run_id for run_id, fields in zip(ids, rows, strict=True) if not fields]:
-            self._connection.call(lambda client: client.zrem(PREFIX, *gone))
-        return [run_of(fields) for fields in rows if fields]
+        runs: list[Run] = []
+        for ids in _batches(self._connection.members(PREFIX)):
+            rows = self._connection.hashes([key_of(_text(run_id), "run") for run_id in ids])
+            runs += [run_of(fields) for fields in rows if fields]
+            if gone := [run_id for run_id, fields in zip(ids, rows, strict=True) if not fields]:
+                self._connection.remove_members(PREFIX, gone)
+        return runs
 
     def update_run(
         self, run_id: str, status: RunStatus, completed_at: datetime | None, fingerprint: str | None
@@ -102,7 +94,7 @@ class RedisQueries:
     def remove_run(self, run_id: str) -> None:
         """See `StateStore.remove_run`."""
         self._change(scripts.REMOVE_RUN, run_id, [], is_indexed=False)
-        self._connection.call(lambda client: client.zrem(PREFIX, run_id))
+        self._connection.remove_members(PREFIX, [run_id.encode("utf-8", "surrogatepass")])
         self._indexed.pop(run_id, None)
 
     def begin_listing(self, run_id: str) -> int:
@@ -249,8 +241,7 @@ class RedisQueries:
         return self._run(script, run_id, _keys(run_id), arguments)
 
     def _run(self, script: str, run_id: str, keys: Sequence[str], arguments: Iterable[Value]) -> Any:  # noqa: ANN401
-        values = list(arguments)
-        result = self._connection.call(lambda client: client.register_script(script)(keys, values))
+        result = self._connection.run_script(script, keys, list(arguments))
         if result is None:
             raise _unknown(run_id)
         return result
@@ -258,7 +249,7 @@ class RedisQueries:
     def _index(self, run: Run) -> None:
         """Put a run into the list of runs, and have the list live as long as the run."""
         arguments: list[Value] = [self._connection.ttl_ms, run.started_at.timestamp(), run.run_id]
-        self._connection.call(lambda client: client.register_script(scripts.INDEX_RUN)([PREFIX], arguments))
+        self._connection.run_script(scripts.INDEX_RUN, [PREFIX], arguments)
         self._indexed[run.run_id] = time.monotonic()
 
 
