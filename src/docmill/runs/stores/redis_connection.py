@@ -32,6 +32,8 @@ _FIRST_DELAYS_S = (0.1, 0.4)
 """The first connection fails soon: the address may be wrong."""
 _LATER_DELAYS_S = (0.0, 0.1, 0.3, 0.6, *(1.0,) * 29)
 """Later ones begin at once, since servers close idle connections, and wait for one that is started again."""
+_PATIENCE_S = 30.0
+"""No call is repeated after so long, also if each attempt takes until its time limit."""
 _SETTINGS = ("appendonly", "maxmemory*")
 _REFUSED = (exceptions.AuthenticationError, exceptions.AuthorizationError, exceptions.NoPermissionError)
 _OF_CLUSTERS = (exceptions.AskError, exceptions.ClusterDownError, exceptions.CrossSlotTransactionError)
@@ -132,12 +134,14 @@ class RedisConnection:
     def _call(self, work: Callable[[_Client], _Value]) -> _Value:
         """The result of `work`, which is repeated for half a minute while the server cannot be reached."""
         delays_s = iter(_FIRST_DELAYS_S if self._client is None else _LATER_DELAYS_S)
+        deadline = time.monotonic() + _PATIENCE_S
         while True:
             try:
                 return work(self._client or self._connect())
             except (exceptions.RedisError, exceptions.RedisClusterException) as error:
                 is_passing = isinstance(error, _PASSING) and not isinstance(error, _REFUSED)
-                delay_s = next(delays_s, None) if is_passing else None
+                is_repeated = is_passing and time.monotonic() < deadline
+                delay_s = next(delays_s, None) if is_repeated else None
                 if delay_s is None:
                     raise self._translate(error) from error
             time.sleep(delay_s)

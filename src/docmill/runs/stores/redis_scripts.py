@@ -51,7 +51,7 @@ local STATUS, LISTING, VERSION, UNCERTAIN, DONE_AS, HASH, ERROR, ATTEMPTS, LAST_
   TIMINGS, TOKENS, NANO_DOLLARS = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
 local clock = redis.call('TIME')
 local NOW = clock[1] + clock[2] / 1000000
-local keeps_reply = true
+local reply_ms = 600000
 
 local function is_done(status)
   return status == 'completed' or status == 'needs_review'
@@ -149,7 +149,7 @@ for index = 1, #KEYS - 1 do
   local left_ms = redis.call('PTTL', KEYS[index])
   if left_ms ~= -2 and left_ms < ttl_ms * 0.99 then redis.call('PEXPIRE', KEYS[index], ttl_ms) end
 end
-if keeps_reply then redis.call('SET', REPLY, cjson.encode({result}), 'PX', 600000) end
+if reply_ms > 0 then redis.call('SET', REPLY, cjson.encode({result}), 'PX', reply_ms) end
 return answer(result)
 """
 
@@ -265,7 +265,7 @@ for _, number in ipairs(numbers) do
   redis.call('HSET', OWNERS, number, owner)
   redis.call('ZADD', HELD, 0, owner .. ':' .. number)
 end
-keeps_reply = #numbers > 0
+reply_ms = #numbers > 0 and 120000 or 0
 return numbers
 """,
     answer=r"""
