@@ -36,7 +36,7 @@ _PATIENCE_S = 30.0
 """No call is repeated after so long, also if each attempt takes until its time limit."""
 _SETTINGS = ("appendonly", "maxmemory*")
 _REFUSED = (exceptions.AuthenticationError, exceptions.AuthorizationError, exceptions.NoPermissionError)
-_OF_CLUSTERS = (exceptions.AskError, exceptions.ClusterDownError, exceptions.CrossSlotTransactionError)
+_OF_CLUSTERS = (exceptions.AskError, exceptions.ClusterDownError)
 _PASSING = (
     exceptions.ConnectionError,
     exceptions.TimeoutError,
