@@ -43,7 +43,7 @@ _STAGE_BYTES = 8 << 20
 _Item = TypeVar("_Item")
 
 _INDEX_S = 3600.0
-"""So often the list of runs is told that a run is still written to."""
+"""So often the list of runs is told of a run that is written to; more often if runs are kept briefly."""
 
 
 def key_of(run_id: str, name: str) -> str:
@@ -233,8 +233,11 @@ class RedisQueries:
         """What a script gives. request: the same for a call that may be the repetition of another."""
         keys = [*_keys(run_id), key_of(run_id, f"reply:{request or uuid4().hex}")]
         result = self._run(script, run_id, keys, [self._connection.ttl_ms, *arguments])
-        if is_indexed and time.monotonic() > self._indexed.get(run_id, -_INDEX_S) + _INDEX_S:
-            self._index(self.find_run(run_id))
+        if is_indexed:
+            indexed = self._indexed.get(run_id)
+            every_s = min(_INDEX_S, self._connection.ttl_ms / 100_000)
+            if indexed is None or time.monotonic() > indexed + every_s:
+                self._index(self.find_run(run_id))
         return result
 
     def _ask(self, script: str, run_id: str, arguments: Iterable[Value]) -> Any:  # noqa: ANN401  as above
