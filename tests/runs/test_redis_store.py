@@ -1,6 +1,7 @@
 """The state store in Redis, on a real server."""
 
 import logging
+import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterator
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from docmill.errors import MisconfiguredError, ServerError, UnauthorizedError, U
 from docmill.runs.states import NewDocument, Run, StageResult, StateStore
 from docmill.runs.stores.opening import open_store
 from support.lossy_proxy import lossy_proxy
-from support.redis_servers import RedisCluster, RedisServer
+from support.redis_servers import RedisCluster, RedisServer, free_port
 
 if find_spec("redis") is None:
     pytest.skip("redis-py is not installed", allow_module_level=True)
@@ -275,7 +276,7 @@ async def test_a_server_that_is_not_there_is_named_without_the_password(
 ) -> None:
     lossless.stop()
     store = open_store(f"redis://user:{SECRET}@127.0.0.1:{lossless.port}/3")
-    with pytest.raises(ServerError, match=f"127.0.0.1:{lossless.port}") as refusal:
+    with pytest.raises(ServerError, match=f"127.0.0.1:{lossless.port}: Connection refused") as refusal:
         await store.list_runs()
     await store.close()
     assert SECRET not in str(refusal.value) + caplog.text
@@ -293,6 +294,46 @@ async def test_a_wrong_password_needs_a_person(tmp_path: Path) -> None:
             await store.close()
         store = open_store(f"redis://:right@127.0.0.1:{server.port}")
         assert await store.list_runs() == []
+        await store.close()
+    finally:
+        server.kill()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for this machine, signed by itself; its key is beside it."""
+    folder = tmp_path_factory.mktemp("certificate")
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=redis"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(folder / "key.pem")]
+    subprocess.run([*command, "-out", folder / "server.pem"], check=True, capture_output=True)
+    return folder / "server.pem"
+
+
+async def test_a_server_is_trusted_by_its_certificate(tmp_path: Path, certificate: Path) -> None:
+    tls_port, key = free_port(), certificate.with_name("key.pem")
+    server = RedisServer(
+        tmp_path,
+        *("--tls-port", str(tls_port), "--tls-auth-clients", "no"),
+        *(
+            "--tls-cert-file",
+            str(certificate),
+            "--tls-key-file",
+            str(key),
+            "--tls-ca-cert-file",
+            str(certificate),
+        ),
+    )
+    server.start()
+    try:
+        address = f"rediss://127.0.0.1:{tls_port}"
+        for options, words in (("", "is not trusted"), ("?ssl_ca_certs=/nowhere/ca.pem", "cannot be read")):
+            store = open_store(address + options)
+            with pytest.raises(MisconfiguredError, match=words):
+                await store.list_runs()
+            await store.close()
+        store = open_store(f"{address}?ssl_ca_certs={certificate}")
+        await begin(store, "a")
+        assert dict(await store.count("run")) == {"pending": 1}
         await store.close()
     finally:
         server.kill()

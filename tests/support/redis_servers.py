@@ -17,7 +17,7 @@ class RedisServer:
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -100,7 +100,7 @@ class RedisCluster:
 
 def _cluster_node(folder: Path) -> RedisServer:
     folder.mkdir()
-    return RedisServer(folder, "--cluster-enabled", "yes", "--cluster-port", str(_free_port()))
+    return RedisServer(folder, "--cluster-enabled", "yes", "--cluster-port", str(free_port()))
 
 
 def _command(words: Sequence[str]) -> bytes:
@@ -108,7 +108,7 @@ def _command(words: Sequence[str]) -> bytes:
     return b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]

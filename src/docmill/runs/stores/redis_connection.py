@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, Self, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from docmill.errors import MisconfiguredError, ServerError, UnauthorizedError
+from docmill.errors import MisconfiguredError
 from docmill.runs.stores.redis_records import Value
 
 try:
@@ -16,6 +16,8 @@ try:
     from redis.backoff import NoBackoff
     from redis.cluster import RedisCluster
     from redis.retry import Retry
+
+    from docmill.runs.stores.redis_errors import is_passing, translate
 except ModuleNotFoundError as missing:
     raise MisconfiguredError("states of runs in Redis need redis: pip install 'docmill[redis]'") from missing
 
@@ -35,17 +37,6 @@ _LATER_DELAYS_S = (0.0, 0.1, 0.3, 0.6, *(1.0,) * 29)
 _PATIENCE_S = 30.0
 """No call is repeated after so long, also if each attempt takes until its time limit."""
 _SETTINGS = ("appendonly", "maxmemory*")
-_REFUSED = (exceptions.AuthenticationError, exceptions.AuthorizationError, exceptions.NoPermissionError)
-_OF_CLUSTERS = (exceptions.AskError, exceptions.ClusterDownError)
-_PASSING = (
-    exceptions.ConnectionError,
-    exceptions.TimeoutError,
-    exceptions.ReadOnlyError,
-    exceptions.MasterDownError,
-    exceptions.TryAgainError,
-    exceptions.ClusterDownError,
-    exceptions.RedisClusterException,
-)
 
 
 class _Pipeline(Protocol):
@@ -139,11 +130,10 @@ class RedisConnection:
             try:
                 return work(self._client or self._connect())
             except (exceptions.RedisError, exceptions.RedisClusterException) as error:
-                is_passing = isinstance(error, _PASSING) and not isinstance(error, _REFUSED)
-                is_repeated = is_passing and time.monotonic() < deadline
+                is_repeated = is_passing(error) and time.monotonic() < deadline
                 delay_s = next(delays_s, None) if is_repeated else None
                 if delay_s is None:
-                    raise self._translate(error) from error
+                    raise translate(error, self.place, is_cluster=self._is_cluster) from error
             time.sleep(delay_s)
 
     def _connect(self) -> _Client:
@@ -156,29 +146,6 @@ class RedisConnection:
         _warn_of_loss(client, self.place)
         self._client = client
         return client
-
-    def _translate(self, error: Exception) -> Exception:
-        """The error in a person's words; without those of the server, which may quote what it was given."""
-        if isinstance(error, _REFUSED):
-            return UnauthorizedError(
-                f"the Redis server at {self.place} refuses the user, the password or a command; see its ACL"
-            )
-        if isinstance(error, exceptions.OutOfMemoryError):
-            return ServerError(
-                f"the Redis server at {self.place} is out of memory; give it more, or remove runs"
-            )
-        if isinstance(error, _OF_CLUSTERS) and not self._is_cluster:
-            return MisconfiguredError(
-                f"the Redis server at {self.place} is one of a cluster; add cluster=true to its address"
-            )
-        if str(error).partition(" ")[0] == "WRONGTYPE":  # the code of the protocol, which has no class
-            return MisconfiguredError(
-                f"the Redis server at {self.place} has keys of another program that begin with docmill:runs; "
-                "give another database"
-            )
-        if isinstance(error, _PASSING):
-            return ServerError(f"cannot reach the Redis server at {self.place}: {type(error).__name__}")
-        return error
 
 
 def _ttl_ms(days: str | None) -> int:
