@@ -143,7 +143,11 @@ class RedisConnection:
         client: _Client = kind.from_url(
             self._url, retry=retry, encoding_errors="surrogatepass", **self._timeouts
         )
-        _warn_of_loss(client, self.place)
+        try:
+            _warn_of_loss(client, self.place)
+        except BaseException:
+            client.close()
+            raise
         self._client = client
         return client
 
@@ -172,8 +176,6 @@ def _warn_of_loss(client: _Client, place: str) -> None:
         settings = {
             name: value for pattern in _SETTINGS for name, value in client.config_get(pattern).items()
         }
-    except exceptions.ConnectionError:
-        raise
     except exceptions.ResponseError:
         return  # hosted servers often forbid CONFIG
     if settings.get("appendonly") == "no":
