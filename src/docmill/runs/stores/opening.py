@@ -1,6 +1,7 @@
 """Stores by their address."""
 
 from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from docmill.errors import MisconfiguredError
 from docmill.runs.states import StateStore
@@ -35,3 +36,14 @@ def open_store(address: StateStore | Path | str | None) -> StateStore:
             return SqliteStore(address)
         case _:
             return address
+
+
+def shown_address(address: str) -> str:
+    """The address without its password, to be shown."""
+    if "://" not in address:
+        return address
+    parts = urlsplit(address)
+    user, has_user, place = parts.netloc.rpartition("@")
+    netloc = f"{user.partition(':')[0]}{':***' if ':' in user else ''}{has_user}{place}"
+    options = [(name, "***" if "password" in name else value) for name, value in parse_qsl(parts.query)]
+    return urlunsplit(parts._replace(netloc=netloc, query=urlencode(options, safe="*/:")))
