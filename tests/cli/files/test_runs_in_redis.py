@@ -13,6 +13,15 @@ if find_spec("redis") is None:
     pytest.skip("redis-py is not installed", allow_module_level=True)
 
 SECRET = "hunter2"
+PIPELINE = """
+schema: receipt
+lister: {kind: local, folder: inbox}
+reader: {kind: local}
+converter: {kind: standard}
+extractor: {kind: standard}
+exporter: {kind: json-lines, path: own.jsonl}
+store: ${STATES}
+"""
 
 
 @pytest.fixture
@@ -45,3 +54,19 @@ def test_a_run_is_begun_shown_resumed_and_started_over(inbox: Path, redis_server
     assert "records are missing" not in fresh.stderr
     assert all(SECRET not in done.stdout + done.stderr for done in every)
     assert not (inbox.parent / ".docmill").exists()
+
+
+def test_the_store_of_a_pipeline_is_shown_without_its_password(
+    inbox: Path, redis_server: RedisServer
+) -> None:
+    redis_server.ask("ACL", "SETUSER", "me", "on", f">{SECRET}", "~*", "+@all")
+    store = redis_server.address.replace("//", f"//me:{SECRET}@")
+    (inbox.parent / "pipeline.yaml").write_text(PIPELINE)
+
+    done = run_docmill("run", "--pipeline", "pipeline.yaml", "--run", "own", variables={"STATES": store})
+    shown = run_docmill("runs", "show", "own", "--store", store, "--json")
+
+    assert done.returncode == 1, done.stderr
+    assert f"why: docmill runs dead list own --store {store.replace(SECRET, '***')}" in done.stdout
+    assert json.loads(shown.stdout)["configuration"]["store"] == "${STATES}"
+    assert all(SECRET not in each.stdout + each.stderr for each in (done, shown))
