@@ -86,6 +86,7 @@ BENCHMARKS = (
     Benchmark("export", "bench.speed.export", 4, quiet=True),
     Benchmark("page_loads", "bench.speed.page_loads", 2, quiet=True),
     Benchmark("clients", "bench.speed.clients", 3, quiet=True),
+    Benchmark("run_overhead", "bench.speed.run_overhead", 3, quiet=True),
     Benchmark("receipt_ocr", "bench.accuracy.receipt_ocr", 10, data=True),
     Benchmark("search_relevance", "bench.accuracy.search_relevance", 3, data=True),
     Benchmark("photo_reading", "bench.accuracy.photo_reading", 4, data=True),
