@@ -1,5 +1,6 @@
 """Components that do next to nothing, for benchmarks of runs. The peer's pipeline takes the same ones."""
 
+import asyncio
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,14 @@ class TextConverter:
 
 
 class TextExtractor:
-    """The sender is the whole text."""
+    """The sender is the whole text. takes_s: how long it takes to answer, as a model does."""
+
+    def __init__(self, takes_s: float = 0.0) -> None:
+        self._takes_s = takes_s
 
     async def extract(self, document: Document, schema: type[Letter], context: Any) -> Letter:
+        if self._takes_s:
+            await asyncio.sleep(self._takes_s)
         return schema(sender=document.text)
 
 

@@ -144,12 +144,14 @@ class ResumablePipeline:
         *,
         max_attempts: int = 3,
         concurrency: int = 5,
+        backoff_base: float = 2.0,
         takes_up_in_progress: bool = False,
     ) -> None:
         self._components = components
         self._checkpoints = checkpoints
         self._dead_letters = dead_letters
         self._max_attempts = max_attempts
+        self._backoff_base = backoff_base
         self._slots = asyncio.Semaphore(concurrency)
         self._left: set[Status] = {"pending", "failed"}
         if takes_up_in_progress:
@@ -188,7 +190,7 @@ class ResumablePipeline:
                 except Exception as error:  # noqa: BLE001  as the guide does
                     record.error = f"[{stage}] {error}"
                     if record.attempts < self._max_attempts:
-                        await asyncio.sleep(2**record.attempts)
+                        await asyncio.sleep(self._backoff_base**record.attempts)
                     continue
                 record.status = "completed"
                 record.completed_at = _now()

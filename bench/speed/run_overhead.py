@@ -9,7 +9,7 @@ import asyncio
 import math
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -125,7 +125,7 @@ async def docmill_run(count: int, folder: Path, *, store: str | None = None, thr
 
 async def peer_orchestrator(count: int, _folder: Path) -> int:
     components, exporter = peer_components()
-    await run_orchestrator(components, refs(count))
+    await run_orchestrator(components, list(refs(count)))
     return exporter.count
 
 
@@ -141,8 +141,8 @@ def peer_components() -> tuple[Components, CountingExporter]:
     return Components(KeyReader(), FixedConverter(), TextExtractor(), exporter, Letter), exporter
 
 
-def refs(count: int) -> list[Ref]:
-    return [Ref(f"document {number}", f"document {number}") for number in range(count)]
+def refs(count: int) -> Iterator[Ref]:
+    return (Ref(f"document {number}", f"document {number}") for number in range(count))
 
 
 def print_table(costs: dict[str, Cost], checkpointed: Sequence[int]) -> None:

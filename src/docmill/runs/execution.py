@@ -49,7 +49,8 @@ class Runner:
         is_changed = is_resumed and run.fingerprint != self.fingerprint
         if is_changed:
             log.warning("the pipeline has changed since the run was begun", extra={"run_id": run_id})
-        notify(RunStarted(run_id, is_resumed, is_changed))
+        if notify is not None:
+            notify(RunStarted(run_id, is_resumed, is_changed))
         await store.update_run(run_id, status="running", fingerprint=self.fingerprint)
         is_interrupted = True
         try:
@@ -66,10 +67,11 @@ class Runner:
                 store=store,
             )
             await store.close()
-            notify(RunEnded(run_id, report.completed, report.failed, is_interrupted))
+            if notify is not None:
+                notify(RunEnded(run_id, report.completed, report.failed, is_interrupted))
         return report
 
-    async def _work(self, run_id: str, store: StateStore, notify: Callable[[Event], None]) -> bool:
+    async def _work(self, run_id: str, store: StateStore, notify: Callable[[Event], None] | None) -> bool:
         """True if it was stopped before the end."""
         journal = WriteBehindJournal(store, run_id)
         async with self.opened(journal) as flow:

@@ -133,7 +133,7 @@ async def _work(
     inputs: Inputs | Lister | None,
     options: RunOptions,
     *,
-    notify: Listener,
+    notify: Listener | None,
     is_resumed: bool = False,
 ) -> RunReport:
     owner = uuid4().hex

@@ -26,15 +26,15 @@ class Work:
     """One attempt at a document, as far as it has come.
 
     task: in which it is made. on_stage_end: is told of each stage that has ended, with its seconds and what
-    ended it. stage: the one it is in. deadline: when that stage must be over, by `time.monotonic`; 0 between
-    stages. is_late: it was cancelled because of that. parts: documents within this one, to be processed as
-    documents of their own.
+    ended it; None if nobody is. stage: the one it is in. deadline: when that stage must be over, by
+    `time.monotonic`; 0 between stages. is_late: it was cancelled because of that. parts: documents within
+    this one, to be processed as documents of their own.
     """
 
     __slots__ = ("deadline", "document", "is_late", "on_stage_end", "parts", "stage", "task", "timings_s")
 
     def __init__(
-        self, task: "asyncio.Task[Any]", document: CurrentDocument, on_stage_end: OnStageEnd
+        self, task: "asyncio.Task[Any]", document: CurrentDocument, on_stage_end: OnStageEnd | None
     ) -> None:
         self.task = task
         self.document = document
@@ -126,7 +126,8 @@ class Stage:
     def _end(self, work: Work, started: float, error: DocmillError | None) -> None:
         seconds = time.monotonic() - started
         work.timings_s[self.name] = seconds
-        work.on_stage_end(self.name, seconds, error)
+        if work.on_stage_end is not None:
+            work.on_stage_end(self.name, seconds, error)
 
 
 def late(work: Work) -> TimeLimitError:

@@ -249,7 +249,7 @@ class _ReadBefore:
 class _Noted:
     """`Observer` that notes of which media type a document is, and tells the end of each step."""
 
-    def __init__(self, on_stage_end: OnStageEnd) -> None:
+    def __init__(self, on_stage_end: OnStageEnd | None) -> None:
         self._on_stage_end = on_stage_end
         self.media_type = ""
 
@@ -258,6 +258,8 @@ class _Noted:
 
     def step_ended(self, step: str, *, seconds: float, error: BaseException | None) -> None:
         """See `Observer.step_ended`. A step that was cancelled has not come to an end."""
+        if self._on_stage_end is None:
+            return
         if error is None:
             self._on_stage_end(step, seconds, None)
         elif isinstance(error, Exception):

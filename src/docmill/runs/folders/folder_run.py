@@ -63,7 +63,7 @@ class FolderRun:
     retry: Sequence[str] | bool = False
     configuration: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     on_done: Callable[[DocumentOutcome], None] = _ignore
-    on_event: Callable[[Event], None] = _ignore
+    on_event: Callable[[Event], None] | None = None
     handles_signals: bool = False
 
     async def run(
