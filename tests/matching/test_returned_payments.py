@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from docmill.errors import ValidationError
 from docmill.matching import match, records_of
 from docmill.matching.outcome import Matching
 from docmill.matching.wording import discrepancy_text, reason_text
@@ -332,3 +333,83 @@ def test_an_order_that_a_return_names_stays_without_a_payment() -> None:
     matching = match([order(), invoice(), *payments(FIRST, back, SECOND)])
 
     assert told(matching) == []
+
+
+def test_what_was_returned_leaves_its_invoice_to_a_second_payment_without_a_number() -> None:
+    bill = invoice(order_number=None, payment={"iban": ACCOUNT})
+    bare = {"iban": ACCOUNT, "description": "Rechnung"}
+    back = returned(
+        date="2026-02-04", description="Rücküberweisung AC04", reference="E2E-100-A", iban=ACCOUNT
+    )
+    first = paid(date="2026-01-30", reference="E2E-100-A", **bare)
+    second = paid(date="2026-02-08", **bare)
+
+    matching = match([bill, *payments(first, back, second)])
+
+    assert returns(matching) == {("statement#1", "statement#2")}
+    assert "statement#3" in paying(matching)
+    assert told(matching) == []
+
+
+def test_a_confirmed_payment_by_a_return_stays() -> None:
+    bill = invoice(order_number=None)
+    confirmed = [("invoice", "statement#2")]
+
+    matching = match([bill, *payments(FIRST, RETURN)], confirmed=confirmed)
+
+    states = {(link.first_id, link.second_id): link.state for link in matching.links}
+    assert states["invoice", "statement#2"] == "automatic"
+    assert returns(matching) == set()
+
+
+def test_a_confirmed_return_goes_before_a_likelier_one() -> None:
+    bare = returned(date="2026-02-20", description="Danke")
+
+    matching = match([invoice(), *payments(FIRST, RETURN, bare)], confirmed=[("statement#1", "statement#3")])
+
+    assert returns(matching) == {("statement#1", "statement#3")}
+
+
+def test_bookings_in_one_direction_are_no_payment_and_return() -> None:
+    with pytest.raises(ValidationError, match="cannot be linked"):
+        match(payments(FIRST, SECOND), confirmed=[("statement#1", "statement#2")])
+
+
+def test_a_return_without_a_day_is_the_one_that_says_so() -> None:
+    undated = {"date": None}
+
+    matching = match(payments(RETURN | undated, FIRST), confirmed=[("statement#1", "statement#2")])
+
+    assert returns(matching) == {("statement#2", "statement#1")}
+
+
+def test_an_amount_or_currency_that_differs_is_no_return() -> None:
+    for other in ({"currency": "USD"}, {"amount": "900.00"}):
+        assert match(payments(FIRST, RETURN | other)).links == ()
+
+
+def test_a_return_in_the_name_of_the_bank_names_the_payee_in_its_text() -> None:
+    by_bank = RETURN | {"counterparty": "Musterbank AG"}
+    naming = by_bank | {"description": "Sommer GmbH RE-2026-0815 Rücklastschrift AC04"}
+
+    assert returns(match(payments(FIRST, naming))) == {("statement#1", "statement#2")}
+    assert returns(match(payments(FIRST, by_bank))) == set()
+    (link,) = match(payments(FIRST, by_bank)).links
+    assert "The other parties differ: SOMMER GMBH and Musterbank AG." in map(reason_text, link.reasons)
+
+
+def test_a_return_with_another_reference_of_the_series_is_that_of_another_payment() -> None:
+    matching = match(payments(FIRST | {"reference": "E2E-100-A"}, RETURN | {"reference": "E2E-200-A"}))
+
+    assert returns(matching) == set()
+    reasons = [reason_text(reason) for link in matching.links for reason in link.reasons]
+    assert "It names another number: E2E-200-A instead of E2E-100-A." in reasons
+
+
+def test_a_return_that_a_later_one_contests_is_left_to_it() -> None:
+    vague = returned(date="2026-02-03", description="Rückgabe", reference="")
+    clear = returned(date="2026-02-05", reference="E2E-100-A")
+
+    matching = match(payments(FIRST | {"reference": "E2E-100-A"}, vague, clear))
+
+    assert returns(matching) == {("statement#1", "statement#3")}
