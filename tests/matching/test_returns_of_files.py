@@ -66,7 +66,7 @@ _OFX = (
 _CSV = """\
 Buchungstag;Wertstellung;Begünstigter/Zahlungspflichtiger;IBAN;Verwendungszweck;Betrag;Währung
 02.02.2026;02.02.2026;Groot BV;NL91ABNA0417164300;Rechnung RE-2026-0815;-119,00;EUR
-04.02.2026;04.02.2026;Groot BV;NL91ABNA0417164300;Rücküberweisung Rechnung RE-2026-0815;119,00;EUR
+04.02.2026;04.02.2026;Groot BV;NL91ABNA0417164300;Rücküberweisung AC04 Rechnung RE-2026-0815;119,00;EUR
 11.02.2026;11.02.2026;Groot BV;NL91ABNA0417164300;Rechnung RE-2026-0815;-119,00;EUR
 28.02.2026;28.02.2026;Stadtwerke;;Strom;-45,20;EUR
 """

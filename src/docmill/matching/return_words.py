@@ -66,7 +66,7 @@ def _patterns() -> _Patterns:
     lists = tomllib.loads(
         resources.files("docmill.matching").joinpath("return_words.toml").read_text("utf-8")
     )
-    codes = "|".join(lists["codes"])
+    codes = "|".join((*lists["codes"], *(f"(?<=/){code}" for code in lists["codes_of_letters"])))
     return _Patterns(
         _words(lists["certain"]),
         _words(lists["possible"]),
