@@ -17,14 +17,16 @@ from docmill.runs.components.local import LocalLister
 from docmill.runs.config.loading import load_pipeline, pipeline_of
 from docmill.runs.report import RunReport
 from docmill.runs.states import Run
-from docmill.runs.stores.opening import DEFAULT_PATH
+from docmill.runs.stores.opening import DEFAULT_PATH, shown_address
 from docmill.understanding.user_schemas.schema_model import model_in
 
 COMMAND = "docmill run"
 """In the configuration of a run: the command that began it."""
 
 
-def run_pipeline(path: Path, folder: Path | None, *, run_id: str | None, store: str | None) -> int:
+def run_pipeline(
+    path: Path, folder: Path | None, *, run_id: str | None, store: str | None, json_log: bool
+) -> int:
     """Begin a run of a configured pipeline, and print what became of it; the exit code.
 
     folder: whose documents are processed, in place of what the pipeline lists.
@@ -34,7 +36,7 @@ def run_pipeline(path: Path, folder: Path | None, *, run_id: str | None, store: 
         pipeline = replace(pipeline, lister=LocalLister(folder))
     if pipeline.lister is None:
         raise MisconfiguredError(f"{str(path)!r} lists no documents; add a lister, or give a folder")
-    report = pipeline.run(run_id=run_id, store=store)
+    report = pipeline.run(run_id=run_id, store=store, progress="json" if json_log else "auto")
     return _finish(report, store or pipeline.store)
 
 
@@ -117,7 +119,7 @@ async def _requeue(address: str | None, run_id: str, paths: Sequence[str]) -> No
 
 def _finish(report: RunReport, store: str | None) -> int:
     stdout.print(str(report), markup=False)
-    place = "" if store is None else f" --store {store}"
+    place = "" if store is None else f" --store {shown_address(store)}"
     if report.failed:
         stdout.print(f"why: docmill runs dead list {report.run_id}{place}", markup=False)
     if report.is_interrupted:
