@@ -65,7 +65,7 @@ class Pipeline(PipelineDefinition[Data]):
         MisconfiguredError where an event loop is running.
         """
         options.setdefault("handles_signals", True)
-        return _wait(lambda: self.arun(inputs, run_id=run_id, **options), "arun")
+        return run_to_end(lambda: self.arun(inputs, run_id=run_id, **options), "pipeline.arun")
 
     async def arun(
         self, inputs: Inputs | None = None, *, run_id: str | None = None, **options: Unpack[RunOptions]
@@ -77,7 +77,7 @@ class Pipeline(PipelineDefinition[Data]):
         is taken, SetupError where a person must act before the run can go on.
         """
         run = Run(
-            run_id or str(uuid4())[:_ID_LENGTH],
+            run_id or new_run_id(),
             datetime.now(UTC),
             self.fingerprint,
             configuration=self.configuration,
@@ -97,9 +97,9 @@ class Pipeline(PipelineDefinition[Data]):
     ) -> RunReport:
         """As `aresume`, and wait for the end, as `run` does."""
         options.setdefault("handles_signals", True)
-        return _wait(
+        return run_to_end(
             lambda: self.aresume(run_id, inputs, retry_failed=retry_failed, lists=lists, **options),
-            "aresume",
+            "pipeline.aresume",
         )
 
     async def aresume(
@@ -123,6 +123,11 @@ class Pipeline(PipelineDefinition[Data]):
             await store.requeue(run_id)
         listed = self.lister if inputs is None else inputs
         return await _work(self, run, store, listed if lists else None, options, is_resumed=True)
+
+
+def new_run_id() -> str:
+    """A name for a run that has none."""
+    return str(uuid4())[:_ID_LENGTH]
 
 
 async def _work(
@@ -217,13 +222,17 @@ def _guarded(on_event: Callable[[Event], None] | None) -> Callable[[Event], None
     return notify
 
 
-def _wait(work: Callable[[], Coroutine[Any, Any, Value]], alternative: str) -> Value:
+def run_to_end(work: Callable[[], Coroutine[Any, Any, Value]], alternative: str) -> Value:
+    """The result of a coroutine, in an event loop of its own.
+
+    Raises MisconfiguredError where an event loop is running; alternative: what to await there.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         pass
     else:
         raise MisconfiguredError(
-            f"an event loop is running here, as in a notebook; write: await pipeline.{alternative}(…)"
+            f"an event loop is running here, as in a notebook; write: await {alternative}(…)"
         )
     return asyncio.run(work())

@@ -3,9 +3,9 @@
 import asyncio
 import inspect
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from docmill.errors import TimeLimitError
 from docmill.resilience.breaker import Breaker
@@ -16,6 +16,7 @@ from docmill.runs.threads import Threads
 from docmill.workers.pool import Pool
 
 Place = Literal["loop", "thread", "process"]
+Value = TypeVar("Value")
 
 
 class Work:
@@ -132,10 +133,13 @@ async def opened(component: object, context: object) -> AsyncGenerator[None]:
 async def call_if_there(component: object, name: str, *args: object) -> None:
     """Call a method that a component need not have; in a thread unless it is async."""
     method = getattr(component, name, None)
-    if method is None:
-        return
-    result = (
-        await method(*args) if inspect.iscoroutinefunction(method) else await asyncio.to_thread(method, *args)
-    )
-    if inspect.isawaitable(result):
-        await result
+    if method is not None:
+        await call_anywhere(method, *args)
+
+
+async def call_anywhere(method: Callable[..., Awaitable[Value] | Value], *args: object) -> Value:
+    """What a method returns; it is called in a thread unless it is async."""
+    if inspect.iscoroutinefunction(method):
+        return await method(*args)
+    result = await asyncio.to_thread(method, *args)
+    return await result if inspect.isawaitable(result) else result
