@@ -153,17 +153,19 @@ def evaluate(
     exporters: Sequence[EvaluationExporter] = (),
     *,
     baseline: EvaluationReport | Path | str | None = None,
+    tolerance: float = TOLERANCE,
     predictions: Path | str | None = None,
     run_id: str | None = None,
     **options: Unpack[RunOptions],
 ) -> EvaluationReport:
-    """Evaluate a pipeline and wait for the end; see `Evaluation`, which can also be resumed."""
+    """Evaluate a pipeline and wait for the end; see `Evaluation`, which has all options and can be resumed."""
     evaluation = Evaluation(
         pipeline=pipeline,
         loader=loader,
         evaluators=evaluators,
         exporters=exporters,
         baseline=baseline,
+        tolerance=tolerance,
         predictions=predictions,
     )
     return evaluation.run(run_id=run_id, **options)
@@ -176,6 +178,7 @@ async def aevaluate(
     exporters: Sequence[EvaluationExporter] = (),
     *,
     baseline: EvaluationReport | Path | str | None = None,
+    tolerance: float = TOLERANCE,
     predictions: Path | str | None = None,
     run_id: str | None = None,
     **options: Unpack[RunOptions],
@@ -187,6 +190,7 @@ async def aevaluate(
         evaluators=evaluators,
         exporters=exporters,
         baseline=baseline,
+        tolerance=tolerance,
         predictions=predictions,
     )
     return await evaluation.arun(run_id=run_id, **options)
