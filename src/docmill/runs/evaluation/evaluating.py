@@ -158,7 +158,7 @@ def evaluate(
     run_id: str | None = None,
     **options: Unpack[RunOptions],
 ) -> EvaluationReport:
-    """Evaluate a pipeline and wait for the end; see `Evaluation`, which has all options and can be resumed."""
+    """Evaluate a pipeline and wait for the end; see `Evaluation`, which can also be resumed."""
     evaluation = Evaluation(
         pipeline=pipeline,
         loader=loader,

@@ -3,9 +3,9 @@
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ImportString
+from pydantic import BaseModel, BeforeValidator, WithJsonSchema
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
@@ -14,6 +14,7 @@ from docmill.evaluation.judge import HEADLINE, JudgedValue, Tier, number_of
 from docmill.runs.components.config import ComponentConfig
 from docmill.runs.context import Context
 from docmill.runs.evaluation.value_pairs import ValuePairs
+from docmill.runs.imports import imported
 from docmill.runs.roles import Score
 
 _NUMBERS = ("decimal", "integer")
@@ -173,10 +174,17 @@ class FieldEvaluator:
         ]
 
 
+def _imported(function: object) -> object:
+    try:
+        return imported(function) if isinstance(function, str) else function
+    except MisconfiguredError as error:
+        raise ValueError(error.message) from error
+
+
 class FunctionEvaluatorConfig(ComponentConfig):
     """function: as `package.module:name`; it takes expected, extracted and context. name: of its figure."""
 
-    function: ImportString[Callable[..., Any]]
+    function: Annotated[Callable[..., Any], BeforeValidator(_imported), WithJsonSchema({"type": "string"})]
     name: str = "judge"
 
 
