@@ -22,7 +22,7 @@ from docmill.runs.evaluation.evaluators import (
     SimilarityEvaluator,
     SimilarityEvaluatorConfig,
 )
-from docmill.runs.evaluation.typed_truth import instance_of, values_of
+from docmill.runs.evaluation.typed_truth import instance_of, original_of, values_of
 from docmill.runs.roles import Score
 
 CONTEXT = context_of_one()
@@ -197,11 +197,20 @@ def test_a_truth_may_leave_out_what_the_schema_requires() -> None:
     expected = instance_of(Bill, given, "a")
 
     assert isinstance(expected, Bill)
+    assert original_of(expected) is Bill
     assert expected.total == Decimal("1234.50")
     assert values_of(expected) == {"total": "1234.50", "day": "2026-01-02", "lines": [{"amount": "7"}]}
     with pytest.raises(MisconfiguredError, match=r"truth of 'a' .*day: ") as caught:
         instance_of(Bill, {"day": "secret"}, "a")
     assert "secret" not in str(caught.value)
+
+
+def test_what_a_schema_requires_may_be_null_in_what_was_extracted() -> None:
+    read = instance_of(Bill, {"number": None, "lines": [{"name": None, "amount": "7"}]}, "a")
+
+    assert isinstance(read, Bill)
+    assert scores(ExactEvaluator(), TRUE, read)["exact"].value == 0
+    assert type(instance_of(Bill, {"number": "A-1"}, "a")) is Bill
 
 
 def test_names_of_members_count_where_a_schema_has_aliases() -> None:

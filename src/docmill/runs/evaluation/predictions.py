@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from docmill.errors import MisconfiguredError
 from docmill.model.result import Classification
@@ -106,15 +106,15 @@ def _prediction(
 
 def _extracted(example: TypedExample, record: Record, pipeline: PipelineDefinition[Any]) -> BaseModel | None:
     """The extracted data by the schema of the example; None if it was extracted by one that does not fit."""
-    schema = schema_for(pipeline, record["document_type"])
-    if schema is example.schema:
+    data = record["data"]
+    if schema_for(pipeline, record["document_type"]) is example.schema:
         try:
-            return schema.model_validate(record["data"], by_alias=False, by_name=True)
-        except ValidationError as error:
+            return instance_of(example.schema, data, example.name)
+        except MisconfiguredError as error:
             raise MisconfiguredError(
-                f"the data of {example.name!r} is no {schema.__name__} any more after it was written as JSON"
+                f"the data of {example.name!r} was written as JSON, and its schema cannot read it back"
             ) from error
-    members = {name: value for name, value in record["data"].items() if name in example.schema.model_fields}
+    members = {name: value for name, value in data.items() if name in example.schema.model_fields}
     try:
         return instance_of(example.schema, members, example.name)
     except MisconfiguredError:

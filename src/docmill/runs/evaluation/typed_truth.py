@@ -1,6 +1,7 @@
 """True values of documents as instances of the schema by which they are extracted."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -32,15 +33,17 @@ def values_of(expected: BaseModel | Mapping[str, Any]) -> dict[str, Any]:
 def instance_of(
     schema: type[BaseModel], values: Mapping[str, Any], source: str, *, month_first: bool = False
 ) -> BaseModel:
-    """An instance of the schema in which exactly these fields are set, required or not.
+    """An instance of the schema in which exactly these fields are set, required or not, also to null.
 
     values: as a person wrote them: amounts and days may be texts as they are printed. source: names the
     document in messages. month_first: of days such as 03/04/2026. Raises MisconfiguredError for a
     value that cannot be one of its field.
     """
     content = _Typing(kinds_of(schema), month_first).typed(values, "")
+    with suppress(ValidationError):
+        return schema.model_validate(content, by_alias=False, by_name=True)
     try:
-        return _without_required(schema).model_validate(content, by_alias=False, by_name=True)
+        return _nullable(schema).model_validate(content, by_alias=False, by_name=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         path = ".".join(map(str, first["loc"]))
@@ -79,36 +82,48 @@ class _Typing:
         return text if day is None else day.isoformat()
 
 
-@lru_cache(maxsize=64)
-def _without_required(schema: type[BaseModel], around: tuple[type[BaseModel], ...] = ()) -> type[BaseModel]:
-    """A subclass of the schema whose fields may all be left out, those of inner models too.
+def original_of(instance: BaseModel) -> type[BaseModel]:
+    """The schema of an instance that `instance_of` made."""
+    schema = type(instance)
+    base = schema.__base__
+    assert base is not None
+    if issubclass(base, BaseModel) and (base.__name__, base.__module__) == (
+        schema.__name__,
+        schema.__module__,
+    ):
+        return base
+    return schema
 
-    The schema itself if it requires none. around: the models that hold it; one that holds itself stays as it
-    is inside.
+
+@lru_cache(maxsize=64)
+def _nullable(schema: type[BaseModel], around: tuple[type[BaseModel], ...] = ()) -> type[BaseModel]:
+    """A subclass of the schema whose fields may be null or left out, those of inner models too.
+
+    The schema itself if all may. around: the models that hold it; one that holds itself stays as it is.
     """
     if schema in around:
         return schema
     fields: dict[str, Any] = {}
     for name, field in schema.model_fields.items():
-        inner = _replaced(field.annotation, (*around, schema))
+        inner: Any = Union[_nullable_in(field.annotation, (*around, schema)), None]  # noqa: UP007  a value
         if field.is_required():
             default = Field(default=None, alias=field.alias, description=field.description)
-            fields[name] = (Union[inner, None], default)  # noqa: UP007  `inner` is a value
-        elif inner is not field.annotation:
+            fields[name] = (inner, default)
+        elif inner != field.annotation:
             fields[name] = (inner, field)
     if not fields:
         return schema
     return create_model(schema.__name__, __base__=schema, __module__=schema.__module__, **fields)
 
 
-def _replaced(annotation: Any, around: tuple[type[BaseModel], ...]) -> Any:  # noqa: ANN401  any annotation
+def _nullable_in(annotation: Any, around: tuple[type[BaseModel], ...]) -> Any:  # noqa: ANN401  any annotation
     """The annotation with the models in it replaced."""
     model: object = annotation
     if isinstance(model, type) and issubclass(model, BaseModel):
-        return _without_required(model, around)
+        return _nullable(model, around)
     origin: Any = get_origin(annotation)
     arguments = get_args(annotation)
-    replaced = tuple(_replaced(argument, around) for argument in arguments)
+    replaced = tuple(_nullable_in(argument, around) for argument in arguments)
     if origin is None or replaced == arguments:
         return annotation
     generic: Any = Union if origin is UnionType else origin

@@ -8,7 +8,7 @@ from docmill.errors import MisconfiguredError
 from docmill.evaluation.judge import Judge, JudgedValue
 from docmill.evaluation.truth import Truth, known_fields
 from docmill.model.result import Schema
-from docmill.runs.evaluation.typed_truth import kinds_of, values_of
+from docmill.runs.evaluation.typed_truth import kinds_of, original_of, values_of
 from docmill.schemas.outline import Kind
 from docmill.schemas.user_schemas import nearest
 
@@ -32,7 +32,7 @@ class ValuePairs:
         """
         by_schema: dict[type[BaseModel], list[BaseModel]] = {}
         for one in expected:
-            by_schema.setdefault(type(one), []).append(one)
+            by_schema.setdefault(original_of(one), []).append(one)
         self._judges = {
             schema: judge_of(schema, [Truth(schema.__name__, values_of(one)) for one in several])
             for schema, several in by_schema.items()
@@ -44,12 +44,12 @@ class ValuePairs:
 
     def kinds(self, expected: BaseModel) -> Mapping[str, Kind]:
         """The kinds of the values of an instance, by path."""
-        return kinds_of(type(expected))
+        return kinds_of(original_of(expected))
 
     def compare(self, expected: BaseModel, extracted: BaseModel | None) -> list[JudgedValue]:
         """The true values, and those that were read where there is none. extracted: None if it failed."""
         true = values_of(expected)
-        schema = type(expected)
+        schema = original_of(expected)
         judge = self._judges.get(schema) or judge_of(schema, [Truth(schema.__name__, true)])
         read = {} if extracted is None else extracted.model_dump(mode="json")
         return [
