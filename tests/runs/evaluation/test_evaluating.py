@@ -1,6 +1,9 @@
 """Evaluations of pipelines: what becomes of documents in the figures, good and bad."""
 
 import json
+import os
+import signal
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +11,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from tests.runs.components import FirstWordExtractor, Letter, MemoryExporter, text_pipeline
+from tests.runs.components import QUICK, FirstWordExtractor, Letter, MemoryExporter, text_pipeline
 from tests.runs.evaluation.evaluated import CallEvaluator, ListExporter, ListLoader, letter_evaluation
 
 from docmill.errors import (
@@ -26,7 +29,12 @@ from docmill.runs.context import Context
 from docmill.runs.definition import Kind
 from docmill.runs.evaluation.evaluating import aevaluate, evaluate
 from docmill.runs.evaluation.evaluation_report import EvaluationReport
-from docmill.runs.evaluation.evaluators import ExactEvaluator, FieldEvaluator, FieldEvaluatorConfig
+from docmill.runs.evaluation.evaluators import (
+    ExactEvaluator,
+    FieldEvaluator,
+    FieldEvaluatorConfig,
+    FunctionEvaluator,
+)
 from docmill.runs.roles import Example, Score
 from docmill.runs.stores.memory import MemoryStore
 
@@ -217,6 +225,46 @@ async def test_an_evaluator_that_fails_for_all_ends_the_evaluation(tmp_path: Pat
 
     with pytest.raises(Exception, match="ValueError: no answer"):
         await letter_evaluation(tmp_path, SENDERS, CallEvaluator(score)).arun(store=MemoryStore())
+
+
+async def test_an_evaluator_that_cannot_judge_failures_ends_nothing_where_all_failed(tmp_path: Path) -> None:
+    extractor = FirstWordExtractor(refuse("anna 1", CorruptError("torn")))
+    own = FunctionEvaluator(lambda *_: 1)
+    careless = CallEvaluator(refuse("anna 1", ValueError("nothing")), "careless")
+    pipeline = text_pipeline(extractor=extractor)
+
+    report = await letter_evaluation(tmp_path, {"anna 1": "anna"}, own, careless, pipeline=pipeline).arun(
+        store=MemoryStore()
+    )
+
+    assert report.figures["judge"].value == 0
+    assert "careless" not in report.figures
+
+
+def test_a_signal_stops_an_evaluation_which_is_resumed(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+
+    def before(_: str, call: int) -> None:
+        if call == 1 and len(extractor.calls) == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.2)
+
+    class SlowExtractor(FirstWordExtractor):
+        def extract(self, document: Document, schema: type[Letter], context: Context[Any]) -> Any:
+            self.calls[context.document.ref.key] += 1
+            before(context.document.ref.key, self.calls[context.document.ref.key])
+            return schema(sender=document.text.split()[0])
+
+    extractor = SlowExtractor()
+    pipeline = text_pipeline(extractor=extractor, policy=replace(QUICK, concurrency=1))
+    evaluation = letter_evaluation(tmp_path, SENDERS, pipeline=pipeline)
+
+    with pytest.raises(KeyboardInterrupt, match="evaluation x was stopped; resume it to go on"):
+        evaluation.run(run_id="x", store=store)
+    report = evaluation.resume("x", store=store)
+
+    assert report.figures["documents_right"].value == 0.5
+    assert set(extractor.calls.values()) == {1}
 
 
 async def test_an_evaluator_is_asked_again_after_a_transient_error(tmp_path: Path) -> None:

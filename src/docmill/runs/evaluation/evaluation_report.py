@@ -63,7 +63,9 @@ class EvaluationReport:
         """The number of documents that failed; nothing was read of them, and all their values are missing."""
         return self.content["statuses"].get("failed", 0)
 
-    def compare(self, baseline: "EvaluationReport | Path | str", *, tolerance: float = TOLERANCE) -> Any:  # noqa: ANN401  JSON
+    def compare(
+        self, baseline: "EvaluationReport | Path | str", *, tolerance: float = TOLERANCE
+    ) -> dict[str, Any]:
         """The changes of all figures since an earlier report, as JSON; see `compare_scores`."""
         earlier = baseline if isinstance(baseline, EvaluationReport) else EvaluationReport.read(baseline)
         return compare_scores(earlier.content, self.content, tolerance=tolerance)

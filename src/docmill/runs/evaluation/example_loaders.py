@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from docmill.batch.folder import FolderLister
 from docmill.errors import MisconfiguredError
 from docmill.evaluation.truth import read_truths, sources_of
 from docmill.ports import Ref
 from docmill.runs.components.config import ComponentConfig
 from docmill.runs.components.manifest import ManifestLister, ManifestListerConfig
 from docmill.runs.context import Context
+from docmill.runs.folder_files import FolderLister
 from docmill.runs.inputs import key_of, version_of
 from docmill.runs.roles import Example
 

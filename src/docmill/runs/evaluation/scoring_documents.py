@@ -61,8 +61,8 @@ class Scorer:
     async def score(self, predictions: Sequence[Prediction]) -> list[ScoredDocument]:
         """The scores of all documents, in their order.
 
-        Raises SetupError, the error of an evaluator that fails for every document, and MisconfiguredError if
-        two evaluators have a figure of the same name.
+        Raises SetupError, the error of an evaluator that fails for all that was extracted, and
+        MisconfiguredError if two evaluators have a figure of the same name.
         """
         documents = [ScoredDocument(prediction) for prediction in predictions]
         owners: dict[str, str] = {}
@@ -100,11 +100,12 @@ class Scorer:
         with ungrouped(DocmillError):
             async with asyncio.TaskGroup() as tasks:
                 running = [tasks.create_task(score(document)) for document in documents]
-        failed = sum(label in document.errors for document in documents)
-        if failed == len(documents):
+        failed = [document for document in documents if label in document.errors]
+        extracted = [document for document in documents if document.prediction.extracted is not None]
+        if extracted and all(label in document.errors for document in extracted):
             raise first_error[0]
         if failed:
-            log.warning("an evaluator failed for documents", extra={"evaluator": label, "count": failed})
+            log.warning("an evaluator failed for documents", extra={"evaluator": label, "count": len(failed)})
         return [task.result() for task in running]
 
     async def _call(self, evaluator: Evaluator[Any], prediction: Prediction) -> dict[str, Score]:
