@@ -86,6 +86,7 @@ async def test_an_evaluation_is_compared_with_its_baseline(tmp_path: Path) -> No
     assert exporter.reports[0]["comparison"]["regressions"] == ["own"]
     with pytest.raises(RegressionError):
         now.raise_on_regression()
+    assert "worse than the earlier report: own" in str(now)
     lenient.raise_on_regression()
     with pytest.raises(MisconfiguredError, match="give a baseline"):
         EvaluationReport.read(path).raise_on_regression()
@@ -116,6 +117,17 @@ def test_a_baseline_is_read_before_documents_are(tmp_path: Path) -> None:
     with pytest.raises(MisconfiguredError, match=r"cannot read '.*none\.json': No such file"):
         evaluation.run(store=MemoryStore())
     assert not (tmp_path / "predictions.jsonl").exists()
+
+
+async def test_a_baseline_that_cannot_be_compared_is_told_before_documents_are_read(tmp_path: Path) -> None:
+    before = await report_of(tmp_path / "1", senders={"anna 1": "anna"})
+    plain = EvaluationReport({name: item for name, item in before.content.items() if name != "scores"})
+
+    for baseline, message in ((before, "none of these documents"), (plain, "no figures of evaluators")):
+        folder = tmp_path / message
+        with pytest.raises(MisconfiguredError, match=message):
+            await report_of(folder, senders={"bert 2": "bert"}, baseline=baseline)
+        assert not folder.exists()
 
 
 async def test_reports_are_files_that_docmill_eval_and_browsers_read(tmp_path: Path) -> None:

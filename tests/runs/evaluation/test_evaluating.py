@@ -128,7 +128,7 @@ async def test_an_evaluator_that_says_nothing_of_a_failure_gives_it_nothing(tmp_
     assert report.figures["silent"].value == 0.5
 
 
-async def test_a_killed_evaluation_is_resumed_without_reading_again(tmp_path: Path) -> None:
+async def test_an_evaluation_that_stopped_is_resumed_without_extracting_again(tmp_path: Path) -> None:
     store, fails = tmp_path / "runs.sqlite", True
 
     def before(key: str, _: int) -> None:

@@ -114,6 +114,8 @@ class Evaluation(Generic[Data]):
             for component in self._checked_components():
                 await stack.enter_async_context(opened(component, context))
             examples = await self._load(context)
+            if baseline is not None:
+                _check_baseline(baseline, examples)
             scorer = Scorer(self.evaluators, context, pipeline.policy)
             await scorer.prepare(examples.examples)
             read = await run(_recording(pipeline, file), [example.ref for example in examples.examples])
@@ -200,6 +202,17 @@ def _recording(pipeline: Pipeline[Data], file: Path) -> Pipeline[Data]:
     """The pipeline with all results written to a file of records."""
     kinds = {name: replace(kind, exporter=None) for name, kind in pipeline.kinds.items()}
     return replace(pipeline, exporter=JsonLinesExporter(file), kinds=kinds, lister=None)
+
+
+def _check_baseline(baseline: EvaluationReport, examples: TypedExamples) -> None:
+    """Tell before documents are read what cannot be compared. Raises MisconfiguredError."""
+    if not baseline.figures:
+        raise MisconfiguredError(
+            "the baseline has no figures of evaluators; give the report of an evaluation"
+        )
+    known = {document.source for document in baseline.documents}
+    if not any(example.name in known for example in examples.examples):
+        raise MisconfiguredError("the baseline has none of these documents; nothing can be compared")
 
 
 def _build(

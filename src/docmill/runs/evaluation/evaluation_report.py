@@ -103,4 +103,6 @@ class EvaluationReport:
         for name, figure in self.figures.items():
             interval = "" if figure.interval is None else "  ({:.3f} to {:.3f})".format(*figure.interval)
             lines.append(f"{name}: {'-' if figure.value is None else f'{figure.value:.3f}'}{interval}")
+        if fallen := self.content.get("comparison", {}).get("regressions"):
+            lines.append(f"worse than the earlier report: {', '.join(fallen)}")
         return "\n".join(lines)
