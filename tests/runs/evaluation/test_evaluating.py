@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from docmill.errors import (
     UnauthorizedError,
     UnknownRunError,
 )
-from docmill.model.document import Document
+from docmill.model.document import Document, Usage
 from docmill.ports import Ref
 from docmill.runs.context import Context
 from docmill.runs.definition import Kind
@@ -114,7 +115,7 @@ class SilentEvaluator:
 
     def evaluate(self, expected: Letter, extracted: Letter | None, context: Context[Any]) -> Sequence[Score]:
         del expected, context
-        return [] if extracted is None else [Score("silent", 1.0, weight=3.0)]
+        return [] if extracted is None else [Score("silent", 1.0, {"part": 1.0}, 3.0, {"part": 2.0})]
 
 
 async def test_an_evaluator_that_says_nothing_of_a_failure_gives_it_nothing(tmp_path: Path) -> None:
@@ -126,6 +127,7 @@ async def test_an_evaluator_that_says_nothing_of_a_failure_gives_it_nothing(tmp_
     ).arun(store=MemoryStore())
 
     assert report.figures["silent"].value == 0.5
+    assert report.figures["silent"].parts["part"].value == 0.5
 
 
 async def test_an_evaluation_that_stopped_is_resumed_without_extracting_again(tmp_path: Path) -> None:
@@ -392,6 +394,18 @@ async def test_an_evaluation_runs_in_an_event_loop(tmp_path: Path) -> None:
     assert report.figures["exact"].value == 0.5
     with pytest.raises(MisconfiguredError, match=r"write: await evaluation\.arun"):
         evaluate(text_pipeline(), ListLoader(senders), [ExactEvaluator()], **options)
+
+
+async def test_what_evaluators_spend_is_told_apart_from_what_the_pipeline_does(tmp_path: Path) -> None:
+    async def ask(expected: Letter, extracted: Letter, context: Context[Any]) -> bool:
+        context.document.count_usage(Usage(input_tokens=3, output_tokens=2, cost=Decimal("0.25")))
+        return expected == extracted
+
+    report = await letter_evaluation(tmp_path, SENDERS, FunctionEvaluator(ask)).arun(store=MemoryStore())
+
+    spent = report.content["run"]
+    assert (spent["tokens"], Decimal(spent["cost"])) == (0, 0)
+    assert (spent["evaluator_tokens"], Decimal(spent["evaluator_cost"])) == (20, 1)
 
 
 class OpenEvaluator(CallEvaluator):

@@ -55,6 +55,14 @@ def test_the_truth_may_lie_elsewhere_in_any_form_of_docmill_eval(letters: Path, 
     assert (example.name, example.expected) == ("other.txt", {"sender": "xaver"})
 
 
+def test_one_document_may_be_given_with_its_truth(letters: Path) -> None:
+    config = FolderExampleLoaderConfig(folder=letters / "a.txt", truth=letters, skips_missing=True)
+
+    (example,) = FolderExampleLoader(config).load(CONTEXT)
+
+    assert Path(example.ref.key) == letters / "a.txt"
+
+
 def test_a_truth_without_a_document_is_an_error_unless_it_may_be_missing(letters: Path) -> None:
     (letters / "gone.json").write_text("{}")
 

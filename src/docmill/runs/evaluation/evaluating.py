@@ -244,6 +244,8 @@ def _build(
             "started_at": read.run.started_at.isoformat(),
             "tokens": sum(state.tokens for state in states),
             "cost": str(sum((state.cost for state in states), Decimal(0))),
+            "evaluator_tokens": sum(document.tokens for document in documents),
+            "evaluator_cost": str(sum((document.cost for document in documents), Decimal(0))),
         },
         "scores": {name: describe_figure(figure) for name, figure in figures.items()},
     }

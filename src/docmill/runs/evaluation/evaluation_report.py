@@ -75,8 +75,8 @@ class EvaluationReport:
     ) -> list[Regression]:
         """The figures that have fallen by more than `tolerance`, and by more than chance explains.
 
-        baseline: an earlier report; that with which the evaluation was compared unless given. Raises
-        MisconfiguredError if there is none, or nothing that both have.
+        baseline: an earlier report; that with which the evaluation was compared unless given, and by its
+        tolerance. Raises MisconfiguredError if there is none, or nothing that both have.
         """
         if baseline is not None:
             return regressions_of(self.compare(baseline, tolerance=tolerance))

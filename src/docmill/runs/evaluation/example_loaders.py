@@ -51,11 +51,9 @@ class FolderExampleLoader:
         truths = read_truths(place)
         files = place.rglob("*.json") if place.is_dir() else [place]
         files_of_truth = {path.resolve() for path in files}
-        sources = [
-            ref.key
-            for ref in FolderLister(folder).list()
-            if (folder / ref.key).resolve() not in files_of_truth
-        ]
+        top = folder.parent if folder.is_file() else folder
+        keys = [ref.key for ref in FolderLister(folder).list()]
+        sources = [key for key in keys if (top / key).resolve() not in files_of_truth]
         by_source = sources_of(truths, sources)
         known = {truth.source for truth in by_source.values()}
         missing = [truth.source for truth in truths if truth.source not in known]
@@ -69,7 +67,7 @@ class FolderExampleLoader:
             log.warning("truths without a document are left out", extra={"count": len(missing)})
         return [
             Example(
-                ref=_ref_of(folder / source),
+                ref=_ref_of(top / source),
                 expected=truth.data,
                 document_type=truth.document_type,
                 group=truth.group,

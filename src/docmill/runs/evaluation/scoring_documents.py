@@ -5,7 +5,7 @@ import logging
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
+from decimal import Decimal
 from typing import Any
 
 from docmill.errors import (
@@ -30,9 +30,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class ScoredDocument:
-    """The scores of a document. errors: of evaluators that could not judge it, by their names."""
+    """The scores of a document.
+
+    errors: of evaluators that could not judge it, by their names. tokens, cost: that evaluators spent, in US
+    dollars; see `CurrentDocument.count_usage`.
+    """
 
     prediction: Prediction
+    tokens: int = 0
+    cost: Decimal = Decimal(0)
     scores: dict[str, Score] = field(default_factory=dict[str, Score])
     errors: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -87,7 +93,8 @@ class Scorer:
 
         async def score(document: ScoredDocument) -> dict[str, Score]:
             async with self._slots:
-                set_current(document.prediction.current_document())
+                current = document.prediction.current_document()
+                set_current(current)
                 try:
                     return await self._call(evaluator, document.prediction)
                 except SetupError:
@@ -96,6 +103,9 @@ class Scorer:
                     first_error.append(error)
                     document.errors[label] = f"{error.code}: {error.message}"
                     return {}
+                finally:
+                    document.tokens += current.tokens
+                    document.cost += current.cost
 
         with ungrouped(DocmillError):
             async with asyncio.TaskGroup() as tasks:
@@ -121,6 +131,8 @@ class Scorer:
                     or isinstance(error, InternalError)  # a fault in its code, most likely
                     or attempt > self._policy.max_retries
                 ):
+                    if error is raised:
+                        raise
                     raise error from raised
                 delay_s = self._policy.delay_s(error, attempt=attempt, jitter=random.random())  # noqa: S311
                 await asyncio.sleep(delay_s)
@@ -143,15 +155,17 @@ def _count_misses(
     label: str,
 ) -> None:
     """Put the scores to their documents, with 0 for what failed and has none."""
-    weights: dict[str, float] = {}
-    for figure in figures:
-        known = [of_document[figure].weight for of_document in scores if figure in of_document]
-        weights[figure] = fmean(known) or 1.0
+    misses = {figure: _miss(figure, [row[figure] for row in scores if figure in row]) for figure in figures}
     for document, of_document in zip(documents, scores, strict=True):
         has_failed = document.prediction.extracted is None or label in document.errors
-        for figure in figures:
-            score = of_document.get(figure)
-            if score is None and has_failed:
-                score = Score(figure, 0.0, weight=weights[figure])
-            if score is not None:
-                document.scores[figure] = score
+        document.scores.update({**misses, **of_document} if has_failed else of_document)
+
+
+def _miss(figure: str, scores: Sequence[Score]) -> Score:
+    """The score of a document that has none of a figure: 0 in everything, with the mean weights of others."""
+    parts: dict[str, float] = {}
+    for score in scores:
+        for part in score.parts:
+            parts[part] = parts.get(part, 0.0) + score.part_weights.get(part, 1.0) / len(scores)
+    weight = sum(score.weight for score in scores) / len(scores)
+    return Score(figure, 0.0, dict.fromkeys(parts, 0.0), weight or 1.0, parts)
