@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, field_serializer
 from tests.runs.components import QUICK, FirstWordExtractor, Letter, MemoryExporter, text_pipeline
 from tests.runs.evaluation.evaluated import CallEvaluator, ListExporter, ListLoader, letter_evaluation
 
@@ -36,6 +36,7 @@ from docmill.runs.evaluation.evaluators import (
     FieldEvaluatorConfig,
     FunctionEvaluator,
 )
+from docmill.runs.events import Event, RunEnded
 from docmill.runs.roles import Example, Score
 from docmill.runs.stores.memory import MemoryStore
 
@@ -188,14 +189,53 @@ async def test_another_pipeline_does_not_go_on_with_an_evaluation(tmp_path: Path
 
 
 async def test_results_of_other_runs_in_the_file_of_predictions_do_not_count(tmp_path: Path) -> None:
-    store = tmp_path / "runs.sqlite"
-    await letter_evaluation(tmp_path, {"anna 1": "anna"}).arun(store=store)
+    store, senders = tmp_path / "runs.sqlite", {"anna 1": "anna", "bert 2": "bert"}
+    await letter_evaluation(tmp_path, senders).arun(store=store)
     extractor = FirstWordExtractor(refuse("anna 1", CorruptError("torn")))
-    evaluation = letter_evaluation(tmp_path, {"anna 1": "anna"}, pipeline=text_pipeline(extractor=extractor))
+    evaluation = letter_evaluation(tmp_path, senders, pipeline=text_pipeline(extractor=extractor))
 
     report = await evaluation.arun(store=store)
 
-    assert (report.failed, report.figures["recall"].value) == (1, 0)
+    assert (report.failed, report.figures["recall"].value) == (1, 0.5)
+    assert len((tmp_path / "predictions.jsonl").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(None, "cannot read"), ("{", "is no file of predictions"), ("[]", "is no file")]
+)
+async def test_predictions_that_cannot_be_read_are_told(
+    tmp_path: Path, content: str | None, message: str
+) -> None:
+    path = tmp_path / "predictions.jsonl"
+
+    def spoil(event: Event) -> None:
+        if isinstance(event, RunEnded):
+            path.unlink()
+            if content is not None:
+                path.write_text(content)
+
+    evaluation = letter_evaluation(tmp_path, {"anna 1": "anna"})
+    with pytest.raises(MisconfiguredError, match=message):
+        await evaluation.arun(store=MemoryStore(), on_event=spoil)
+
+
+class Sealed(BaseModel):
+    """Data that cannot be read back from its JSON."""
+
+    sender: str | None = None
+    pages: int = 1
+
+    @field_serializer("pages")
+    def _in_words(self, pages: int) -> str:
+        return "one" if pages == 1 else "many"
+
+
+async def test_data_that_json_does_not_keep_is_told(tmp_path: Path) -> None:
+    pipeline: Any = replace(text_pipeline(), schema=Sealed)
+    examples: list[Example[Any]] = [Example(Ref("anna 1", "a"), {"sender": "anna"})]
+
+    with pytest.raises(MisconfiguredError, match="the data of 'anna 1' was written as JSON, and its schema"):
+        await letter_evaluation(tmp_path, examples, pipeline=pipeline).arun(store=MemoryStore())
 
 
 async def test_lost_predictions_are_told(tmp_path: Path) -> None:
@@ -291,6 +331,23 @@ async def test_a_person_must_act_where_an_evaluator_says_so(tmp_path: Path) -> N
         await letter_evaluation(tmp_path, SENDERS, own).arun(store=MemoryStore())
 
 
+class WordEvaluator:
+    """Returns what is no list of scores."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def evaluate(self, expected: Letter, extracted: Letter | None, context: Context[Any]) -> Any:
+        del expected, extracted, context
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [1.0, [1.0], None])
+async def test_what_is_no_list_of_scores_is_refused(tmp_path: Path, answer: Any) -> None:
+    with pytest.raises(MisconfiguredError, match=r"WordEvaluator returned \w+; it must be a list of scores"):
+        await letter_evaluation(tmp_path, SENDERS, WordEvaluator(answer)).arun(store=MemoryStore())
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 async def test_a_score_that_is_no_number_is_refused(tmp_path: Path, value: float) -> None:
     with pytest.raises(MisconfiguredError, match="a score 'own' with a value that cannot be used"):
@@ -329,6 +386,7 @@ async def test_a_component_without_its_method_is_refused(tmp_path: Path) -> None
 
 class Note(BaseModel):
     subject: str
+    pages: int = 1
     sender: str | None = None
 
 
@@ -368,6 +426,24 @@ async def test_each_type_of_document_is_compared_by_its_own_schema(tmp_path: Pat
     assert report.content["classification"]["accuracy"] == 0.5
     assert own.extracted["carl 4"] == Letter(sender="carl"), "as a letter, though it was taken for a note"
     assert isinstance(own.extracted["dora 5"], Note)
+
+
+class Roman(BaseModel):
+    sender: int | None = None
+
+
+async def test_data_of_another_type_that_does_not_fit_counts_as_missing(tmp_path: Path) -> None:
+    own = CallEvaluator()
+    pipeline = text_pipeline(classifier=NumberClassifier(), kinds={"note": Kind(schema=Roman)})
+    pipeline = replace(pipeline, extractor=FirstWordExtractor())
+    examples: list[Example[Any]] = [Example(Ref("anna 1", "a"), {"sender": 7}, "note")]
+
+    report = await letter_evaluation(tmp_path, examples, ExactEvaluator(), own, pipeline=pipeline).arun(
+        store=MemoryStore()
+    )
+
+    assert report.figures["exact"].value == 0
+    assert own.extracted == {"anna 1": None}
 
 
 async def test_groups_widen_intervals(tmp_path: Path) -> None:

@@ -176,6 +176,8 @@ async def test_a_function_judges_sync_or_async_and_not_what_failed() -> None:
     assert await FunctionEvaluator(later).evaluate(TRUE, TRUE, CONTEXT) == [Score("judge", 1.0)]
     assert await FunctionEvaluator(later, name="own").evaluate(TRUE, None, CONTEXT) == [Score("own", 0.0)]
     several = FunctionEvaluator(lambda *_: [Score("x", 1), Score("y", 2)])
+    single = FunctionEvaluator(lambda *_: Score("x", 1))
+    assert await single.evaluate(TRUE, TRUE, CONTEXT) == [Score("x", 1)]
     assert [score.name for score in await several.evaluate(TRUE, TRUE, CONTEXT)] == ["x", "y"]
     with pytest.raises(MisconfiguredError, match="returned str"):
         await FunctionEvaluator(lambda *_: "good").evaluate(TRUE, TRUE, CONTEXT)
@@ -211,6 +213,29 @@ def test_what_a_schema_requires_may_be_null_in_what_was_extracted() -> None:
     assert isinstance(read, Bill)
     assert scores(ExactEvaluator(), TRUE, read)["exact"].value == 0
     assert type(instance_of(Bill, {"number": "A-1"}, "a")) is Bill
+
+
+class Folder(BaseModel):
+    """Holds itself."""
+
+    name: str
+    inner: "list[Folder] | None" = None
+
+
+def test_a_schema_may_hold_itself() -> None:
+    expected = instance_of(Folder, {"inner": [{"name": "a"}]}, "a")
+
+    assert values_of(expected) == {"inner": [{"name": "a"}]}
+
+
+def test_an_empty_text_of_a_number_is_no_value_and_a_wrong_one_stays() -> None:
+    assert values_of(instance_of(Bill, {"total": " ", "number": ""}, "a")) == {"total": None, "number": None}
+    with pytest.raises(MisconfiguredError, match="total"):
+        instance_of(Bill, {"total": "a lot"}, "a")
+
+
+def test_numbers_of_a_text_field_are_texts() -> None:
+    assert values_of(instance_of(Bill, {"number": 17}, "a")) == {"number": "17"}
 
 
 def test_names_of_members_count_where_a_schema_has_aliases() -> None:
