@@ -53,9 +53,11 @@ class Evaluation(Generic[Data]):
     def run(self, *, run_id: str | None = None, **options: Unpack[RunOptions]) -> EvaluationReport:
         """As `arun`, and wait for the end.
 
-        SIGINT and SIGTERM stop it in good order by KeyboardInterrupt; `resume` goes on.
+        SIGINT and SIGTERM stop it in good order by KeyboardInterrupt; `resume` goes on. A terminal shows how
+        far it is, as for `Pipeline.run`.
         """
         options.setdefault("handles_signals", True)
+        options.setdefault("progress", "auto")
         return run_to_end(lambda: self.arun(run_id=run_id, **options), "evaluation.arun")
 
     async def arun(self, *, run_id: str | None = None, **options: Unpack[RunOptions]) -> EvaluationReport:
@@ -76,6 +78,7 @@ class Evaluation(Generic[Data]):
     ) -> EvaluationReport:
         """As `aresume`, and wait for the end, as `run` does."""
         options.setdefault("handles_signals", True)
+        options.setdefault("progress", "auto")
         return run_to_end(
             lambda: self.aresume(run_id, retry_failed=retry_failed, **options), "evaluation.aresume"
         )
