@@ -202,9 +202,12 @@ async def aevaluate(
 
 
 def _recording(pipeline: Pipeline[Data], file: Path) -> Pipeline[Data]:
-    """The pipeline with all results written to a file of records."""
+    """The pipeline with all results written to a file of records.
+
+    It has no configuration: who resumes its run by that would send results to the exporters of the pipeline.
+    """
     kinds = {name: replace(kind, exporter=None) for name, kind in pipeline.kinds.items()}
-    return replace(pipeline, exporter=JsonLinesExporter(file), kinds=kinds, lister=None)
+    return replace(pipeline, exporter=JsonLinesExporter(file), kinds=kinds, lister=None, configuration=None)
 
 
 def _check_baseline(baseline: EvaluationReport, examples: TypedExamples) -> None:
