@@ -10,7 +10,7 @@ from tests.runs.stores import NOW, StateStoreContract
 from docmill.errors import MisconfiguredError
 from docmill.runs.states import Run, StateStore
 from docmill.runs.stores.memory import MemoryStore
-from docmill.runs.stores.opening import open_store
+from docmill.runs.stores.opening import open_store, shown_address
 from docmill.runs.stores.sqlite import SqliteStore
 
 
@@ -58,3 +58,19 @@ def test_an_address_says_which_store_is_meant(tmp_path: Path) -> None:
     assert open_store(store) is store
     with pytest.raises(MisconfiguredError, match="'mongodb'"):
         open_store("mongodb://localhost/runs")
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("runs.sqlite", "runs.sqlite"),
+        ("a:b@c.sqlite", "a:b@c.sqlite"),
+        ("redis://localhost:6380/1?ttl_days=2", "redis://localhost:6380/1?ttl_days=2"),
+        ("redis://me:hunter2@localhost", "redis://me:***@localhost"),
+        ("rediss://:hunter2@[::1]:6380/1", "rediss://:***@[::1]:6380/1"),
+        ("redis://me:hunt@er2@localhost", "redis://me:***@localhost"),
+        ("redis://h?password=hunter2&ssl_ca_certs=/a/b.pem", "redis://h?password=***&ssl_ca_certs=/a/b.pem"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(address: str, shown: str) -> None:
+    assert shown_address(address) == shown
