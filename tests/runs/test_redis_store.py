@@ -219,15 +219,6 @@ async def test_large_batches_are_split(store: StateStore) -> None:
     assert dict(await store.count("run")) == {"in_progress": 1000, "vanished": 4500}
 
 
-async def test_a_listing_at_the_same_time_makes_nothing_vanish(store: StateStore) -> None:
-    await store.create_run(Run("run", NOW))
-    first, second = await store.begin_listing("run"), await store.begin_listing("run")
-    await store.add("run", new("a"), listing=second)
-    await store.add("run", new("a"), listing=first)
-    assert await store.end_listing("run", listing=first) == 0
-    assert await store.end_listing("run", listing=second) == 0
-
-
 async def test_a_repeated_settlement_is_no_loss(store: StateStore) -> None:
     await begin(store, "a", "b")
     await store.claim("run", owner="me", limit=9, lease_s=60)
