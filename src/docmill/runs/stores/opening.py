@@ -11,9 +11,10 @@ DEFAULT_PATH = Path(".docmill") / "runs.sqlite"
 
 
 def open_store(address: StateStore | Path | str | None) -> StateStore:
-    """The store of an address: the path of a SQLite file, or `memory:`; None: `DEFAULT_PATH`.
+    """The store of an address: the path of a SQLite file, `memory:` or `postgresql://USER@HOST/DATABASE`.
 
-    A store is returned as it is. Raises MisconfiguredError for an address of another kind.
+    None: the SQLite file `DEFAULT_PATH`. A store is returned as it is. Raises MisconfiguredError for an
+    address of another kind.
     """
     match address:
         case None:
@@ -22,6 +23,8 @@ def open_store(address: StateStore | Path | str | None) -> StateStore:
             return SqliteStore(address)
         case "memory:":
             return MemoryStore()
+        case str() if address.startswith(("postgresql://", "postgres://")):
+            return _open_postgres(address)
         case str() if "://" in address:
             scheme = address.partition("://")[0]
             raise MisconfiguredError(f"there is no state store of the kind {scheme!r}")
@@ -29,3 +32,13 @@ def open_store(address: StateStore | Path | str | None) -> StateStore:
             return SqliteStore(address)
         case _:
             return address
+
+
+def _open_postgres(url: str) -> StateStore:
+    try:
+        from docmill.runs.stores.postgres import PostgresStore  # noqa: PLC0415  an extra installs its driver
+    except ImportError as error:  # also of a driver without its library
+        raise MisconfiguredError(
+            "states of runs in PostgreSQL need psycopg; run: pip install 'docmill[postgres]'"
+        ) from error
+    return PostgresStore(url)
