@@ -107,6 +107,8 @@ class MemoryStore:
                 entry = stored.entries[document.path] = _Entry(state, len(stored.entries) + 1, listing)
                 heapq.heappush(stored.waiting, (0.0, entry.number, document.path))
                 continue
+            if entry.listing >= listing:
+                continue
             entry.listing = listing
             state, is_other = entry.state, entry.state.version != document.version
             is_doubtful = is_other or not document.version
@@ -127,7 +129,7 @@ class MemoryStore:
         missing = [
             entry
             for entry in self._stored(run_id).entries.values()
-            if entry.listing != listing and entry.state.status in ("pending", "failed")
+            if entry.listing < listing and entry.state.status in ("pending", "failed")
         ]
         for entry in missing:
             entry.state = replace(entry.state, status="vanished")

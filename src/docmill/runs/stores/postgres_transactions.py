@@ -80,37 +80,32 @@ class PostgresTransactions:
         """
         try:
             for _ in range(_ATTEMPTS - 1):
+                conn = self._connected()
                 try:
-                    return self._attempt(work, args, writes=writes)
+                    return self._attempt(conn, work, args, writes=writes)
                 except (errors.DeadlockDetected, errors.SerializationFailure):
                     continue
-                except (
-                    psycopg.OperationalError,
-                    psycopg.InterfaceError,
-                    errors.ReadOnlySqlTransaction,
-                ) as error:
-                    if not self._is_lost(error):
+                except psycopg.Error as error:
+                    if not _is_lost(conn, error):
                         raise
-                    log.warning(
-                        "the connection to the state store was lost", extra={"type": type(error).__name__}
-                    )
-                    self._drop()
-            return self._attempt(work, args, writes=writes)
+                    log.warning("the state store was lost; tried again", extra={"type": type(error).__name__})
+                    conn.close()
+            return self._attempt(self._connected(), work, args, writes=writes)
         except psycopg.Error as error:
             raise self._translate(error) from error
 
     def close(self) -> None:
         """Leave the database."""
-        if self._connection is not None and self._last is not None:
-            with suppress(psycopg.Error):
-                self._connection.execute(
-                    "DELETE FROM docmill_runs.transactions WHERE token = %s", [self._last]
-                )
-        self._last = None
-        self._drop()
+        if self._connection is None:
+            return
+        with suppress(psycopg.Error):
+            self._connection.execute("DELETE FROM docmill_runs.transactions WHERE token = %s", [self._last])
+        self._connection.close()
+        self._connection = self._last = None
 
-    def _attempt(self, work: Callable[..., _Value], args: tuple[object, ...], *, writes: bool) -> _Value:
-        conn = self._connected()
+    def _attempt(
+        self, conn: Connection, work: Callable[..., _Value], args: tuple[object, ...], *, writes: bool
+    ) -> _Value:
         token = uuid4() if writes else None
         begin = _BEGIN if token is None else _BEGIN + _MARK.format(last=self._last, token=token)
         try:
@@ -133,26 +128,15 @@ class PostgresTransactions:
 
         Waits until it has come to its end. Raises ServerError if that cannot be found out.
         """
-        for _ in range(_ATTEMPTS):
-            self._drop()
-            try:
+        with suppress(psycopg.Error):
+            for _ in range(_ATTEMPTS):
                 conn = self._connected()
-                with conn.transaction():
-                    conn.execute("SET LOCAL lock_timeout = '30s'")
-                    row = conn.execute(
-                        """
-                        INSERT INTO docmill_runs.transactions AS mine (token, is_void) VALUES (%s, true)
-                            ON CONFLICT (token) DO UPDATE SET is_void = mine.is_void
-                        RETURNING is_void
-                        """,
-                        [token],
-                    ).fetchone()
-            except psycopg.OperationalError as error:
-                if not self._is_lost(error):
-                    break
-            else:
-                assert row is not None
-                return not row[0]
+                try:
+                    return _is_committed(conn, token)
+                except psycopg.Error as error:
+                    if not _is_lost(conn, error):
+                        raise
+                    conn.close()
         raise ServerError(f"{self._place} was lost while it kept a change, which may have been kept")
 
     def _connected(self) -> Connection:
@@ -180,16 +164,6 @@ class PostgresTransactions:
             raise
         return conn
 
-    def _is_lost(self, error: Exception) -> bool:
-        """Whether the connection is of no use any more: broken, or to a server that became a standby."""
-        is_closed = self._connection is not None and self._connection.closed
-        return is_closed or isinstance(error, errors.ReadOnlySqlTransaction)
-
-    def _drop(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
     def _translate(self, error: psycopg.Error) -> Exception:
         """The error in a person's words. One that is a fault in our own SQL stays as it is."""
         match error:
@@ -206,6 +180,26 @@ class PostgresTransactions:
                 return ServerError(f"{self._place} cannot be used now: {_first_line(error)}")
             case _:
                 return error
+
+
+def _is_committed(conn: Connection, token: UUID) -> bool:
+    with conn.transaction():
+        conn.execute("SET LOCAL lock_timeout = '30s'")
+        row = conn.execute(
+            """
+            INSERT INTO docmill_runs.transactions AS mine (token, is_void) VALUES (%s, true)
+                ON CONFLICT (token) DO UPDATE SET is_void = mine.is_void
+            RETURNING is_void
+            """,
+            [token],
+        ).fetchone()
+    assert row is not None
+    return not row[0]
+
+
+def _is_lost(conn: Connection, error: psycopg.Error) -> bool:
+    """Whether the connection is of no use any more: broken, or to a server that became a standby."""
+    return conn.closed or isinstance(error, errors.ReadOnlySqlTransaction)
 
 
 def _first_line(error: Any) -> str:  # noqa: ANN401  any error

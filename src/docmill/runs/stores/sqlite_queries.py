@@ -188,7 +188,7 @@ def end_listing(db: sqlite3.Connection, run_id: str, listing: int) -> int:
     return db.execute(
         """
         UPDATE document_states SET status = 'vanished'
-         WHERE run_id = ? AND status IN ('pending', 'failed') AND listing <> ?
+         WHERE run_id = ? AND status IN ('pending', 'failed') AND listing < ?
         """,
         (run_id, listing),
     ).rowcount
