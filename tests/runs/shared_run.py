@@ -1,7 +1,11 @@
-"""A runner of a run that several share: `shared_run.py NAME DATABASE_URL COUNT LEASE_S [begin]`."""
+"""A runner of a run that several share: `shared_run.py NAME DATABASE_URL FOLDER COUNT LEASE_S [begin]`.
+
+Two runners wait for each other in FOLDER before they process their first document.
+"""
 
 import asyncio
 import sys
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -14,15 +18,26 @@ from docmill.runs.context import Context
 from docmill.runs.policy import RunPolicy
 from docmill.runs.roles import ExtractionResult
 
+RUNNERS = 2
+
 
 class NamingExtractor:
     """The sender is the runner. Takes a moment, so that every runner gets something to do."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, folder: Path) -> None:
         self.name = name
+        self.folder = folder
+        self.is_alone = True
+
+    async def wait_for_the_other(self) -> None:
+        (self.folder / self.name).touch()
+        while self.is_alone:
+            await asyncio.sleep(0.01)
+            self.is_alone = len(list(self.folder.iterdir())) < RUNNERS
 
     async def extract(self, document: Document, schema: type[Letter], context: Context[Any]) -> Letter:
-        await asyncio.sleep(0.01)
+        await self.wait_for_the_other()
+        await asyncio.sleep(0.03)
         return schema(sender=self.name)
 
 
@@ -47,9 +62,9 @@ class CountingExporter(PostgresExporter):
             )
 
 
-def main(name: str, url: str, count: int, lease_s: float, *, begins: bool) -> None:
+def main(name: str, url: str, folder: Path, count: int, lease_s: float, *, begins: bool) -> None:
     pipeline = text_pipeline(
-        extractor=NamingExtractor(name),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        extractor=NamingExtractor(name, folder),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         exporter=CountingExporter(url, name),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         policy=RunPolicy(concurrency=4, lease_s=lease_s),
     )
@@ -62,4 +77,5 @@ def main(name: str, url: str, count: int, lease_s: float, *, begins: bool) -> No
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), begins=sys.argv[5:] == ["begin"])
+    _, name, url, folder, count, lease_s, *begins = sys.argv
+    main(name, url, Path(folder), int(count), float(lease_s), begins=bool(begins))

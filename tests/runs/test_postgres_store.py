@@ -187,7 +187,11 @@ async def test_a_run_that_is_removed_meanwhile_is_unknown(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = PostgresStore(database_url)
-    monkeypatch.setattr(postgres_documents, "find_run", lambda _conn, _run_id: None)
+
+    def find_nothing(_conn: object, _run_id: str) -> None:
+        pass
+
+    monkeypatch.setattr(postgres_documents, "find_run", find_nothing)
     with pytest.raises(UnknownRunError, match="removed"):
         await store.add("run", new("a"), listing=1)
     await store.close()
