@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from docmill.batch.in_memory import MemoryExporter, MemoryJournal
 from docmill.errors import (
     AiContentBlockedError,
     CorruptError,
@@ -31,6 +30,7 @@ from docmill.model.result import Classification, Evidence, Extraction, Failure, 
 from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
 from docmill.ports import Findings, Journal, Original, PageJournal, PartFile, Ref, Understood
 from docmill.resilience.spending import Meter, Spending
+from docmill.runs.in_memory import MemoryExporter, MemoryJournal
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Party, Receipt
 from docmill.testing.steps import FakeExtractor, FakeUnderstander, MemoryReader

@@ -13,8 +13,6 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 from reportlab.pdfgen.canvas import Canvas
 
-from docmill.batch.folder import FolderReader
-from docmill.batch.in_memory import MemoryExporter, MemoryJournal
 from docmill.errors import (
     CorruptError,
     CrashedError,
@@ -35,6 +33,8 @@ from docmill.reading.images.kept_scans import KeptScan
 from docmill.reading.pdf import pdf_file
 from docmill.reading.text.quality import dominant_language
 from docmill.resilience.time_limits import TimeLimit
+from docmill.runs.folder_files import FolderReader
+from docmill.runs.in_memory import MemoryExporter, MemoryJournal
 from docmill.wiring import steps_for
 from docmill.workers.pool import Pool
 from docmill.workers.replies import OutOfMemoryError

@@ -10,7 +10,6 @@ import pytest
 import zstandard
 from PIL import Image
 
-from docmill.batch.in_memory import MemoryExporter, MemoryJournal
 from docmill.errors import NetworkError, ServerError, TimeLimitError
 from docmill.model.document import Document, Page, Usage
 from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
@@ -20,6 +19,7 @@ from docmill.reading.engines.engine import PageRequest
 from docmill.reading.images.kept_scans import KeptScan
 from docmill.resilience import time_limits
 from docmill.resilience.time_limits import TimeLimit
+from docmill.runs.in_memory import MemoryExporter, MemoryJournal
 from docmill.testing.steps import MemoryReader
 from docmill.wiring import steps_for
 from docmill.workers.pool import Pool

@@ -10,14 +10,14 @@ from typing import Any, Literal
 import pytest
 from pydantic import SecretStr
 
-from docmill.batch.folder import FolderReader
-from docmill.batch.in_memory import MemoryExporter, MemoryJournal
 from docmill.cli.files.run_config import run_config
 from docmill.errors import MisconfiguredError
 from docmill.model.document import Document
 from docmill.model.result import Extraction
 from docmill.pipeline import RULES_S, DocumentIO, TimeLimits, process
 from docmill.ports import Ref
+from docmill.runs.folder_files import FolderReader
+from docmill.runs.in_memory import MemoryExporter, MemoryJournal
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
 from docmill.service.config.fingerprint import pipeline_fingerprint

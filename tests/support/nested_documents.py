@@ -54,7 +54,8 @@ class NestedDocuments:
     async def unpack(self, original: Original, document: Document, folder: Path) -> list[PartFile]:
         content: dict[str, Content] = json.loads(await asyncio.to_thread(original.path.read_text))
         self.unpacked.append(folder)
-        return [await asyncio.to_thread(_file, folder, part, content[part.name]) for part in document.parts]
+        there = [part for part in document.parts if part.name in content]
+        return [await asyncio.to_thread(_file, folder, part, content[part.name]) for part in there]
 
     async def understand(
         self,

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from docmill.batch.folder import FolderReader
-from docmill.batch.in_memory import MemoryExporter, MemoryJournal
 from docmill.model.document import Document
 from docmill.model.result import Result, Schema
 from docmill.pipeline import DocumentIO, process
 from docmill.ports import Ref
+from docmill.runs.folder_files import FolderReader
+from docmill.runs.in_memory import MemoryExporter, MemoryJournal
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.offline import SchemaWithModel, extract, understand

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from docmill.api.one_file import SchemaSource, check_type, content_of, process_content
-from docmill.batch.folder import FolderLister
 from docmill.errors import DocmillError, DocumentError, TransientError
 from docmill.model.result import Schema
 from docmill.presentation.file_result import FileResult
+from docmill.runs.folder_files import FolderLister
 from docmill.schemas.user_schemas import schema_of
 from docmill.wiring import reading_pool
 from docmill.workers.pool import Pool

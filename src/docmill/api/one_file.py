@@ -8,14 +8,14 @@ from typing import IO, Any, TypeAlias, TypeVar, cast, overload
 from pydantic import BaseModel
 
 from docmill.api.synchronous import synchronous
-from docmill.batch.folder import FolderReader
-from docmill.batch.in_memory import MemoryExporter, MemoryJournal
 from docmill.errors import MisconfiguredError, UnsupportedFileTypeError
 from docmill.model.result import Schema, Verdict
 from docmill.pipeline import DocumentIO, process
 from docmill.ports import Ref
 from docmill.presentation.file_result import Extracted, FileResult
 from docmill.runs.document_bytes import DocumentBytes
+from docmill.runs.folder_files import FolderReader
+from docmill.runs.in_memory import MemoryExporter, MemoryJournal
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import nearest, schema_of, words_of
 from docmill.understanding.user_schemas.schema_model import model_in

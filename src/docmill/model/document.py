@@ -280,6 +280,15 @@ class Usage(Record):
             cost=self.cost + other.cost,
         )
 
+    def up_to(self, total: "Usage") -> "Usage":
+        """What is missing from this to the total."""
+        return Usage(
+            input_tokens=total.input_tokens - self.input_tokens,
+            output_tokens=total.output_tokens - self.output_tokens,
+            model=total.model,
+            cost=total.cost - self.cost,
+        )
+
 
 @dataclass(frozen=True)
 class Document:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Protocol, TypeVar
@@ -22,7 +22,7 @@ from docmill.runs.policy import RunPolicy
 from docmill.runs.progress import ProgressMeter
 from docmill.runs.roles import Inputs
 from docmill.runs.stages import Work, late
-from docmill.runs.states import DeadLetter, DocumentState, Settlement, StateStore
+from docmill.runs.states import DeadLetter, DocumentState, NewDocument, Settlement, StateStore
 from docmill.runs.write_behind import WriteBehindJournal
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,8 @@ CLAIM_S = 1.0
 POLL_S = 1.0
 """Longest wait before it is asked again whether a document may be claimed: other runners change that."""
 WATCH_S = 0.1
-_STORE_DELAYS_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+STORE_DELAYS_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""Waits before the state store or the place of the results is tried again."""
 
 
 class DocumentFlow(Protocol):
@@ -49,6 +50,10 @@ class DocumentFlow(Protocol):
 
     async def flush(self) -> None:
         """Make durable what was exported. Raises TransientError, SetupError."""
+        ...
+
+    def fail(self, state: DocumentState, work: Work, error: DocmillError) -> None:
+        """Take down that the document has failed for good; must not block."""
         ...
 
 
@@ -86,6 +91,7 @@ class Engine:
         self._may_go_on.set()
         self._ended: list[Settlement] = []
         self._active: set[Work] = set()
+        self._listing = 0
         self._is_listed = False
         self._is_stopping = False
         self._is_over = False
@@ -104,6 +110,7 @@ class Engine:
         must act before the run can go on; then it can be resumed, as after any other error.
         """
         self._progress.begin(await self._store.count(self._run_id))
+        self._listing = (await self._store.find_run(self._run_id)).listing
         background = [
             asyncio.create_task(work)
             for work in (self._journal.flush_again_and_again(), self._renew_leases(), self._watch())
@@ -121,8 +128,10 @@ class Engine:
             await _first_error_of([*foreground, *background, settling], until=foreground)
         finally:
             await cancel_and_wait(foreground)
-            await self._end(settling)
-            await cancel_and_wait([*background, settling])
+            try:
+                await self._end(settling)
+            finally:
+                await cancel_and_wait([*background, settling])
         if self._setup_error is not None:
             raise self._setup_error
         return self._is_stopping
@@ -131,14 +140,16 @@ class Engine:
         """Keep what has ended, and give back what was claimed and not done."""
         self._is_over = True
         self._has_ended.set()
-        await settling
-        await self._journal.flush([work.document.ref.key for work in self._active])
-        await self._store.release(self._run_id, owner=self._owner)
-        self._progress.end()
+        try:
+            await settling
+        finally:
+            await self._journal.flush([work.document.ref.key for work in self._active])
+            await self._store.release(self._run_id, owner=self._owner)
+            self._progress.end()
 
     async def _list(self, inputs: Inputs | None) -> None:
         if inputs is not None:
-            listing = await self._store.begin_listing(self._run_id)
+            listing = self._listing = await self._store.begin_listing(self._run_id)
             async for batch in in_batches(inputs):
                 if self._is_stopping:
                     return  # what is not listed yet has not vanished
@@ -148,6 +159,12 @@ class Engine:
             await self._store.end_listing(self._run_id, listing=listing)
         self._is_listed = True
         self._progress.end_listing(await self._store.count(self._run_id))
+        self._wake.set()
+
+    async def _add(self, parts: Sequence[NewDocument]) -> None:
+        """Add documents that were found within another one, before that one counts as done."""
+        added = await self._store.add(self._run_id, parts, listing=self._listing)
+        self._progress.add(added.new, again=added.changed)
         self._wake.set()
 
     async def _claim(self) -> None:
@@ -221,6 +238,8 @@ class Engine:
             error = internal_error(fault, repr(state.name))
             error.step = work.stage
         self._active.discard(work)
+        if work.parts:
+            await self._add(work.parts)
         settlement = self._succeed(state, work, outcome) if error is None else self._fail(state, work, error)
         self._ended.append(settlement)
         self._has_ended.set()
@@ -235,7 +254,7 @@ class Engine:
                     settlement.attempts,
                     time.monotonic() - started,
                     settlement.error,
-                    settlement.is_unchanged,
+                    outcome.is_unchanged,
                 )
             )
 
@@ -287,6 +306,7 @@ class Engine:
                 failed_at=now,
                 metadata=state.metadata,
             )
+            self._flow.fail(state, work, error)
         return Settlement(
             path=state.path,
             status="pending" if dead_letter is None else "failed",
@@ -342,11 +362,11 @@ _Value = TypeVar("_Value")
 
 async def _persistently(work: Callable[[], Awaitable[_Value]]) -> _Value:
     """The result of `work`, tried again for half a minute while the store cannot be reached."""
-    for delay_s in _STORE_DELAYS_S:
+    for delay_s in STORE_DELAYS_S:
         try:
             return await work()
         except TransientError as error:
-            log.warning("the state store does not answer; tried again", extra={"code": error.code})
+            log.warning("%s; tried again in %g s", error.message, delay_s, extra={"code": error.code})
             await asyncio.sleep(delay_s)
     return await work()
 

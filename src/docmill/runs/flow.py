@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from docmill.errors import BadModelOutputError, MisconfiguredError, ValidationError
+from docmill.errors import BadModelOutputError, DocmillError, MisconfiguredError, ValidationError
 from docmill.model import codec
 from docmill.model.document import Document
 from docmill.model.result import Classification
@@ -94,6 +94,9 @@ class Flow:
         """See `DocumentFlow.flush`."""
         for flush in self.flushes:
             await flush()
+
+    def fail(self, state: DocumentState, work: Work, error: DocmillError) -> None:
+        """See `DocumentFlow.fail`: exporters take what was read; the state store has the failures."""
 
     async def process(self, state: DocumentState, work: Work) -> Outcome:
         """Take one document from its source to its export. Raises DocmillError.

@@ -2,11 +2,9 @@
 
 import asyncio
 import inspect
-import logging
-import time
-from collections.abc import Callable, Coroutine, Generator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack, cast
 from uuid import uuid4
@@ -14,19 +12,15 @@ from uuid import uuid4
 from pydantic import JsonValue
 
 from docmill.errors import MisconfiguredError
-from docmill.resilience.concurrency import stop_signals
 from docmill.runs.assembly import opened_flow
 from docmill.runs.context import Context
 from docmill.runs.definition import Data, PipelineDefinition
-from docmill.runs.engine import Engine
-from docmill.runs.events import Event, RunEnded, RunStarted
+from docmill.runs.events import Event
+from docmill.runs.execution import Runner
 from docmill.runs.report import RunReport
 from docmill.runs.roles import Inputs, Lister
-from docmill.runs.states import Run, RunStatus, StateStore
+from docmill.runs.states import Run, StateStore
 from docmill.runs.stores.opening import open_store
-from docmill.runs.write_behind import WriteBehindJournal
-
-log = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
 _ID_LENGTH = 8
@@ -134,40 +128,19 @@ async def _work(
     *,
     is_resumed: bool = False,
 ) -> RunReport:
-    started, fingerprint, run_id = time.monotonic(), pipeline.fingerprint, run.run_id
     owner = uuid4().hex
     metadata = dict(options.get("metadata") or {})
-    context = Context(run_id, options.get("shared"), metadata, fingerprint, owner)
-    notify = _guarded(options.get("on_event"))
-    is_changed = is_resumed and run.fingerprint != fingerprint
-    if is_changed:
-        log.warning("the pipeline has changed since the run was begun", extra={"run_id": run_id})
-    notify(RunStarted(run_id, is_resumed, is_changed))
-    await store.update_run(run_id, status="running", fingerprint=fingerprint)
-    journal = WriteBehindJournal(store, run_id)
-    is_interrupted = True
-    try:
-        async with opened_flow(pipeline, context, journal) as flow:
-            engine = Engine(
-                flow, store, journal, run_id=run_id, owner=owner, policy=pipeline.policy, notify=notify
-            )
-            listed = await _listed(inputs, context)
-            with _stopping(engine) if options.get("handles_signals") else nullcontext():
-                is_interrupted = await engine.run(listed)
-    finally:
-        status: RunStatus = "interrupted" if is_interrupted else "completed"
-        completed_at = None if is_interrupted else datetime.now(UTC)
-        await store.update_run(run_id, status=status, completed_at=completed_at)
-        report = RunReport(
-            await store.find_run(run_id),
-            await store.count(run_id),
-            time.monotonic() - started,
-            is_interrupted,
-            store=store,
-        )
-        await store.close()
-        notify(RunEnded(run_id, report.completed, report.failed, is_interrupted))
-    return report
+    context = Context(run.run_id, options.get("shared"), metadata, pipeline.fingerprint, owner)
+    runner = Runner(
+        opened=partial(opened_flow, pipeline, context),
+        listed=partial(_listed, inputs, context),
+        policy=pipeline.policy,
+        fingerprint=pipeline.fingerprint,
+        owner=owner,
+        on_event=options.get("on_event"),
+        handles_signals=options.get("handles_signals", False),
+    )
+    return await runner.work_through(run, store, is_resumed=is_resumed)
 
 
 async def _listed(inputs: Inputs | Lister | None, context: Context[Any]) -> Inputs | None:
@@ -176,45 +149,6 @@ async def _listed(inputs: Inputs | Lister | None, context: Context[Any]) -> Inpu
         return cast("Inputs | None", inputs)
     listed: Any = lists(context)
     return cast("Inputs", await listed if inspect.isawaitable(listed) else listed)
-
-
-@contextmanager
-def _stopping(engine: Engine) -> Generator[None]:
-    """Stop the engine in good order at the first SIGINT or SIGTERM, at once at the second."""
-    task = asyncio.current_task()
-    assert task is not None
-    with stop_signals() as (stop, abort):
-
-        async def watch() -> None:
-            await stop.wait()
-            log.warning("stopping; documents at work are brought to their end")
-            engine.stop()
-            await abort.wait()
-            task.cancel()
-
-        watching = asyncio.create_task(watch())
-        try:
-            yield
-        finally:
-            watching.cancel()
-
-
-def _guarded(on_event: Callable[[Event], None] | None) -> Callable[[Event], None]:
-    """The caller's function, whose errors harm nothing; the first one is logged."""
-    if on_event is None:
-        return lambda _: None
-    has_failed = False
-
-    def notify(event: Event) -> None:
-        nonlocal has_failed
-        try:
-            on_event(event)
-        except Exception:
-            if not has_failed:
-                log.exception("the function that is told of events failed; the run goes on")
-            has_failed = True
-
-    return notify
 
 
 def _wait(work: Callable[[], Coroutine[Any, Any, Value]], alternative: str) -> Value:

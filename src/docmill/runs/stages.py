@@ -3,9 +3,9 @@
 import asyncio
 import inspect
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from docmill.errors import TimeLimitError
 from docmill.resilience.breaker import Breaker
@@ -15,6 +15,9 @@ from docmill.runs.policy import RunPolicy, StageName
 from docmill.runs.threads import Threads
 from docmill.workers.pool import Pool
 
+if TYPE_CHECKING:
+    from docmill.runs.states import NewDocument
+
 Place = Literal["loop", "thread", "process"]
 
 
@@ -22,10 +25,11 @@ class Work:
     """One attempt at a document, as far as it has come.
 
     task: in which it is made. stage: the one it is in. deadline: when that stage must be over, by
-    `time.monotonic`; 0 between stages. is_late: it was cancelled because of that.
+    `time.monotonic`; 0 between stages. is_late: it was cancelled because of that. parts: documents within
+    this one, to be processed as documents of their own.
     """
 
-    __slots__ = ("deadline", "document", "is_late", "stage", "task", "timings_s")
+    __slots__ = ("deadline", "document", "is_late", "parts", "stage", "task", "timings_s")
 
     def __init__(self, task: "asyncio.Task[Any]", document: CurrentDocument) -> None:
         self.task = task
@@ -34,6 +38,7 @@ class Work:
         self.deadline = 0.0
         self.is_late = False
         self.timings_s: dict[str, float] = {}
+        self.parts: Sequence[NewDocument] = ()
 
 
 def place_of(component: object, method: Callable[..., Any]) -> Place:

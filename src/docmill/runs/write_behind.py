@@ -34,9 +34,9 @@ class WriteBehindJournal:
         """See `StageJournal.load`."""
         return await self._store.stages(self._run_id, path)
 
-    def of_document(self, path: str) -> "StoredJournal":
-        """See `StageJournal.of_document`."""
-        return StoredJournal(self._store, self._run_id, path)
+    def of_document(self, path: str, *, prefix: str = "") -> "StoredJournal":
+        """See `StageJournal.of_document`. prefix: of the names of all that it keeps."""
+        return StoredJournal(self._store, self._run_id, path, prefix)
 
     def forget(self, path: str) -> None:
         """Drop what is not written yet of a document that has come to its end."""
@@ -73,16 +73,18 @@ class WriteBehindJournal:
 
 
 class StoredJournal:
-    """`Journal` of one document of a run."""
+    """`Journal` of one document of a run. prefix: see `WriteBehindJournal.of_document`."""
 
-    def __init__(self, store: StateStore, run_id: str, path: str) -> None:
+    def __init__(self, store: StateStore, run_id: str, path: str, prefix: str = "") -> None:
         self._store = store
         self._run_id = run_id
         self._path = path
+        self._prefix = prefix
 
     async def get(self, step: str) -> bytes | None:
         """See `Journal.get`."""
-        return (await self._store.stages(self._run_id, self._path, prefix=step)).get(step)
+        name = self._prefix + step
+        return (await self._store.stages(self._run_id, self._path, prefix=name)).get(name)
 
     async def put(self, step: str, result: bytes) -> None:
         """See `Journal.put`."""
@@ -91,12 +93,14 @@ class StoredJournal:
 
     async def replace(self, step: str, result: bytes) -> None:
         """See `Journal.replace`."""
-        await self._store.keep_stages(self._run_id, [StageResult(self._path, step, result)])
+        kept = StageResult(self._path, self._prefix + step, result)
+        await self._store.keep_stages(self._run_id, [kept])
 
     async def entries(self, folder: str) -> list[str]:
         """See `Journal.entries`."""
-        return list(await self._store.stages(self._run_id, self._path, prefix=f"{folder}/"))
+        found = await self._store.stages(self._run_id, self._path, prefix=f"{self._prefix}{folder}/")
+        return [name.removeprefix(self._prefix) for name in found]
 
     async def remove(self, step: str) -> None:
         """See `Journal.remove`."""
-        await self._store.remove_stages(self._run_id, self._path, prefix=step)
+        await self._store.remove_stages(self._run_id, self._path, prefix=self._prefix + step)

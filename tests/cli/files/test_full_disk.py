@@ -11,7 +11,7 @@ import pytest
 from docmill.cli.console import FAILED
 from docmill.cli.files.run import RunOptions, run_folder
 from docmill.errors import MisconfiguredError
-from docmill.resilience import attempts
+from docmill.runs import engine
 
 DOCMILL = Path(sys.executable).with_name("docmill")
 MOUNT = "/usr/bin/mount"
@@ -56,24 +56,21 @@ def sources(out: Path) -> list[str]:
 
 
 def options(folder: Path, out: Path) -> RunOptions:
-    return RunOptions(folder=folder, out=out, jobs=1)
+    return RunOptions(folder=folder, out=out, jobs=1, store=str(folder.with_name("runs.sqlite")))
 
 
 def test_a_run_stops_on_a_full_disk_and_the_next_one_completes_it(
-    folder: Path, disk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, disk: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def at_once(*_: object, **__: object) -> float:
-        return 0
-
-    monkeypatch.setattr(attempts, "retry_delay_s", at_once)
+    monkeypatch.setattr(engine, "STORE_DELAYS_S", (0.05, 0.05))
     out = disk / "out.jsonl"
 
     with pytest.raises(MisconfiguredError, match=r"No space left on device\. What was written is whole"):
         run_folder(options(folder, out))
 
     written = sources(out)
-    assert 0 < len(set(written)) == len(written) < COUNT
-    assert "tried again in 0 s: cannot write" in capsys.readouterr().out
+    assert len(set(written)) == len(written) < COUNT
+    assert "No space left on device; tried again in 0.05 s" in caplog.text
 
     subprocess.run([MOUNT, "-o", "remount,size=1m", disk], check=True)
     assert run_folder(options(folder, out)) == 0
@@ -84,11 +81,13 @@ def test_a_run_stops_on_a_full_disk_and_the_next_one_completes_it(
 def test_a_disk_that_has_room_again_in_time_loses_and_doubles_nothing(
     folder: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def enlarge(*_: object, **__: object) -> float:
-        subprocess.run([MOUNT, "-o", "remount,size=1m", disk], check=True)
-        return 0
+    class Delays:
+        def __iter__(self) -> Iterator[float]:
+            for _ in range(2):
+                subprocess.run([MOUNT, "-o", "remount,size=1m", disk], check=True)
+                yield 0.05
 
-    monkeypatch.setattr(attempts, "retry_delay_s", enlarge)
+    monkeypatch.setattr(engine, "STORE_DELAYS_S", Delays())
     out = disk / "out.jsonl"
 
     assert run_folder(options(folder, out)) == 0

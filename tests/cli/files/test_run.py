@@ -100,8 +100,8 @@ def test_a_second_run_reads_nothing_again_and_still_says_what_failed(folder: Pat
     again = docmill("run", folder, "--out", out, "--jobs", "1")
 
     assert again.returncode == 1
+    assert "3 documents (0 pages)" in again.stdout
     assert "3 unchanged" in again.stdout
-    assert "= film.mp4" in again.stdout.splitlines()
     assert "1 failed in an earlier run" in again.stdout
     assert out.read_text() == before
 
@@ -223,8 +223,9 @@ def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 
 def test_an_interrupted_run_keeps_what_is_done_and_says_how_to_go_on(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    # Recognition loads its models first, so this page is never done before the signal comes.
-    Image.new("L", (1600, 2000), 255).save(folder / "scan.png")
+    # Recognition loads its models first, so these pages are never done before the signal comes.
+    for number in range(5):
+        Image.new("L", (1600 + number, 2000), 255).save(folder / f"scan {number}.png")
     running = subprocess.Popen(
         [DOCMILL, "run", folder, "--out", out, "--jobs", "1"],
         stdout=subprocess.PIPE,
@@ -240,9 +241,9 @@ def test_an_interrupted_run_keeps_what_is_done_and_says_how_to_go_on(folder: Pat
 
     assert running.returncode == 130
     assert "run it again to go on" in stderr
-    assert "scan.png" not in _records(out)
+    assert len(_records(out)) < 8
     assert docmill("run", folder, "--out", out, "--jobs", "1").returncode == 1
-    assert len(_records(out)) == 4
+    assert len(_records(out)) == 8
 
 
 def test_files_may_have_any_name(tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from docmill.batch.in_memory import MemoryExporter, MemoryJournal
 from docmill.errors import TimeLimitError, UnauthorizedError
 from docmill.llm import Price
 from docmill.model.document import Document, Usage
 from docmill.model.result import Classification
 from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
 from docmill.ports import Original, PageJournal, Ref
+from docmill.runs.in_memory import MemoryExporter, MemoryJournal
 from docmill.schemas.registry import REGISTRY
 from docmill.testing.steps import FakeExtractor, FakeGate, FakeUnderstander, MemoryReader
 from docmill.understanding.llm.classifier import LlmClassifier

@@ -13,10 +13,10 @@ from uuid import UUID
 import httpx
 import openpyxl
 
-from docmill.batch.records import failure_record
 from docmill.errors import CorruptError
 from docmill.model.paths import leaves
 from docmill.ports import Ref
+from docmill.runs.folders.document_records import failure_record
 from docmill.service.app import Service
 from docmill.service.store import documents
 from docmill.service.store.database import new_id

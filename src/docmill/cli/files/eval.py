@@ -11,8 +11,6 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from docmill.batch.folder import FolderLister
-from docmill.batch.records import RecordFile
 from docmill.cli.console import FAILED, INTERRUPTED, counted, put, shown, stderr, stdout
 from docmill.cli.files.run import RunOptions, read_all, show_progress, warn_about_links
 from docmill.cli.files.run_config import run_config, warn_about_remote_services
@@ -37,6 +35,8 @@ from docmill.model.result import Schema
 from docmill.ports import Ref
 from docmill.reading.child.render import LocalRenderer
 from docmill.reading.files.options import ReadingOptions
+from docmill.runs.folder_files import FolderLister
+from docmill.runs.folders.record_file import RecordFile
 from docmill.schemas.registry import REGISTRY
 from docmill.wiring import reading_pool
 

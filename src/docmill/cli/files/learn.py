@@ -7,7 +7,6 @@ from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from docmill.batch.folder import FolderLister, FolderReader
 from docmill.cli.console import FAILED, MARKS, counted, print_still_wrong, put, shown, stderr, stdout
 from docmill.cli.files.extract import schema_called
 from docmill.cli.files.run import warn_about_links
@@ -15,6 +14,7 @@ from docmill.errors import DocmillError, MisconfiguredError
 from docmill.evaluation.truth import known_fields, read_truths
 from docmill.ports import Ref
 from docmill.reading.convert import LocalConverter
+from docmill.runs.folder_files import FolderLister, FolderReader
 from docmill.understanding.corrections.endings import Endings
 from docmill.understanding.corrections.evaluate import held_out_figures, learned_model
 from docmill.understanding.corrections.fit import LEAST_DOCUMENTS, values_by_path

@@ -10,7 +10,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from docmill.batch.records import Record, RecordFile
 from docmill.cli.console import counted, put, shown, stdout
 from docmill.cli.files.run import RunOptions, run_folder
 from docmill.errors import MisconfiguredError
@@ -19,6 +18,8 @@ from docmill.matching.outcome import Link, Matching, State
 from docmill.matching.record_building import is_matchable
 from docmill.matching.wording import RELATION_NAMES, discrepancy_text, reason_text
 from docmill.model.result import percent_text
+from docmill.runs.folders.document_records import Record
+from docmill.runs.folders.record_file import RecordFile
 
 _MARKS = {
     "confirmed": "[green]✓[/green]",

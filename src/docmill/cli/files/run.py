@@ -2,11 +2,14 @@
 
 import asyncio
 import logging
+import stat
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import JsonValue
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
@@ -18,9 +21,6 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from docmill.batch.folder import FolderLister, FolderReader
-from docmill.batch.records import EarlierRecord, Record, RecordFile
-from docmill.batch.runner import Delay, DocumentOutcome, Policy, Report, Runner
 from docmill.cli.console import (
     FAILED,
     INTERRUPTED,
@@ -36,6 +36,16 @@ from docmill.cli.files.run_config import RunConfig, run_config, warn_about_remot
 from docmill.errors import DocmillError
 from docmill.model.result import Schema
 from docmill.ports import Ref
+from docmill.runs import events
+from docmill.runs.folder_files import FolderLister, FolderReader
+from docmill.runs.folders.document_records import Record
+from docmill.runs.folders.folder_flow import DocumentOutcome, FolderPolicy, Status
+from docmill.runs.folders.folder_run import FolderRun, forget_run_of
+from docmill.runs.folders.record_file import EarlierRecord, RecordFile
+from docmill.runs.policy import RunPolicy
+from docmill.runs.report import RunReport
+from docmill.runs.stores.memory import MemoryStore
+from docmill.runs.stores.opening import DEFAULT_PATH, open_store
 from docmill.wiring import reading_pool
 
 _DOCUMENTS_PER_PROCESS = 2
@@ -52,8 +62,10 @@ class RunOptions:
     """Arguments of a run, also as part of another command. Where one is None, the settings decide.
 
     schema: for every document. model: the schema's trained model, as text. document_type: of every document.
-    keeps_text: whether records have the texts of documents. is_temporary: that `out` is removed afterwards.
-    has_summary: whether the counts of the run are printed.
+    keeps_text: whether records have the texts of documents. store: address of the state store, see
+    `open_store`; by default it is in the folder of `out`. run_id: name of the run. is_temporary: that `out`
+    is removed afterwards. has_summary: whether the counts of the run are printed. configuration: of the
+    command, to be kept with the run.
     """
 
     folder: Path
@@ -71,8 +83,20 @@ class RunOptions:
     document_type: str | None = None
     passwords: tuple[str, ...] = field(default=(), repr=False)
     keeps_text: bool = False
+    store: str | None = None
+    run_id: str | None = None
     is_temporary: bool = False
     has_summary: bool = True
+    configuration: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+    @property
+    def store_address(self) -> str:
+        """Where the state of the run is kept: beside its records, unless these are not to be kept."""
+        if self.store is not None:
+            return self.store
+        out = self.out.resolve()
+        is_special = out.exists() and not stat.S_ISREG(out.stat().st_mode)
+        return "memory:" if self.is_temporary or is_special else str(out.parent / DEFAULT_PATH)
 
 
 def run_folder(options: RunOptions) -> int:
@@ -100,6 +124,36 @@ def run_folder(options: RunOptions) -> int:
     warnings.setFormatter(PlacesFormatter())
     logging.basicConfig(level="WARNING", handlers=[warnings])
     records = RecordFile(options.out)
+    earlier = _open_records(records, options)
+    report: RunReport | None = None
+    with show_progress(len(refs), quiet=options.quiet) as run_progress:
+        reading = read_all(options, config, refs, records, earlier=earlier, progress=run_progress)
+        try:
+            with suppress(KeyboardInterrupt, asyncio.CancelledError):
+                report = asyncio.run(reading)
+        finally:
+            records.close()
+    if report is None or report.is_interrupted:
+        kept = "" if options.is_temporary else f"; what was done is in {options.out}: run it again to go on"
+        stderr.print(f"interrupted{kept}", markup=False)
+        return INTERRUPTED
+    failed_before = sum(record.status == "failed" for record in earlier.values())
+    try:
+        if options.has_summary:
+            _print_summary(report, run_progress)
+            if failed_before:
+                stdout.print(_RETRY_HINT.format(failed_before))
+            if not options.is_temporary:
+                stdout.print(f"records: {options.out} (run {report.run_id})", markup=False)
+    except OSError as error:
+        run_progress.stop_printing(error)
+    return FAILED if run_progress.by_status["failed"] or failed_before or run_progress.is_stdout_closed else 0
+
+
+def _open_records(records: RecordFile, options: RunOptions) -> Mapping[str, EarlierRecord]:
+    """Open the record file; the records of earlier runs that stay."""
+    if options.fresh and Path(options.store_address).exists():
+        asyncio.run(forget_run_of(open_store(options.store_address), options.out))
     earlier = records.open(keep=lambda record: _is_kept(record, options))
     if records.torn_count:
         stderr.print(
@@ -107,28 +161,7 @@ def run_folder(options: RunOptions) -> int:
             " removed and read again",
             markup=False,
         )
-    try:
-        with show_progress(len(refs), quiet=options.quiet) as run_progress:
-            report = asyncio.run(
-                read_all(options, config, refs, records, earlier=earlier, progress=run_progress)
-            )
-    except KeyboardInterrupt:
-        kept = "" if options.is_temporary else f"; what was done is in {options.out}: run it again to go on"
-        stderr.print(f"interrupted{kept}", markup=False)
-        return INTERRUPTED
-    finally:
-        records.close()
-    failed_before = sum(record.status == "failed" for record in earlier.values())
-    try:
-        if options.has_summary:
-            _print_summary(report)
-            if failed_before:
-                stdout.print(_RETRY_HINT.format(failed_before))
-            if not options.is_temporary:
-                stdout.print(f"records: {options.out}", markup=False)
-    except OSError as error:
-        run_progress.stop_printing(error)
-    return FAILED if report.by_status["failed"] or failed_before or run_progress.is_stdout_closed else 0
+    return earlier
 
 
 def warn_about_links(lister: FolderLister) -> None:
@@ -173,64 +206,82 @@ async def read_all(
     *,
     earlier: Mapping[str, EarlierRecord],
     progress: "RunProgress",
-) -> Report:
-    """Read every document and write its record. earlier: the records of earlier runs, by source."""
+) -> RunReport:
+    """Read every document and write its record. earlier: the records of earlier runs, by source.
+
+    Ctrl-C ends it in good order: documents at work are brought to their end.
+    """
     async with (
         reading_pool(options.jobs) as pool,
         config.steps(pool, schema=options.schema, model=options.model) as steps,
     ):
-        runner = Runner(
-            steps,
-            FolderReader(options.folder, max_bytes=config.max_bytes),
-            records,
-            policy=Policy(
-                concurrency=pool.workers * _DOCUMENTS_PER_PROCESS,
-                parts=config.parts,
-                document_type=options.document_type,
-                keeps_text=options.keeps_text,
+        run = FolderRun(
+            folder=options.folder,
+            out=options.out,
+            steps=steps,
+            store=MemoryStore() if options.is_temporary else open_store(options.store_address),
+            policy=RunPolicy(concurrency=pool.workers * _DOCUMENTS_PER_PROCESS),
+            rules=FolderPolicy(
+                parts=config.parts, document_type=options.document_type, keeps_text=options.keeps_text
             ),
+            max_bytes=config.max_bytes,
+            run_id=options.run_id,
+            retry_failed=options.retry_failed,
+            configuration=options.configuration,
             on_done=progress.on_done,
-            on_found=progress.on_found,
-            on_delay=progress.on_delay,
-            on_waiting=progress.on_waiting,
+            on_event=progress.on_event,
+            handles_signals=True,
         )
-        return await runner.run(refs, earlier=earlier)
+        return await run.run(refs, records, earlier)
 
 
 @dataclass
 class RunProgress:
-    """Progress of a run: a bar, and a line for each document. is_stdout_closed: no more lines are printed."""
+    """Progress of a run: a bar, a line for each document, and what became of them.
+
+    pages: that were read. is_stdout_closed: no more lines are printed.
+    """
 
     bar: Progress
     task: TaskID
-    total: int
     quiet: bool
     is_stdout_closed: bool = False
+    by_status: Counter[Status] = field(default_factory=Counter[Status])
+    by_error: Counter[str] = field(default_factory=Counter[str])
+    pages: int = 0
+    _waiting: set[str] = field(default_factory=set[str])
 
     def on_done(self, outcome: DocumentOutcome) -> None:
-        """Advance the bar, and print the document and the parts that could not be extracted."""
-        self.bar.advance(self.task)
+        """Count and print a document, and the parts that could not be extracted."""
+        self.by_status[outcome.status] += 1
+        self.pages += outcome.pages
+        if outcome.code:
+            self.by_error[outcome.code] += 1
         if not self.quiet:
             title = "" if outcome.ref.key.endswith(outcome.title) else f"  {escape(shown(outcome.title))}"
             self._print(f"{MARKS[outcome.status]} {escape(shown(outcome.ref.key))}{title}")
             for part in outcome.left_out:
                 self._print(f"  {MARKS['not_read']} {escape(shown(part))}")
 
-    def on_found(self, parts: int) -> None:
-        """Count parts found within a document."""
-        self.total += parts
-        self.bar.update(self.task, total=self.total)
+    def on_event(self, event: events.Event) -> None:
+        """Advance the bar, and print the pause before a document's next attempt."""
+        match event:
+            case events.Progress():
+                self.bar.update(self.task, completed=event.completed + event.failed, total=event.total)
+            case events.RetryScheduled():
+                self._waiting.add(event.path)
+                self._show_waiting()
+                if not self.quiet:
+                    path, reason = escape(shown(event.path)), escape(shown(event.error))
+                    self._print(f"[yellow]…[/] {path}  tried again in {event.delay_s:.0f} s: {reason}")
+            case events.DocumentStarted() if event.path in self._waiting:
+                self._waiting.remove(event.path)
+                self._show_waiting()
+            case _:
+                pass
 
-    def on_delay(self, delay: Delay) -> None:
-        """Print the pause before a document's next attempt, unless a paused provider is the reason."""
-        if not self.quiet and delay.error.attempted:
-            reason = escape(shown(delay.error.message))
-            self._print(
-                f"[yellow]…[/] {escape(shown(delay.ref.key))}  tried again in {delay.seconds:.0f} s: {reason}"
-            )
-
-    def on_waiting(self, count: int) -> None:
-        """Show the number of documents that wait for their next attempt."""
+    def _show_waiting(self) -> None:
+        count = len(self._waiting)
         waiting = f" ({count} waiting to be tried again)" if count else ""
         self.bar.update(self.task, description=f"{_READING}{waiting}")
 
@@ -258,15 +309,18 @@ def show_progress(total: int, *, quiet: bool) -> Generator[RunProgress]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=stderr, disable=not stderr.is_terminal, transient=True) as bar:
-        yield RunProgress(bar, bar.add_task(_READING, total=total), total, quiet)
+        yield RunProgress(bar, bar.add_task(_READING, total=total), quiet)
 
 
-def _print_summary(report: Report) -> None:
+def _print_summary(report: RunReport, progress: RunProgress) -> None:
+    by_status = progress.by_status.copy()
+    by_status["unchanged"] += report.total - by_status.total()
     counts = ", ".join(
-        f"{count} {status.replace('_', ' ')}" for status, count in sorted(report.by_status.items())
+        f"{count} {status.replace('_', ' ')}" for status, count in sorted(by_status.items()) if count
     )
-    pace = f", {60 * report.total / report.seconds:.0f} a minute" if report.seconds and report.pages else ""
-    documents = f"{counted(report.total, 'document')} ({counted(report.pages, 'page')})"
+    is_pace_known = report.seconds and progress.pages
+    pace = f", {60 * report.total / report.seconds:.0f} a minute" if is_pace_known else ""
+    documents = f"{counted(report.total, 'document')} ({counted(progress.pages, 'page')})"
     stdout.print(f"{documents} in {report.seconds:.1f} s{pace}: {counts or 'none'}")
-    for code, count in report.by_error.most_common():
+    for code, count in progress.by_error.most_common():
         stdout.print(f"  {count} x {code}{_REMEDIES.get(code, '')}", markup=False)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from docmill.batch.folder import DEFAULT_MAX_BYTES
 from docmill.cli.console import stderr
 from docmill.errors import MisconfiguredError
 from docmill.model.result import Schema
 from docmill.pipeline import PartLimits, Steps, TimeLimits
 from docmill.reading.files.options import ReadingOptions
+from docmill.runs.folder_files import DEFAULT_MAX_BYTES
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import nearest
 from docmill.service.config.sources import DEFAULT_FILE, are_given

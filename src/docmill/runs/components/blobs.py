@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from docmill.batch.folder import DEFAULT_MAX_BYTES
 from docmill.errors import CorruptError, MisconfiguredError, NetworkError, ServerError
 from docmill.files import is_junk
 from docmill.ports import Ref
@@ -16,6 +15,7 @@ from docmill.runs.components.libraries import required
 from docmill.runs.components.temporary_files import IncomingContent
 from docmill.runs.context import Context
 from docmill.runs.document_bytes import DocumentBytes
+from docmill.runs.folder_files import DEFAULT_MAX_BYTES
 
 _SCHEMES = ("s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss", "file")
 _CHUNK_BYTES = 1 << 20

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from docmill.batch.folder import DEFAULT_MAX_BYTES
 from docmill.errors import CorruptError, MisconfiguredError, NetworkError, TimeLimitError, ValidationError
 from docmill.ports import Ref
 from docmill.runs.components.config import ComponentConfig
@@ -13,6 +12,7 @@ from docmill.runs.components.temporary_files import IncomingContent
 from docmill.runs.context import Context
 from docmill.runs.document_bytes import DocumentBytes
 from docmill.runs.failures import as_docmill_error
+from docmill.runs.folder_files import DEFAULT_MAX_BYTES
 
 try:
     import h11

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docmill.batch.records import AppendOnlyFile
 from docmill.errors import MisconfiguredError, ServerError
 from docmill.model.document import Document
+from docmill.runs.append_only_file import AppendOnlyFile
 from docmill.runs.components.config import ComponentConfig
 from docmill.runs.components.records import Record, record_of
 from docmill.runs.context import Context

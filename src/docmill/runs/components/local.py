@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docmill.batch.folder import DEFAULT_MAX_BYTES, FolderLister
 from docmill.errors import CorruptError, ServerError, TooLargeError
 from docmill.ports import Ref
 from docmill.runs.components.config import ComponentConfig
 from docmill.runs.context import Context
 from docmill.runs.document_bytes import DocumentBytes
+from docmill.runs.folder_files import DEFAULT_MAX_BYTES, FolderLister
 from docmill.runs.inputs import key_of, path_of, version_of
 
 

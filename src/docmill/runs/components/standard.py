@@ -9,7 +9,6 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
-from docmill.batch.in_memory import MemoryExporter, MemoryJournal
 from docmill.errors import MisconfiguredError, UnsupportedFileTypeError
 from docmill.model.document import Document, Usage
 from docmill.model.result import Classification, Schema, Verdict
@@ -20,6 +19,7 @@ from docmill.resilience.time_limits import TimeLimit
 from docmill.runs.components.config import ComponentConfig
 from docmill.runs.context import Context, CurrentDocument
 from docmill.runs.document_bytes import DocumentBytes
+from docmill.runs.in_memory import MemoryExporter, MemoryJournal
 from docmill.runs.roles import ExtractionResult
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import schema_of, words_of

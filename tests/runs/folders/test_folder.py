@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from docmill.batch.folder import FolderLister, FolderReader
 from docmill.errors import CorruptError, MisconfiguredError, ServerError, TooLargeError
 from docmill.ports import Ref
+from docmill.runs.folder_files import FolderLister, FolderReader
 
 
 def test_a_folder_is_listed_in_order_without_hidden_files(tmp_path: Path) -> None:

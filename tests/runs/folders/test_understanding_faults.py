@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from docmill.batch.records import RecordFile
-from docmill.batch.runner import Policy, Runner
 from docmill.ports import Ref
+from docmill.runs.folders.folder_run import FolderRun
+from docmill.runs.folders.record_file import RecordFile
+from docmill.runs.policy import RunPolicy
+from docmill.runs.stores.memory import MemoryStore
 from docmill.testing.steps import MemoryReader
 from docmill.wiring import reading_pool, steps_for
 from support import raising_classifier
@@ -22,13 +24,20 @@ async def test_a_fault_in_the_classification_is_a_failed_document_with_code_and_
     reader = MemoryReader({"bill.txt": b"Secret Bill 119.00"}, tmp_path)
 
     async with reading_pool(1) as pool:
-        runner = Runner(steps_for(pool), reader, records, policy=Policy(max_attempts=1))
-        report = await runner.run([Ref("bill.txt", "bill.txt")])
+        run = FolderRun(
+            folder=tmp_path,
+            out=tmp_path / "out.jsonl",
+            steps=steps_for(pool),
+            store=MemoryStore(),
+            policy=RunPolicy(max_retries=0),
+            reader=reader,
+        )
+        report = await run.run([Ref("bill.txt", "bill.txt")], records, {})
     records.close()
 
     (line,) = (tmp_path / "out.jsonl").read_text().splitlines()
     record = json.loads(line)
-    assert report.by_error == {"internal": 1}
+    assert report.counts == {"failed": 1}
     assert record["status"] == "failed"
     assert (record["error"]["code"], record["error"]["step"]) == ("internal", "classify")
     assert "KeyError" in record["error"]["message"]

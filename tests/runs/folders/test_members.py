@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
-from docmill.batch.folder import FolderLister, FolderReader
-from docmill.batch.records import RecordExporter, RecordFile
-from docmill.batch.runner import DocumentOutcome, Policy, Report, Runner
 from docmill.errors import CorruptError, MisconfiguredError, ServerError
 from docmill.model.document import Document
-from docmill.pipeline import PartLimits, Steps
-from docmill.understanding.router import GateRouter
+from docmill.pipeline import PartLimits
+from docmill.runs.folder_files import FolderLister
+from docmill.runs.folders.folder_flow import DocumentOutcome, FolderPolicy
+from docmill.runs.folders.folder_run import FolderRun
+from docmill.runs.folders.record_file import RecordFile
+from docmill.runs.policy import RunPolicy
+from docmill.runs.report import RunReport
+from docmill.runs.stores.sqlite import SqliteStore
 from support.nested_documents import Content, NestedDocuments
 
 
@@ -27,7 +30,6 @@ class Run:
         self.folder = folder / "in"
         self.out = folder / "out.jsonl"
         self.done: Counter[str] = Counter()
-        self.found = 0
         self.folder.mkdir()
         self.left_out: dict[str, tuple[str, ...]] = {}
 
@@ -35,39 +37,31 @@ class Run:
         for name, content in files.items():
             (self.folder / name).write_text(json.dumps(content))
 
-    async def __call__(self, policy: Policy = Policy(), *, retry_failed: bool = False) -> Report:  # noqa: B008  frozen
+    async def __call__(
+        self, parts: PartLimits | None = None, *, retry_failed: bool = False, concurrency: int = 4
+    ) -> RunReport:
         self.boxes.converted.clear()
         self.done.clear()
-        self.found = 0
         records = RecordFile(self.out)
-        known = records.open(keep=lambda record: not (retry_failed and record["status"] == "failed"))
-        boxes = self.boxes
-        steps = Steps(
-            converter=boxes,
-            understander=boxes,
-            extractor=boxes,
-            router=GateRouter(boxes),
-            unpacker=boxes,
-        )
-        runner = Runner(
-            steps,
-            FolderReader(self.folder),
-            records,
-            policy=policy,
+        earlier = records.open(keep=lambda record: not (retry_failed and record["status"] == "failed"))
+        run = FolderRun(
+            folder=self.folder,
+            out=self.out,
+            steps=self.boxes.steps(),
+            store=SqliteStore(self.out.with_name("runs.sqlite")),
+            policy=RunPolicy(concurrency=concurrency, max_retries=0),
+            rules=FolderPolicy(parts=parts or PartLimits()),
+            retry_failed=retry_failed,
             on_done=self._on_done,
-            on_found=self._on_found,
         )
         try:
-            return await runner.run(FolderLister(self.folder).list(), earlier=known)
+            return await run.run(list(FolderLister(self.folder).list()), records, earlier)
         finally:
             records.close()
 
     def _on_done(self, done: DocumentOutcome) -> None:
-        self.done[f"{done.status} {done.ref.key}"] += 1
+        self.done[done.status] += 1
         self.left_out |= {done.ref.key: done.left_out}
-
-    def _on_found(self, count: int) -> None:
-        self.found += count
 
     @property
     def records(self) -> dict[str, dict[str, Any]]:
@@ -88,7 +82,6 @@ async def test_parts_become_records_of_their_own(run: Run) -> None:
 
     assert set(run.records) == {"a.zip", "a.zip/x/b.pdf", "a.zip/c.zip", "a.zip/c.zip/d.pdf", "z.pdf"}
     assert report.total == 5
-    assert run.found == 3
     assert run.boxes.converted.count("b.pdf") == 1
 
 
@@ -134,9 +127,9 @@ async def test_a_second_run_takes_nothing_out_again(run: Run) -> None:
 
     report = await run()
 
-    assert report.by_status == Counter({"unchanged": 4})
+    assert run.done == Counter()
+    assert report.counts == {"completed": 4}
     assert run.boxes.converted == []
-    assert run.found == 3
 
 
 async def test_parts_that_a_killed_run_did_not_reach_are_taken_up(run: Run) -> None:
@@ -145,9 +138,9 @@ async def test_parts_that_a_killed_run_did_not_reach_are_taken_up(run: Run) -> N
     lines = run.out.read_text().splitlines(keepends=True)
     run.out.write_text("".join(line for line in lines if '"a.zip/c.zip/d.pdf", "content' not in line))
 
-    report = await run()
+    await run()
 
-    assert report.by_status == Counter({"completed": 3, "unchanged": 1})
+    assert run.done == Counter({"completed": 3, "unchanged": 1})
     assert set(run.records) == {"a.zip", "a.zip/b.pdf", "a.zip/c.zip", "a.zip/c.zip/d.pdf"}
 
 
@@ -158,30 +151,63 @@ async def test_failed_parts_are_tried_again_when_asked_for(run: Run) -> None:
 
     report = await run(retry_failed=True)
 
-    assert first.by_status == Counter({"completed": 2, "failed": 1})
-    assert report.by_status == Counter({"completed": 2, "unchanged": 1})
+    assert first.counts == {"completed": 2, "failed": 1}
+    assert run.done == Counter({"completed": 1})
+    assert report.counts == {"completed": 3}
+    assert set(run.records) == {"a.zip", "a.zip/b.pdf", "a.zip/c.pdf"}
 
 
-async def test_a_whole_that_fails_keeps_its_parts(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    run.give({"a.zip": {"b.pdf": "b"}})
-
-    async def away(self: RecordExporter, ref: object, result: object) -> None:
-        del self, ref, result
-        raise CorruptError("no")
-
-    monkeypatch.setattr(RecordExporter, "export", away)
+async def test_a_whole_that_fails_keeps_its_parts(run: Run) -> None:
+    run.give({"a.eml": {"": "a mail", "b.pdf": "b"}})
+    run.boxes.whole_errors.append(CorruptError("no"))
 
     await run()
 
-    assert run.records["a.zip"]["status"] == "failed"
-    assert [part["source"] for part in run.records["a.zip"]["parts"]] == ["a.zip/b.pdf"]
-    assert run.records["a.zip/b.pdf"]["status"] == "failed"
+    assert run.records["a.eml"]["status"] == "failed"
+    assert [part["source"] for part in run.records["a.eml"]["parts"]] == ["a.eml/b.pdf"]
+    assert run.records["a.eml/b.pdf"]["status"] == "completed"
+
+
+async def test_parts_are_taken_out_again_where_their_files_are_gone(run: Run) -> None:
+    run.give({f"{number}.zip": {"a.zip": {"b.pdf": "b"}, "c.pdf": "c"} for number in range(12)})
+
+    report = await run()
+
+    assert report.counts == {"completed": 48}
+    assert len(run.records) == 48
+    assert not any(folder.exists() for folder in run.boxes.unpacked)
+
+
+async def test_parts_of_a_stopped_run_are_taken_out_again(run: Run) -> None:
+    run.give({"a.zip": {"b.zip": {"c.pdf": "c"}}})
+    run.boxes.errors["c.pdf"] = [MisconfiguredError("no")]
+    with pytest.raises(MisconfiguredError):
+        await run()
+    before = set(run.records)
+
+    report = await run()
+
+    assert before == {"a.zip", "a.zip/b.zip"}
+    assert run.done == Counter({"completed": 1})
+    assert report.counts == {"completed": 3}
+
+
+async def test_a_part_that_is_not_there_any_more_says_so(run: Run) -> None:
+    run.give({"a.zip": {"b.pdf": "b", "c.pdf": "c"}})
+    run.boxes.errors["c.pdf"] = [CorruptError("torn")]
+    await run()
+    run.give({"a.zip": {"b.pdf": "b"}})
+
+    await run(retry_failed=True)
+
+    assert run.records["a.zip"]["status"] == "completed"
+    assert run.records["a.zip/c.pdf"]["error"]["message"] == "'c.pdf' is not in 'a.zip' any more"
 
 
 async def test_files_within_files_within_files_have_an_end(run: Run) -> None:
     run.give({"a.zip": {"a.zip": {"a.zip": {"a.zip": "deep"}}}})
 
-    await run(Policy(parts=PartLimits(depth=2)))
+    await run(PartLimits(depth=2))
 
     assert set(run.records) == {"a.zip", "a.zip/a.zip", "a.zip/a.zip/a.zip"}
     assert [part["problem"] for part in run.records["a.zip/a.zip/a.zip"]["parts"]] == [
@@ -192,20 +218,11 @@ async def test_files_within_files_within_files_have_an_end(run: Run) -> None:
 async def test_a_file_brings_so_many_others_and_no_more(run: Run) -> None:
     run.give({"a.zip": {"b.zip": {"1": "x", "2": "x", "3": "x"}, "c.pdf": "x"}, "d.zip": {"1": "x"}})
 
-    await run(Policy(concurrency=1, parts=PartLimits(in_all=4)))
+    await run(PartLimits(in_all=4), concurrency=1)
 
     too_many = "more than 4 files came with one; unpack it and give it by itself"
     assert [part["problem"] for part in run.records["a.zip/b.zip"]["parts"]] == [None, None, too_many]
     assert run.records["d.zip/1"]["status"] == "completed"
-
-
-async def test_few_wholes_are_open_at_a_time(run: Run) -> None:
-    run.give({f"{number}.zip": {"a.pdf": "a", "b.pdf": "b"} for number in range(6)})
-
-    report = await run(Policy(concurrency=2, max_open_containers=1))
-
-    assert report.by_status == Counter({"completed": 18})
-    assert run.boxes.most_running <= 2
 
 
 async def test_a_setup_that_must_be_mended_stops_the_run_from_within_a_part(run: Run) -> None:
@@ -221,12 +238,12 @@ async def test_a_setup_that_must_be_mended_stops_the_run_from_within_a_part(run:
 async def test_a_full_disk_is_tried_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run.give({"a.zip": {"b.pdf": "b"}})
 
-    def full(prefix: str) -> str:
-        raise OSError(28, "No space left on device", prefix)
+    def full(prefix: str, dir: Path | None) -> str:  # noqa: A002  as `tempfile.mkdtemp`
+        raise OSError(28, "No space left on device", prefix, dir)
 
     monkeypatch.setattr(tempfile, "mkdtemp", full)
 
-    await run(Policy(max_attempts=1))
+    await run()
 
     assert run.records["a.zip"]["error"]["code"] == ServerError.code
     assert run.records["a.zip"]["error"]["step"] == "unpack"

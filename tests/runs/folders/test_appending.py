@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.batch.records import AppendOnlyFile
+from docmill.runs.append_only_file import AppendOnlyFile
 
 
 @contextmanager

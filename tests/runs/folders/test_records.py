@@ -6,12 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from docmill.batch.records import EarlierRecord, RecordFile
 from docmill.errors import MisconfiguredError, ServerError
+from docmill.runs.folders.record_file import EarlierRecord, RecordFile
 
 
 def _record(source: str, status: str = "completed") -> dict[str, str]:
     return {"source": source, "status": status, "content_hash": f"hash of {source}"}
+
+
+def _write(records: RecordFile, *several: dict[str, str]) -> None:
+    for record in several:
+        records.write(record)
+    records.flush()
 
 
 def _written(path: Path) -> list[str]:
@@ -22,13 +28,13 @@ def test_a_later_run_goes_on_from_what_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "out" / "run.jsonl"
     first = RecordFile(path)
     assert first.open(keep=lambda _: True) == {}
-    first.write(_record("a"))
-    first.write(_record("b", "failed"))
+    _write(first, _record("a"))
+    _write(first, _record("b", "failed"))
     first.close()
     second = RecordFile(path)
 
     known = second.open(keep=lambda record: record["status"] != "failed")
-    second.write(_record("b"))
+    _write(second, _record("b"))
     second.close()
 
     assert known == {"a": EarlierRecord("hash of a", "completed")}
@@ -63,7 +69,7 @@ def test_a_name_that_is_no_text_is_known_again(tmp_path: Path) -> None:
     name = os.fsdecode(b"sk\xe4nk.pdf")
     first = RecordFile(path)
     first.open(keep=lambda _: True)
-    first.write(_record(name))
+    _write(first, _record(name))
     first.close()
 
     again = RecordFile(path)
@@ -98,7 +104,7 @@ def test_two_runs_do_not_write_one_file(tmp_path: Path) -> None:
     with pytest.raises(MisconfiguredError, match="another run"):
         second.open(keep=lambda _: True)
 
-    first.write(_record("a"))
+    _write(first, _record("a"))
     first.close()
     assert set(second.open(keep=lambda _: True)) == {"a"}
     second.close()
@@ -111,7 +117,7 @@ def test_a_pipe_or_device_is_written_to_and_stays_what_it_is(tmp_path: Path) -> 
     records = RecordFile(pipe)
 
     known = records.open(keep=lambda _: True)
-    records.write(_record("a"))
+    _write(records, _record("a"))
     records.close()
 
     assert known == {}
@@ -128,7 +134,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     records = RecordFile(link)
 
     known = records.open(keep=lambda _: True)
-    records.write(_record("b"))
+    _write(records, _record("b"))
     records.close()
 
     assert set(known) == {"a"}
@@ -144,7 +150,7 @@ def test_a_full_disk_is_an_error_that_can_be_tried_again(tmp_path: Path) -> None
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
     try:
         with pytest.raises(ServerError, match="File too large"):
-            records.write(_record("a"))
+            _write(records, _record("a"))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         records.close()
@@ -154,17 +160,17 @@ def test_a_record_that_a_full_disk_took_half_of_is_written_once(tmp_path: Path) 
     path = tmp_path / "run.jsonl"
     records = RecordFile(path)
     records.open(keep=lambda _: True)
-    records.write(_record("a"))
+    _write(records, _record("a"))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, hard))
     try:
         with pytest.raises(ServerError, match="File too large"):
-            records.write(_record("b"))
+            _write(records, _record("b"))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert _written(path) == ["a"]
-    records.write(_record("b"))
+    records.flush()  # it was kept
     records.close()
 
     assert _written(path) == ["a", "b"]
@@ -178,7 +184,7 @@ def test_a_torn_record_at_the_end_is_cut_off_and_told(tmp_path: Path, tail: byte
     records = RecordFile(path)
 
     known = records.open(keep=lambda _: True)
-    records.write(_record("b"))
+    _write(records, _record("b"))
     records.close()
 
     assert set(known) == {"a"}
@@ -211,26 +217,13 @@ def test_a_text_without_line_end_is_no_torn_record(tmp_path: Path) -> None:
     RecordFile(tmp_path / "other").open(keep=lambda _: True)
 
 
-def test_the_same_record_is_written_once_whoever_writes_it_again(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    records = RecordFile(path)
-    records.open(keep=lambda _: True)
-
-    records.write(_record("a"))
-    records.write(_record("a", "failed"))
-    records.close()
-    records.close()
-
-    assert _written(path) == ["a"]
-
-
 def test_of_a_changed_document_only_the_new_record_stays(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_text("".join(json.dumps(_record(name)) + "\n" for name in "ab"))
     records = RecordFile(path)
     records.open(keep=lambda _: True)
 
-    records.write({**_record("a"), "content_hash": "another"})
+    _write(records, {**_record("a"), "content_hash": "another"})
     records.close()
 
     assert _written(path) == ["b", "a"]
@@ -255,7 +248,7 @@ def test_a_disk_that_loses_what_was_written_is_an_error(
 ) -> None:
     records = RecordFile(tmp_path / "run.jsonl")
     records.open(keep=lambda _: True)
-    records.write(_record("a"))
+    _write(records, _record("a"))
 
     def lost(descriptor: int) -> None:
         raise OSError(errno.EDQUOT, f"Disk quota exceeded by {descriptor}")
@@ -264,6 +257,22 @@ def test_a_disk_that_loses_what_was_written_is_an_error(
 
     with pytest.raises(MisconfiguredError, match=r"cannot write .* quota exceeded"):
         records.close()
+
+
+def test_records_are_on_the_disk_when_they_were_flushed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = RecordFile(tmp_path / "run.jsonl")
+    records.open(keep=lambda _: True)
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda _: synced.append(1))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+
+    _write(records, _record("a"), _record("b"))
+    records.flush()
+
+    assert len(synced) == 1
+    assert _written(tmp_path / "run.jsonl") == ["a", "b"]
+    records.close()
 
 
 def test_a_pipe_that_nobody_reads_any_more_is_not_tried_again(tmp_path: Path) -> None:
@@ -275,5 +284,5 @@ def test_a_pipe_that_nobody_reads_any_more_is_not_tried_again(tmp_path: Path) ->
     os.close(reader)
 
     with pytest.raises(MisconfiguredError, match="nobody reads"):
-        records.write(_record("a"))
+        _write(records, _record("a"))
     records.close()
