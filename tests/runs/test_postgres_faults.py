@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg import sql
 from tests.runs.components import MemoryExporter, text_pipeline
 from tests.runs.stores import NOW, end, new
 
@@ -138,6 +139,27 @@ async def test_a_commit_that_cannot_be_asked_after_is_an_error(
         await store.claim("run", owner="me", limit=2, lease_s=60)
     monkeypatch.setattr(psycopg, "connect", connect)
     assert dict(await store.count("run")) == {"in_progress": 2, "pending": 2}
+
+
+async def test_a_server_that_became_a_standby_is_left_for_one_that_can_be_written(
+    store: PostgresStore, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def set_read_only(value: str) -> None:
+        writable = "-c default_transaction_read_only=off"
+        with psycopg.connect(database_url, options=writable, autocommit=True) as connection:
+            connection.execute(
+                sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = {}").format(
+                    sql.Identifier(connection.info.dbname), sql.Literal(value)
+                )
+            )
+
+    monkeypatch.setattr(postgres_transactions, "PATIENCE_S", 0.3)
+    set_read_only("on")
+    terminate_all(database_url)
+    with pytest.raises(ServerError, match="read-only"):
+        await store.claim("run", owner="me", limit=2, lease_s=60)
+    set_read_only("off")
+    assert len(await store.claim("run", owner="me", limit=9, lease_s=60)) == 4
 
 
 async def test_two_that_wait_for_each_other_both_come_through(

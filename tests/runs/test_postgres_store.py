@@ -19,6 +19,7 @@ from docmill.runs.stores import postgres_documents
 from docmill.runs.stores.opening import open_store
 from docmill.runs.stores.postgres import PostgresStore
 from docmill.service.storage.postgres_server import EmbeddedPostgres
+from support.poolers import pgbouncer, through
 
 
 class TestPostgres(StateStoreContract):
@@ -135,6 +136,32 @@ async def test_a_store_that_was_closed_opens_again(database_url: str) -> None:
 async def test_many_may_create_the_tables_at_once(database_url: str) -> None:
     await asyncio.gather(*(create_run(database_url, f"run {number}") for number in range(8)))
     assert len(await ids_in(database_url)) == 8
+
+
+async def test_several_runners_share_few_connections_of_a_pooler(
+    postgres: EmbeddedPostgres, database_url: str
+) -> None:
+    with pgbouncer(postgres) as bouncer:
+        stores = [PostgresStore(through(bouncer, database_url)) for _ in range(12)]
+        await asyncio.gather(*(store.create_run(Run(f"run {id(store)}", NOW)) for store in stores))
+        await stores[0].create_run(Run("run", NOW))
+        paths = [f"d{number:03}" for number in range(240)]
+        await stores[0].add("run", new(*paths), listing=await stores[0].begin_listing("run"))
+
+        async def work(store: PostgresStore, owner: str) -> list[str]:
+            done: list[str] = []
+            while claimed := await store.claim("run", owner=owner, limit=5, lease_s=60):
+                await store.keep_stages(
+                    "run", [StageResult(state.path, "convert", b"x") for state in claimed]
+                )
+                assert not await store.settle("run", [end(state.path) for state in claimed], owner=owner)
+                done += [state.path for state in claimed]
+            return done
+
+        shares = await asyncio.gather(*(work(store, str(number)) for number, store in enumerate(stores)))
+        assert sorted(path for share in shares for path in share) == paths
+        assert dict(await stores[0].count("run")) == {"completed": 240}
+        await asyncio.gather(*(store.close() for store in stores))
 
 
 async def test_who_may_not_create_the_tables_is_told_what_to_grant(

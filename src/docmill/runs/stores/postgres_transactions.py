@@ -117,8 +117,11 @@ class PostgresTransactions:
             raise
         try:
             conn.execute("COMMIT")
-        except psycopg.Error:
-            if not (conn.closed and token and self._has_committed(token)):
+        except psycopg.Error as error:
+            if token is None or not _is_lost(conn, error):
+                raise
+            conn.close()
+            if not self._has_committed(token):
                 raise
         self._last = token or self._last
         return result
@@ -198,8 +201,9 @@ def _is_committed(conn: Connection, token: UUID) -> bool:
 
 
 def _is_lost(conn: Connection, error: psycopg.Error) -> bool:
-    """Whether the connection is of no use any more: broken, or to a server that became a standby."""
-    return conn.closed or isinstance(error, errors.ReadOnlySqlTransaction)
+    """Whether the connection is of no use any more: broken, ended by the server, or to a standby."""
+    is_fatal = error.diag.severity_nonlocalized in ("FATAL", "PANIC")
+    return conn.closed or is_fatal or isinstance(error, errors.ReadOnlySqlTransaction)
 
 
 def _first_line(error: Any) -> str:  # noqa: ANN401  any error
