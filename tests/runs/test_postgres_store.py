@@ -210,6 +210,19 @@ async def test_tables_of_something_else_are_refused(database_url: str, statement
         await ids_in(database_url)
 
 
+async def test_a_database_that_cannot_hold_all_texts_is_refused(
+    postgres: EmbeddedPostgres, user: str
+) -> None:
+    as_admin(postgres, "postgres", f'DROP DATABASE "{user}"')
+    as_admin(
+        postgres,
+        "postgres",
+        f"CREATE DATABASE \"{user}\" ENCODING LATIN1 LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0",
+    )
+    with pytest.raises(MisconfiguredError, match="UTF8"):
+        await ids_in(postgres.url(user))
+
+
 async def test_a_run_that_is_removed_meanwhile_is_unknown(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,11 @@ CREATE TABLE docmill_runs.transactions (
 
 def prepare(conn: Connection) -> None:
     """Create the tables unless they are there. Raises MisconfiguredError if they cannot be used."""
+    encoding = conn.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise MisconfiguredError(
+            f"the database has the encoding {encoding}, which not all texts have; use one with UTF8"
+        )
     try:
         with conn.transaction():
             if not _exist(conn):

@@ -25,6 +25,7 @@ _RECONNECT_S = 0.2
 _ATTEMPTS = 4
 _DEFAULTS: ConnDict = {
     "application_name": "docmill",
+    "client_encoding": "utf8",
     "connect_timeout": 10,
     "keepalives_idle": 20,
     "keepalives_interval": 5,
