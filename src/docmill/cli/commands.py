@@ -19,7 +19,7 @@ from docmill.cli.console import (
     give_up_stdout,
     stderr,
 )
-from docmill.cli.files import folder_commands
+from docmill.cli.files import folder_commands, runs_commands
 from docmill.cli.vault import (
     backup_commands,
     content_commands,
@@ -44,6 +44,7 @@ app = typer.Typer(
 app.add_typer(serving_commands.app)
 app.add_typer(content_commands.app)
 app.add_typer(folder_commands.app)
+app.add_typer(runs_commands.app)
 app.add_typer(match_commands.app)
 app.add_typer(dead_letter_commands.app)
 app.add_typer(people_commands.users)

@@ -14,8 +14,15 @@ from docmill.ports import Ref
 from docmill.resilience.attempts import internal_error
 from docmill.resilience.concurrency import cancel_and_wait
 from docmill.runs.context import CurrentDocument
-from docmill.runs.events import DocumentEnded, DocumentStarted, Event, RetryScheduled
-from docmill.runs.failures import error_type_of, traceback_of
+from docmill.runs.events import (
+    Cause,
+    DocumentEnded,
+    DocumentStarted,
+    Event,
+    RetryScheduled,
+    StageEnded,
+)
+from docmill.runs.failures import error_type_of, is_quoting, traceback_of
 from docmill.runs.flow import Outcome
 from docmill.runs.inputs import in_batches
 from docmill.runs.policy import RunPolicy
@@ -214,7 +221,7 @@ class Engine:
                 may_be_exported=state.is_uncertain or state.attempts > 0,
                 is_changed=state.done_as is not None,
             )
-            await self._attempt(state, Work(task, document))
+            await self._attempt(state, Work(task, document, partial(self._tell_stage, state.path)))
 
     async def _attempt(self, state: DocumentState, work: Work) -> None:
         self._active.add(work)
@@ -255,8 +262,16 @@ class Engine:
                     time.monotonic() - started,
                     settlement.error,
                     outcome.is_unchanged,
+                    None if error is None else _cause_of(error, error.step or work.stage),
                 )
             )
+
+    def _tell_stage(self, path: str, stage: str, seconds: float, error: DocmillError | None) -> None:
+        if error is None:
+            self._notify(StageEnded(path, stage, seconds))
+            return
+        message = f"[{stage}] {error.message}"
+        self._notify(StageEnded(path, stage, seconds, message, _cause_of(error, stage)))
 
     def _succeed(self, state: DocumentState, work: Work, outcome: Outcome) -> Settlement:
         self._journal.forget(state.path)
@@ -290,8 +305,12 @@ class Engine:
         elif isinstance(error, TransientError) and (not error.attempted or attempt < max_attempts):
             delay_s = self._policy.delay_s(error, attempt=attempt, jitter=random.random())  # noqa: S311  spreads load
             retry_at = now + timedelta(seconds=delay_s)
+            self._progress.postpone(delay_s)
             if error.attempted:
-                self._notify(RetryScheduled(state.path, stage, message, attempt, max_attempts, delay_s))
+                cause = _cause_of(error, stage)
+                self._notify(
+                    RetryScheduled(state.path, stage, message, attempt, max_attempts, delay_s, cause)
+                )
             else:
                 attempts = state.attempts
         else:
@@ -354,6 +373,10 @@ class Engine:
                     work.is_late = True
                     work.task.cancel()
             self._progress.tell()
+
+
+def _cause_of(error: DocmillError, stage: str) -> Cause:
+    return Cause(stage, error.code, error_type_of(error), is_quoting(error))
 
 
 _NO_OUTCOME = Outcome("")

@@ -3,8 +3,21 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from docmill.runs.policy import StageName
 from docmill.runs.states import DocumentStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What an error is, without its message.
+
+    code: see `docmill.errors`. error_type: the class of the original error. is_quoting: whether the message
+    has words of an error that is not docmill's own, and thus perhaps words of the document.
+    """
+
+    stage: str
+    code: str
+    error_type: str
+    is_quoting: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +39,13 @@ class DocumentStarted:
 
 @dataclass(frozen=True, slots=True)
 class StageEnded:
-    """A stage of a document is over. error: what ended it, None for success."""
+    """A stage of a document is over. error: what ended it, as `[stage] message`; None for success."""
 
     path: str
-    stage: StageName
+    stage: str
     seconds: float
     error: str | None = None
+    cause: Cause | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,7 @@ class RetryScheduled:
     attempt: int
     max_attempts: int
     delay_s: float
+    cause: Cause | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +71,7 @@ class DocumentEnded:
     seconds: float
     error: str | None = None
     is_unchanged: bool = False
+    cause: Cause | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +80,7 @@ class Progress:
 
     total: documents listed so far; is_total_final: whether the list is complete. rate: documents a second of
     this runner, of late. eta_s: seconds left at that rate; None if it cannot be said. current_document: the
-    last one that was begun.
+    last one that was begun. waiting: documents whose next attempt this runner has put off.
     """
 
     total: int
@@ -75,6 +91,7 @@ class Progress:
     rate: float
     eta_s: float | None
     current_document: str | None = None
+    waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)

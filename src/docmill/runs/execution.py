@@ -15,6 +15,7 @@ from docmill.runs.engine import DocumentFlow, Engine
 from docmill.runs.events import Event, RunEnded, RunStarted
 from docmill.runs.policy import RunPolicy
 from docmill.runs.report import RunReport
+from docmill.runs.reporting.listeners import guarded
 from docmill.runs.roles import Inputs
 from docmill.runs.states import Run, RunStatus, StateStore
 from docmill.runs.write_behind import WriteBehindJournal
@@ -44,7 +45,7 @@ class Runner:
         Raises as `Engine.run` does; then the run can be resumed.
         """
         started, run_id = time.monotonic(), run.run_id
-        notify = _guarded(self.on_event)
+        notify = guarded(self.on_event)
         is_changed = is_resumed and run.fingerprint != self.fingerprint
         if is_changed:
             log.warning("the pipeline has changed since the run was begun", extra={"run_id": run_id})
@@ -101,21 +102,3 @@ def _stopping(engine: Engine) -> Generator[None]:
             yield
         finally:
             watching.cancel()
-
-
-def _guarded(on_event: Callable[[Event], None] | None) -> Callable[[Event], None]:
-    """The caller's function, whose errors harm nothing; the first one is logged."""
-    if on_event is None:
-        return lambda _: None
-    has_failed = False
-
-    def notify(event: Event) -> None:
-        nonlocal has_failed
-        try:
-            on_event(event)
-        except Exception:
-            if not has_failed:
-                log.exception("the function that is told of events failed; the run goes on")
-            has_failed = True
-
-    return notify

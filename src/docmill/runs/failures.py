@@ -115,6 +115,12 @@ def traceback_of(error: BaseException) -> str:
     return "".join(traceback.format_exception(original))
 
 
+def is_quoting(error: DocmillError) -> bool:
+    """True if the message has the words of the original error, which may have those of the document."""
+    cause = error.__cause__
+    return cause is not None and (words := str(cause).strip()) != "" and words in error.message
+
+
 def error_type_of(error: DocmillError) -> str:
     """The class of the original error, with its module unless it is one of Python or docmill."""
     kind = type(error.__cause__) if error.__cause__ is not None else type(error)

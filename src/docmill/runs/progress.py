@@ -1,5 +1,6 @@
 """Counts of a run that is going on, and its rate."""
 
+import heapq
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -25,6 +26,8 @@ class ProgressMeter:
         self._current: str | None = None
         self._ended = 0
         self._samples: deque[tuple[float, int]] = deque()
+        self._due_times: list[float] = []
+        """When documents that wait may be tried again; a heap."""
 
     @property
     def rate(self) -> float:
@@ -72,9 +75,17 @@ class ProgressMeter:
         self._failed += status == "failed"
         self._has_changed = True
 
+    def postpone(self, delay_s: float) -> None:
+        """Count a document as waiting for so long."""
+        heapq.heappush(self._due_times, self._clock() + delay_s)
+        self._has_changed = True
+
     def tell(self) -> None:
         """Send an event if anything has changed since the last one."""
         now = self._clock()
+        while self._due_times and self._due_times[0] <= now:
+            heapq.heappop(self._due_times)
+            self._has_changed = True
         self._samples.append((now, self._ended))
         while len(self._samples) > 1 and self._samples[0][0] < now - WINDOW_S:
             self._samples.popleft()
@@ -93,6 +104,7 @@ class ProgressMeter:
                 rate=rate,
                 eta_s=left / rate if rate > 0 and self._is_total_final else None,
                 current_document=self._current,
+                waiting=len(self._due_times),
             )
         )
 

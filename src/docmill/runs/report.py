@@ -4,8 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 
 from docmill.errors import FailedDocumentsError, MisconfiguredError
+from docmill.runs.reporting.run_page import RunSummary, build_short_report
+from docmill.runs.reporting.run_report_file import MOST_PICTURES, write_run_page
 from docmill.runs.states import DONE, DocumentState, DocumentStatus, Run, StateStore
 
 _SHOWN = 5
@@ -86,6 +89,34 @@ class RunReport:
     def total_cost(self) -> Decimal:
         """US dollars that models have cost."""
         return sum((document.cost for document in self), Decimal(0))
+
+    def write_html(self, path: Path | str, *, folder: Path | str = "", pictures: int = MOST_PICTURES) -> None:
+        """As `awrite_html`, and wait for the end. Raises MisconfiguredError in an event loop."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            asyncio.run(self.awrite_html(path, folder=folder, pictures=pictures))
+            return
+        raise MisconfiguredError("an event loop is running here; write: await report.awrite_html(…)")
+
+    async def awrite_html(
+        self, path: Path | str, *, folder: Path | str = "", pictures: int = MOST_PICTURES
+    ) -> None:
+        """Write the report as one HTML file, for a browser: counts, times, costs, and what failed and why.
+
+        It replaces what is at `path`. folder: from which the paths of documents start. pictures: of so many
+        failed documents that are files of this machine the first page is drawn, in processes without rights;
+        0 for none. Raises MisconfiguredError or ServerError if the file cannot be written, or the store
+        cannot be read.
+        """
+        await write_run_page(Path(path), self._summary, self.store, folder=Path(folder), pictures=pictures)
+
+    def _repr_html_(self) -> str:
+        return build_short_report(self._summary)
+
+    @property
+    def _summary(self) -> RunSummary:
+        return RunSummary(self.run, self.counts, self.seconds, self.is_interrupted)
 
     def __str__(self) -> str:
         counts = ", ".join(

@@ -15,9 +15,9 @@ from docmill.errors import MisconfiguredError
 from docmill.runs.assembly import opened_flow
 from docmill.runs.context import Context
 from docmill.runs.definition import Data, PipelineDefinition
-from docmill.runs.events import Event
 from docmill.runs.execution import Runner
 from docmill.runs.report import RunReport
+from docmill.runs.reporting.listeners import Listener, ShownProgress, listening
 from docmill.runs.roles import Inputs, Lister
 from docmill.runs.states import Run, StateStore
 from docmill.runs.stores.opening import open_store
@@ -29,17 +29,18 @@ _ID_LENGTH = 8
 class RunOptions(TypedDict, total=False):
     """Options of a run.
 
-    store: keeps its state, see `open_store`; that of the pipeline, or a SQLite file in the current
-    folder, unless given. shared: an
-    object for all components, see `Context`. metadata: of the run. on_event: is told of everything, in the
-    event loop; its errors are logged and harm nothing. handles_signals: whether SIGINT and SIGTERM stop the
-    run in good order.
+    store: keeps its state, see `open_store`; that of the pipeline, or a SQLite file in the current folder,
+    unless given. shared: an object for all components, see `Context`. metadata: of the run. progress: how it
+    is shown how far the run is, see `ShownProgress`. on_event: is told of everything, in the event loop; its
+    errors are logged and harm nothing. handles_signals: whether SIGINT and SIGTERM stop the run in good
+    order.
     """
 
     store: StateStore | Path | str | None
     shared: object
     metadata: Mapping[str, JsonValue]
-    on_event: Callable[[Event], None] | None
+    progress: ShownProgress | None
+    on_event: Listener | None
     handles_signals: bool
 
 
@@ -55,10 +56,12 @@ class Pipeline(PipelineDefinition[Data]):
         """As `arun`, and wait for the end.
 
         SIGINT and SIGTERM stop it in good order: documents at work are brought to their end, the report says
-        `is_interrupted`, and `resume` goes on. A second one stops it at once. Raises what `arun` raises, and
-        MisconfiguredError where an event loop is running.
+        `is_interrupted`, and `resume` goes on. A second one stops it at once. In a terminal, a bar shows how
+        far it is, unless `progress` says otherwise. Raises what `arun` raises, and MisconfiguredError where
+        an event loop is running.
         """
         options.setdefault("handles_signals", True)
+        options.setdefault("progress", "auto")
         return _wait(lambda: self.arun(inputs, run_id=run_id, **options), "arun")
 
     async def arun(
@@ -76,9 +79,11 @@ class Pipeline(PipelineDefinition[Data]):
             self.fingerprint,
             configuration=self.configuration,
         )
-        store = open_store(options.get("store") or self.store)
-        await store.create_run(run)
-        return await _work(self, run, store, self.lister if inputs is None else inputs, options)
+        with listening(options.get("progress"), options.get("on_event")) as notify:
+            store = open_store(options.get("store") or self.store)
+            await store.create_run(run)
+            listed = self.lister if inputs is None else inputs
+            return await _work(self, run, store, listed, options, notify=notify)
 
     def resume(
         self,
@@ -91,6 +96,7 @@ class Pipeline(PipelineDefinition[Data]):
     ) -> RunReport:
         """As `aresume`, and wait for the end, as `run` does."""
         options.setdefault("handles_signals", True)
+        options.setdefault("progress", "auto")
         return _wait(
             lambda: self.aresume(run_id, inputs, retry_failed=retry_failed, lists=lists, **options),
             "aresume",
@@ -111,12 +117,13 @@ class Pipeline(PipelineDefinition[Data]):
         without, this runner takes part in what the store has, beside others. Raises UnknownRunError, and what
         `arun` raises.
         """
-        store = open_store(options.get("store") or self.store)
-        run = await store.find_run(run_id)
-        if retry_failed:
-            await store.requeue(run_id)
-        listed = self.lister if inputs is None else inputs
-        return await _work(self, run, store, listed if lists else None, options, is_resumed=True)
+        with listening(options.get("progress"), options.get("on_event")) as notify:
+            store = open_store(options.get("store") or self.store)
+            run = await store.find_run(run_id)
+            if retry_failed:
+                await store.requeue(run_id)
+            listed = (self.lister if inputs is None else inputs) if lists else None
+            return await _work(self, run, store, listed, options, notify=notify, is_resumed=True)
 
 
 async def _work(
@@ -126,6 +133,7 @@ async def _work(
     inputs: Inputs | Lister | None,
     options: RunOptions,
     *,
+    notify: Listener,
     is_resumed: bool = False,
 ) -> RunReport:
     owner = uuid4().hex
@@ -137,7 +145,7 @@ async def _work(
         policy=pipeline.policy,
         fingerprint=pipeline.fingerprint,
         owner=owner,
-        on_event=options.get("on_event"),
+        on_event=notify,
         handles_signals=options.get("handles_signals", False),
     )
     return await runner.work_through(run, store, is_resumed=is_resumed)

@@ -5,9 +5,9 @@ import inspect
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from docmill.errors import TimeLimitError
+from docmill.errors import DocmillError, TimeLimitError
 from docmill.resilience.breaker import Breaker
 from docmill.runs.context import CurrentDocument
 from docmill.runs.failures import as_docmill_error
@@ -19,21 +19,26 @@ if TYPE_CHECKING:
     from docmill.runs.states import NewDocument
 
 Place = Literal["loop", "thread", "process"]
+OnStageEnd: TypeAlias = Callable[[str, float, DocmillError | None], None]
 
 
 class Work:
     """One attempt at a document, as far as it has come.
 
-    task: in which it is made. stage: the one it is in. deadline: when that stage must be over, by
-    `time.monotonic`; 0 between stages. is_late: it was cancelled because of that. parts: documents within
-    this one, to be processed as documents of their own.
+    task: in which it is made. on_stage_end: is told of each stage that has ended, with its seconds and what
+    ended it. stage: the one it is in. deadline: when that stage must be over, by `time.monotonic`; 0 between
+    stages. is_late: it was cancelled because of that. parts: documents within this one, to be processed as
+    documents of their own.
     """
 
-    __slots__ = ("deadline", "document", "is_late", "parts", "stage", "task", "timings_s")
+    __slots__ = ("deadline", "document", "is_late", "on_stage_end", "parts", "stage", "task", "timings_s")
 
-    def __init__(self, task: "asyncio.Task[Any]", document: CurrentDocument) -> None:
+    def __init__(
+        self, task: "asyncio.Task[Any]", document: CurrentDocument, on_stage_end: OnStageEnd
+    ) -> None:
         self.task = task
         self.document = document
+        self.on_stage_end = on_stage_end
         self.stage: StageName = "read"
         self.deadline = 0.0
         self.is_late = False
@@ -100,21 +105,28 @@ class Stage:
             if self._place == "thread":
                 self._threads.replace_one()
             if work.is_late:
-                self._breaker.note_end(ticket, late(work))
+                self._end(work, started, error := late(work))
+                self._breaker.note_end(ticket, error)
             else:
                 self._breaker.note_abandoned(ticket)
             raise
         except Exception as raised:
             error = as_docmill_error(raised, self.name)
+            self._end(work, started, error)
             self._breaker.note_end(ticket, error)
             if error is raised:
                 raise
             raise error from raised
         finally:
             work.deadline = 0.0
-            work.timings_s[self.name] = time.monotonic() - started
+        self._end(work, started, None)
         self._breaker.note_end(ticket, None)
         return result
+
+    def _end(self, work: Work, started: float, error: DocmillError | None) -> None:
+        seconds = time.monotonic() - started
+        work.timings_s[self.name] = seconds
+        work.on_stage_end(self.name, seconds, error)
 
 
 def late(work: Work) -> TimeLimitError:

@@ -51,7 +51,7 @@ class Run:
             store=SqliteStore(self.out.with_name("runs.sqlite")),
             policy=RunPolicy(concurrency=concurrency, max_retries=0),
             rules=FolderPolicy(parts=parts or PartLimits()),
-            retry_failed=retry_failed,
+            retry=retry_failed,
             on_done=self._on_done,
         )
         try:

@@ -26,7 +26,7 @@ from docmill.pipeline import Steps
 from docmill.ports import Original, PageJournal, Reader, Ref, Understood
 from docmill.runs import engine
 from docmill.runs.append_only_file import AppendOnlyFile
-from docmill.runs.events import Event, RetryScheduled
+from docmill.runs.events import Event, RetryScheduled, StageEnded
 from docmill.runs.folders.folder_run import FolderRun
 from docmill.runs.folders.record_file import RecordFile
 from docmill.runs.policy import RunPolicy
@@ -145,7 +145,7 @@ class Run:
             store=SqliteStore(self._folder / "runs.sqlite"),
             policy=RunPolicy(concurrency=concurrency, max_retries=2),
             reader=reader or MemoryReader({name: name.encode() for name in names}, self._folder),
-            retry_failed=retry_failed,
+            retry=retry_failed,
             on_done=self.done.append,
             on_event=self.events.append,
         )
@@ -267,6 +267,19 @@ async def test_a_passing_fault_is_tried_again(run_with: Callable[..., Run], dela
         "[transcribe] died",
         "[transcribe] died",
     ]
+
+
+async def test_the_end_of_each_step_is_told(run_with: Callable[..., Run], delays: list[float]) -> None:
+    run = run_with(a=[CrashedError("died")])
+
+    await run("a")
+
+    assert len(delays) == 1
+    ends = [event for event in run.events if isinstance(event, StageEnded)]
+    steps = [(end.stage, None if end.cause is None else end.cause.code) for end in ends]
+    crashed = steps.index(("transcribe", "crashed"))
+    assert [step for step, _ in steps[crashed + 1 :]][-1] == "export"
+    assert [code for _, code in steps].count(None) == len(steps) - 1
 
 
 async def test_waiting_for_a_provider_uses_up_no_attempt(

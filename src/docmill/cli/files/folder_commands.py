@@ -38,7 +38,8 @@ def _load_schema(
 
 
 RecordFile = Annotated[
-    Path, typer.Option("--out", "-o", help="JSON Lines file for the records; if it exists, the run goes on.")
+    Path | None,
+    typer.Option("--out", "-o", help="JSON Lines file for the records; if it exists, the run goes on."),
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Start over and delete the records in FILE.")]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Try failed documents again.")]
@@ -63,10 +64,29 @@ WithText = Annotated[
 ]
 
 
+RunName = Annotated[
+    str | None, typer.Option("--run", help="Name of a new run.", show_default="eight letters and digits")
+]
+StateAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        help="Where the state of the run is kept: a SQLite file, or the address of a server.",
+        show_default=".docmill/runs.sqlite beside FILE",
+    ),
+]
+OwnPipeline = Annotated[
+    Path | None,
+    typer.Option("--pipeline", help="Run a pipeline of your own: its YAML file, or its folder.", exists=True),
+]
+
+
 @app.command()
 def run(
-    folder: Folder,
-    out: RecordFile,
+    folder: Annotated[
+        Path | None, typer.Argument(help="A folder, read with its subfolders, or one file.")
+    ] = None,
+    out: RecordFile = None,
     jobs: Jobs = None,
     config: SettingsFile = None,
     *,
@@ -83,8 +103,14 @@ def run(
     password: Passwords = None,
     ask_password: AskPassword = False,
     with_text: WithText = False,
+    name: RunName = None,
+    store: StateAddress = None,
+    pipeline: OwnPipeline = None,
 ) -> None:
     """Read every document of a folder and write the results, one JSON line each.
+
+    With --pipeline, documents go through a pipeline of your own instead, which says what lists, reads and
+    exports them; of the other options, it takes --run and --store. `docmill runs` tells of runs.
 
     Engines, languages, splitting and limits come from docmill.toml and DOCMILL_… variables, as for the vault;
     options win over both. With nothing set, no document leaves this machine. An engine or model that works
@@ -95,7 +121,14 @@ def run(
     be changed first, 130 interrupted (after both, run it again to go on).
     """
     from docmill.cli.files.run import RunOptions, run_folder
+    from docmill.cli.files.run_again import configuration_of, run_pipeline
 
+    if pipeline is not None:
+        if out is not None:
+            raise typer.BadParameter("the exporter of the pipeline says where results go", param_hint="--out")
+        raise typer.Exit(run_pipeline(pipeline, folder, run_id=name, store=store))
+    if folder is None or out is None:
+        raise typer.BadParameter("give FOLDER and --out, or --pipeline")
     if str(out) == "-":
         raise typer.BadParameter("give a file, from which an interrupted run can go on", param_hint="--out")
     loaded_schema, loaded_model = _load_schema(schema, model, labels, config)
@@ -104,7 +137,7 @@ def run(
         out=out,
         jobs=jobs,
         fresh=fresh,
-        retry_failed=retry_failed,
+        retry=retry_failed,
         dry_run=dry_run,
         quiet=quiet,
         max_bytes=None if max_mb is None else max_mb * 1_000_000,
@@ -115,6 +148,21 @@ def run(
         schema=loaded_schema,
         model=loaded_model,
         keeps_text=with_text,
+        store=store,
+        run_id=name,
+        configuration=configuration_of(
+            {
+                "jobs": jobs,
+                "config": config,
+                "max_mb": max_mb,
+                "time_limit": time_limit,
+                "schema": schema,
+                "model": model,
+                "labels": labels,
+                "document_type": document_type,
+                "with_text": with_text,
+            }
+        ),
     )
     raise typer.Exit(run_folder(options))
 

@@ -61,7 +61,8 @@ _READING = "reading"
 class RunOptions:
     """Arguments of a run, also as part of another command. Where one is None, the settings decide.
 
-    schema: for every document. model: the schema's trained model, as text. document_type: of every document.
+    retry: whether failed documents are tried again, or the sources of those that are. schema: for every
+    document. model: the schema's trained model, as text. document_type: of every document.
     keeps_text: whether records have the texts of documents. store: address of the state store, see
     `open_store`; by default it is in the folder of `out`. run_id: name of the run. is_temporary: that `out`
     is removed afterwards. has_summary: whether the counts of the run are printed. configuration: of the
@@ -72,7 +73,7 @@ class RunOptions:
     out: Path
     jobs: int | None = None
     fresh: bool = False
-    retry_failed: bool = False
+    retry: Sequence[str] | bool = False
     dry_run: bool = False
     quiet: bool = False
     max_bytes: int | None = None
@@ -137,7 +138,7 @@ def run_folder(options: RunOptions) -> int:
         kept = "" if options.is_temporary else f"; what was done is in {options.out}: run it again to go on"
         stderr.print(f"interrupted{kept}", markup=False)
         return INTERRUPTED
-    failed_before = sum(record.status == "failed" for record in earlier.values())
+    failed_before = report.failed - run_progress.by_status["failed"]
     try:
         if options.has_summary:
             _print_summary(report, run_progress)
@@ -147,7 +148,7 @@ def run_folder(options: RunOptions) -> int:
                 stdout.print(f"records: {options.out} (run {report.run_id})", markup=False)
     except OSError as error:
         run_progress.stop_printing(error)
-    return FAILED if run_progress.by_status["failed"] or failed_before or run_progress.is_stdout_closed else 0
+    return FAILED if report.failed or run_progress.is_stdout_closed else 0
 
 
 def _open_records(records: RecordFile, options: RunOptions) -> Mapping[str, EarlierRecord]:
@@ -195,7 +196,10 @@ async def _print_plan(options: RunOptions, refs: Sequence[Ref], config: RunConfi
 
 def _is_kept(record: Record, options: RunOptions) -> bool:
     """True if the record of an earlier run stays, so that its document is not read again."""
-    return not options.fresh and not (options.retry_failed and record["status"] == "failed")
+    if options.fresh:
+        return False
+    is_retried = options.retry if isinstance(options.retry, bool) else record["source"] in options.retry
+    return not (is_retried and record["status"] == "failed")
 
 
 async def read_all(
@@ -226,7 +230,7 @@ async def read_all(
             ),
             max_bytes=config.max_bytes,
             run_id=options.run_id,
-            retry_failed=options.retry_failed,
+            retry=options.retry,
             configuration=options.configuration,
             on_done=progress.on_done,
             on_event=progress.on_event,

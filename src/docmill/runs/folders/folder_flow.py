@@ -13,12 +13,13 @@ from docmill.pipeline import DocumentIO, PartLimits, Steps, process
 from docmill.ports import Findings, Original, Ref
 from docmill.resilience.concurrency import off_loop
 from docmill.resilience.spending import Spending
+from docmill.runs.failures import as_docmill_error
 from docmill.runs.flow import Outcome
 from docmill.runs.folders.document_records import failure_record, result_record
 from docmill.runs.folders.nested_refs import container_of, part_ref, ref_of, stored_document
 from docmill.runs.folders.part_files import PartFiles, PartsOfDocument
 from docmill.runs.folders.record_file import EarlierRecord, RecordFile
-from docmill.runs.stages import Work
+from docmill.runs.stages import OnStageEnd, Work
 from docmill.runs.states import DocumentState, NewDocument
 from docmill.runs.write_behind import WriteBehindJournal
 from docmill.understanding.duplicates import DuplicateIndex, duplicate_failure, signature_of
@@ -103,7 +104,9 @@ class FolderFlow:
                 self._on_done(DocumentOutcome(ref, "unchanged", ref.name))
                 return Outcome(original.content_hash, is_unchanged=True)
             earlier = self._complete_record(ref.key)
-            if earlier is not None and earlier.content_hash == original.content_hash:
+            # One that failed in this run and is here again is to be tried again.
+            is_retried = earlier is not None and earlier.error is not None and state.error is not None
+            if earlier is not None and earlier.content_hash == original.content_hash and not is_retried:
                 return self._pass_over(ref, earlier, state, work)
             with scheduled_for(None, ref.key):
                 return await self._process(ref, original, state, work)
@@ -132,7 +135,7 @@ class FolderFlow:
         received = attempts.received = PartsOfDocument(
             self._files, ref, self._policy.parts, self._part_counter
         )
-        recorder, noted = _Recorder(self._record), _Noted()
+        recorder, noted = _Recorder(self._record), _Noted(work.on_stage_end)
         prefix = f"{self._steps.fingerprint}/{original.content_hash}/"
         io = DocumentIO(
             _ReadBefore(original),
@@ -244,16 +247,21 @@ class _ReadBefore:
 
 
 class _Noted:
-    """`Observer` that notes of which media type a document is."""
+    """`Observer` that notes of which media type a document is, and tells the end of each step."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_stage_end: OnStageEnd) -> None:
+        self._on_stage_end = on_stage_end
         self.media_type = ""
 
     async def step_started(self, step: str) -> None:
         """See `Observer.step_started`."""
 
     def step_ended(self, step: str, *, seconds: float, error: BaseException | None) -> None:
-        """See `Observer.step_ended`."""
+        """See `Observer.step_ended`. A step that was cancelled has not come to an end."""
+        if error is None:
+            self._on_stage_end(step, seconds, None)
+        elif isinstance(error, Exception):
+            self._on_stage_end(step, seconds, as_docmill_error(error, step))
 
     async def record(self, findings: Findings) -> None:
         """See `Observer.record`."""

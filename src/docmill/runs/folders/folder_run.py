@@ -20,7 +20,7 @@ from docmill.runs.execution import Runner
 from docmill.runs.fingerprints import fingerprint_of
 from docmill.runs.folder_files import DEFAULT_MAX_BYTES, FolderReader
 from docmill.runs.folders.folder_flow import DocumentOutcome, FolderFlow, FolderPolicy
-from docmill.runs.folders.nested_refs import containers_of, ref_of, stored_document
+from docmill.runs.folders.nested_refs import containers_of, ref_of, stored_document, text_of
 from docmill.runs.folders.part_files import PartFiles
 from docmill.runs.folders.record_file import EarlierRecord, RecordFile
 from docmill.runs.inputs import version_of
@@ -46,9 +46,9 @@ class FolderRun:
 
     folder: whose documents are processed, or one file; reader: of these, that of the folder unless given.
     out: the record file, which decides what is done: what has no record there is processed, whatever the
-    store says. configuration: of the command that it came from. retry_failed: whether failed documents are
-    tried again. on_done: told of each document; on_event: of everything else; both in the event loop, and
-    must not block.
+    store says. configuration: of the command that it came from. retry: whether failed documents are tried
+    again, or the keys of those that are. on_done: told of each document; on_event: of everything else; both
+    in the event loop, and must not block.
     """
 
     folder: Path
@@ -60,7 +60,7 @@ class FolderRun:
     reader: Reader | None = None
     max_bytes: int = DEFAULT_MAX_BYTES
     run_id: str | None = None
-    retry_failed: bool = False
+    retry: Sequence[str] | bool = False
     configuration: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     on_done: Callable[[DocumentOutcome], None] = _ignore
     on_event: Callable[[Event], None] = _ignore
@@ -136,8 +136,9 @@ class FolderRun:
     async def _begin(self, earlier: Mapping[str, EarlierRecord]) -> tuple[Run, bool]:
         """The run that writes this record file, or a new one; whether it is an earlier one."""
         run = await self._find()
-        if run is not None and self.retry_failed:
-            await self.store.requeue(run.run_id)
+        if run is not None and self.retry:
+            chosen = None if isinstance(self.retry, bool) else [text_of(key) for key in self.retry]
+            await self.store.requeue(run.run_id, chosen)
         if run is not None and await self._lacks_records(run, earlier):
             log.warning("records are missing that were written before; their documents are read again")
             await self.store.remove_run(run.run_id)

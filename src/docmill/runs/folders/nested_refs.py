@@ -21,7 +21,7 @@ _RAW = "raw"
 
 def stored_document(ref: Ref) -> NewDocument:
     """The document as a store keeps it. Bytes of a name that are no UTF-8 are kept in its metadata."""
-    key, name = _as_text(ref.key), _as_text(ref.name)
+    key, name = text_of(ref.key), text_of(ref.name)
     metadata = dict(ref.metadata)
     if (key, name) != (ref.key, ref.name):
         metadata[_RAW] = [_hex(ref.key), _hex(ref.name)]
@@ -81,7 +81,8 @@ def container_document(ref: Ref, container: Original) -> Document:
     return Document(container.content_hash, media_type, [], parts=(part_of(ref),))
 
 
-def _as_text(name: str) -> str:
+def text_of(name: str) -> str:
+    r"""The name as a store keeps it: bytes of it that are no UTF-8 are written as \\xNN or \\uNNNN."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
