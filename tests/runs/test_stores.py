@@ -10,7 +10,7 @@ from tests.runs.stores import NOW, StateStoreContract
 from docmill.errors import MisconfiguredError
 from docmill.runs.states import Run, StateStore
 from docmill.runs.stores.memory import MemoryStore
-from docmill.runs.stores.opening import open_store
+from docmill.runs.stores.opening import open_store, without_password
 from docmill.runs.stores.sqlite import SqliteStore
 
 
@@ -58,3 +58,18 @@ def test_an_address_says_which_store_is_meant(tmp_path: Path) -> None:
     assert open_store(store) is store
     with pytest.raises(MisconfiguredError, match="'mongodb'"):
         open_store("mongodb://localhost/runs")
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("runs.sqlite", "runs.sqlite"),
+        ("postgresql://user:hunter2@[::1]:5432/db", "postgresql://user@[::1]:5432/db"),
+        ("postgresql:///db?host=/run/p&password=hunter2", "postgresql:///db?host=/run/p"),
+        ("redis://:hunter2@host:6379/0?ttl_days=3", "redis://@host:6379/0?ttl_days=3"),
+        ("postgresql://a:p@hunter2@host/db", "postgresql://a@host/db"),
+        ("postgresql://[hunter2", "postgresql://…"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(address: str, shown: str) -> None:
+    assert without_password(address) == shown

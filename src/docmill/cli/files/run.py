@@ -153,8 +153,9 @@ def run_folder(options: RunOptions) -> int:
 
 def _open_records(records: RecordFile, options: RunOptions) -> Mapping[str, EarlierRecord]:
     """Open the record file; the records of earlier runs that stay."""
-    if options.fresh and Path(options.store_address).exists():
-        asyncio.run(forget_run_of(open_store(options.store_address), options.out))
+    address = options.store_address
+    if options.fresh and ("://" in address or Path(address).exists()):
+        asyncio.run(forget_run_of(open_store(address), options.out))
     earlier = records.open(keep=lambda record: _is_kept(record, options))
     if records.torn_count:
         stderr.print(

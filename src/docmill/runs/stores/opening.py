@@ -1,6 +1,7 @@
 """Stores by their address."""
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from docmill.errors import MisconfiguredError
 from docmill.runs.states import StateStore
@@ -32,6 +33,21 @@ def open_store(address: StateStore | Path | str | None) -> StateStore:
             return SqliteStore(address)
         case _:
             return address
+
+
+def without_password(address: str) -> str:
+    """The address of a store as it may be shown: without a password, which may stand in its options, too."""
+    if "://" not in address:
+        return address
+    try:
+        parts = urlsplit(address)
+    except ValueError:  # it cannot be used, either
+        return address.partition("://")[0] + "://…"
+    user, at, host = parts.netloc.rpartition("@")
+    names = {option: option.partition("=")[0].lower() for option in parts.query.split("&")}
+    options = "&".join(option for option, name in names.items() if "password" not in name)
+    place = f"{parts.scheme}://{user.partition(':')[0]}{at}{host}{parts.path}"
+    return f"{place}?{options}" if options else place
 
 
 def _open_postgres(url: str) -> StateStore:
