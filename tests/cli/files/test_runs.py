@@ -53,6 +53,7 @@ def test_runs_are_listed_shown_compared_and_removed(folder: Path) -> None:
     listed = run_docmill("runs", "list").stdout.splitlines()
     shown = data_of("runs", "show", "one")
     failed = run_docmill("runs", "show", "one", "--status", "failed")
+    page = run_docmill("runs", "show", "one", "--html", "one.html")
     compared = run_docmill("runs", "diff", "one", "two")
     same = run_docmill("runs", "diff", "one", "one")
     unsaid = run_docmill("runs", "remove", "one")
@@ -68,6 +69,8 @@ def test_runs_are_listed_shown_compared_and_removed(folder: Path) -> None:
     assert states["invoice.txt"]["attempts"] == 1
     assert "broken.pdf" in failed.stdout
     assert "invoice.txt" not in failed.stdout
+    assert page.stdout == "report: one.html\n"
+    assert "the PDF is damaged" in (folder / "one.html").read_text()
     assert compared.returncode == 1
     assert "broken.pdf: failed -> not there (missing)" in compared.stdout
     assert "letter.txt: not there -> " in compared.stdout
@@ -75,6 +78,19 @@ def test_runs_are_listed_shown_compared_and_removed(folder: Path) -> None:
     assert (same.returncode, same.stdout) == (0, "no difference\n")
     assert (unsaid.returncode, removed.returncode) == (2, 0)
     assert [run["run_id"] for run in left] == ["two"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_run_is_told_as_lines_of_json() -> None:
+    done = run_docmill("run", "inbox", "--out", "out.jsonl", "--jobs", "1", "--run", "one", "--json-log")
+
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    assert (done.returncode, done.stdout) == (1, "")
+    assert {line["run_id"] for line in lines} == {"one"}
+    assert [lines[0]["event"], lines[-1]["event"]] == ["run_started", "run_ended"]
+    ended = {line["path"]: line["status"] for line in lines if line["event"] == "document_ended"}
+    assert ended == {"invoice.txt": "completed", "broken.pdf": "failed"}
+    assert "Harbour" not in done.stderr
 
 
 def test_failed_documents_are_told_and_tried_again(folder: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from docmill.cli.console import FAILED, INTERRUPTED, counted, put, shown, stderr, stdout
-from docmill.cli.files.run import RunOptions, read_all, show_progress, warn_about_links
+from docmill.cli.files.run import RunOptions, RunProgress, read_all, warn_about_links
 from docmill.cli.files.run_config import run_config, warn_about_remote_services
 from docmill.errors import DocmillError, MisconfiguredError
 from docmill.evaluation.html_report import build_page
@@ -163,7 +164,7 @@ def _read_documents(options: EvalOptions, refs: Sequence[Ref], records: RecordFi
     )
     earlier = records.open(keep=lambda _: True)
     try:
-        with show_progress(len(refs), quiet=True) as bar:
+        with closing(RunProgress(quiet=True)) as bar:
             asyncio.run(read_all(run_options, config, refs, records, earlier=earlier, progress=bar))
     finally:
         records.close()

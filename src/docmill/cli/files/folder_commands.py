@@ -64,6 +64,10 @@ WithText = Annotated[
 ]
 
 
+JsonLog = Annotated[
+    bool,
+    typer.Option("--json-log", help="Tell the run as lines of JSON on standard error, and nothing else."),
+]
 RunName = Annotated[
     str | None, typer.Option("--run", help="Name of a new run.", show_default="eight letters and digits")
 ]
@@ -106,6 +110,7 @@ def run(
     name: RunName = None,
     store: StateAddress = None,
     pipeline: OwnPipeline = None,
+    json_log: JsonLog = False,
 ) -> None:
     """Read every document of a folder and write the results, one JSON line each.
 
@@ -126,7 +131,7 @@ def run(
     if pipeline is not None:
         if out is not None:
             raise typer.BadParameter("the exporter of the pipeline says where results go", param_hint="--out")
-        raise typer.Exit(run_pipeline(pipeline, folder, run_id=name, store=store))
+        raise typer.Exit(run_pipeline(pipeline, folder, run_id=name, store=store, json_log=json_log))
     if folder is None or out is None:
         raise typer.BadParameter("give FOLDER and --out, or --pipeline")
     if str(out) == "-":
@@ -148,6 +153,7 @@ def run(
         schema=loaded_schema,
         model=loaded_model,
         keeps_text=with_text,
+        json_log=json_log,
         store=store,
         run_id=name,
         configuration=configuration_of(

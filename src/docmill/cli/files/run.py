@@ -3,23 +3,15 @@
 import asyncio
 import logging
 import stat
+import sys
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import JsonValue
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from docmill.cli.console import (
     FAILED,
@@ -36,7 +28,7 @@ from docmill.cli.files.run_config import RunConfig, run_config, warn_about_remot
 from docmill.errors import DocmillError
 from docmill.model.result import Schema
 from docmill.ports import Ref
-from docmill.runs import events
+from docmill.runs.events import Event, RetryScheduled
 from docmill.runs.folder_files import FolderLister, FolderReader
 from docmill.runs.folders.document_records import Record
 from docmill.runs.folders.folder_flow import DocumentOutcome, FolderPolicy, Status
@@ -44,6 +36,8 @@ from docmill.runs.folders.folder_run import FolderRun, forget_run_of
 from docmill.runs.folders.record_file import EarlierRecord, RecordFile
 from docmill.runs.policy import RunPolicy
 from docmill.runs.report import RunReport
+from docmill.runs.reporting.json_log import JsonLog
+from docmill.runs.reporting.progress_bar import ProgressBar
 from docmill.runs.stores.memory import MemoryStore
 from docmill.runs.stores.opening import DEFAULT_PATH, open_store
 from docmill.wiring import reading_pool
@@ -54,19 +48,18 @@ _DOCUMENTS_PER_PROCESS = 2
 _RETRY_HINT = "{} failed in an earlier run; --retry-failed tries them again"
 _REMEDIES = {"encrypted": ": where a password is missing, --retry-failed --ask-password asks for it"}
 """Hints for another run, by error code."""
-_READING = "reading"
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """Arguments of a run, also as part of another command. Where one is None, the settings decide.
 
-    retry: whether failed documents are tried again, or the sources of those that are. schema: for every
-    document. model: the schema's trained model, as text. document_type: of every document.
-    keeps_text: whether records have the texts of documents. store: address of the state store, see
-    `open_store`; by default it is in the folder of `out`. run_id: name of the run. is_temporary: that `out`
-    is removed afterwards. has_summary: whether the counts of the run are printed. configuration: of the
-    command, to be kept with the run.
+    retry: whether failed documents are tried again, or the sources of those that are. json_log: whether the
+    run is told as lines of JSON on standard error. schema: for every document. model: the schema's trained
+    model, as text. document_type: of every document. keeps_text: whether records have the texts of documents.
+    store: address of the state store, see `open_store`; by default it is in the folder of `out`. run_id: name
+    of the run. is_temporary: that `out` is removed afterwards. has_summary: whether the counts of the run are
+    printed. configuration: of the command, to be kept with the run.
     """
 
     folder: Path
@@ -76,6 +69,7 @@ class RunOptions:
     retry: Sequence[str] | bool = False
     dry_run: bool = False
     quiet: bool = False
+    json_log: bool = False
     max_bytes: int | None = None
     time_limit_s: float | None = None
     schema: Schema | None = None
@@ -127,7 +121,7 @@ def run_folder(options: RunOptions) -> int:
     records = RecordFile(options.out)
     earlier = _open_records(records, options)
     report: RunReport | None = None
-    with show_progress(len(refs), quiet=options.quiet) as run_progress:
+    with closing(RunProgress(quiet=options.quiet, json_log=options.json_log)) as run_progress:
         reading = read_all(options, config, refs, records, earlier=earlier, progress=run_progress)
         try:
             with suppress(KeyboardInterrupt, asyncio.CancelledError):
@@ -139,6 +133,8 @@ def run_folder(options: RunOptions) -> int:
         stderr.print(f"interrupted{kept}", markup=False)
         return INTERRUPTED
     failed_before = report.failed - run_progress.by_status["failed"]
+    if options.json_log:
+        return FAILED if report.failed else 0
     try:
         if options.has_summary:
             _print_summary(report, run_progress)
@@ -240,21 +236,21 @@ async def read_all(
         return await run.run(refs, records, earlier)
 
 
-@dataclass
 class RunProgress:
     """Progress of a run: a bar, a line for each document, and what became of them.
 
-    pages: that were read. is_stdout_closed: no more lines are printed.
+    json_log: whether lines of JSON on standard error are in place of both. pages: that were read.
+    is_stdout_closed: no more lines are printed.
     """
 
-    bar: Progress
-    task: TaskID
-    quiet: bool
-    is_stdout_closed: bool = False
-    by_status: Counter[Status] = field(default_factory=Counter[Status])
-    by_error: Counter[str] = field(default_factory=Counter[str])
-    pages: int = 0
-    _waiting: set[str] = field(default_factory=set[str])
+    def __init__(self, *, quiet: bool, json_log: bool = False) -> None:
+        self.by_status = Counter[Status]()
+        self.by_error = Counter[str]()
+        self.pages = 0
+        self.is_stdout_closed = False
+        self._quiet = quiet or json_log
+        self._bar = ProgressBar(console=stderr, is_transient=True)
+        self._show = JsonLog(sys.stderr) if json_log else self._bar
 
     def on_done(self, outcome: DocumentOutcome) -> None:
         """Count and print a document, and the parts that could not be extracted."""
@@ -262,59 +258,35 @@ class RunProgress:
         self.pages += outcome.pages
         if outcome.code:
             self.by_error[outcome.code] += 1
-        if not self.quiet:
+        if not self._quiet:
             title = "" if outcome.ref.key.endswith(outcome.title) else f"  {escape(shown(outcome.title))}"
             self._print(f"{MARKS[outcome.status]} {escape(shown(outcome.ref.key))}{title}")
             for part in outcome.left_out:
                 self._print(f"  {MARKS['not_read']} {escape(shown(part))}")
 
-    def on_event(self, event: events.Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Advance the bar, and print the pause before a document's next attempt."""
-        match event:
-            case events.Progress():
-                self.bar.update(self.task, completed=event.completed + event.failed, total=event.total)
-            case events.RetryScheduled():
-                self._waiting.add(event.path)
-                self._show_waiting()
-                if not self.quiet:
-                    path, reason = escape(shown(event.path)), escape(shown(event.error))
-                    self._print(f"[yellow]…[/] {path}  tried again in {event.delay_s:.0f} s: {reason}")
-            case events.DocumentStarted() if event.path in self._waiting:
-                self._waiting.remove(event.path)
-                self._show_waiting()
-            case _:
-                pass
-
-    def _show_waiting(self) -> None:
-        count = len(self._waiting)
-        waiting = f" ({count} waiting to be tried again)" if count else ""
-        self.bar.update(self.task, description=f"{_READING}{waiting}")
+        self._show(event)
+        if isinstance(event, RetryScheduled) and not self._quiet:
+            path, reason = escape(shown(event.path)), escape(shown(event.error))
+            self._print(f"[yellow]…[/] {path}  tried again in {event.delay_s:.0f} s: {reason}")
 
     def stop_printing(self, error: OSError) -> None:
         """Go on without standard output after an error of it: only the records matter."""
-        self.is_stdout_closed = self.quiet = True
+        self.is_stdout_closed = self._quiet = True
         give_up_stdout()
         stderr.print(f"docmill: cannot print: {error.strerror}; the records are still written", markup=False)
 
+    def close(self) -> None:
+        """Remove the bar."""
+        self._bar.close()
+
     def _print(self, line: str) -> None:
         try:
-            stdout.print(line)
+            if not (stdout.is_terminal and self._bar.print_above(line)):
+                stdout.print(line)
         except OSError as error:
             self.stop_printing(error)
-
-
-@contextmanager
-def show_progress(total: int, *, quiet: bool) -> Generator[RunProgress]:
-    """Show a bar on standard error if it is a terminal, and a line for each document on standard output."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=stderr, disable=not stderr.is_terminal, transient=True) as bar:
-        yield RunProgress(bar, bar.add_task(_READING, total=total), quiet)
 
 
 def _print_summary(report: RunReport, progress: RunProgress) -> None:

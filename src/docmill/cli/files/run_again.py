@@ -24,7 +24,9 @@ COMMAND = "docmill run"
 """In the configuration of a run: the command that began it."""
 
 
-def run_pipeline(path: Path, folder: Path | None, *, run_id: str | None, store: str | None) -> int:
+def run_pipeline(
+    path: Path, folder: Path | None, *, run_id: str | None, store: str | None, json_log: bool
+) -> int:
     """Begin a run of a configured pipeline, and print what became of it; the exit code.
 
     folder: whose documents are processed, in place of what the pipeline lists.
@@ -34,7 +36,7 @@ def run_pipeline(path: Path, folder: Path | None, *, run_id: str | None, store: 
         pipeline = replace(pipeline, lister=LocalLister(folder))
     if pipeline.lister is None:
         raise MisconfiguredError(f"{str(path)!r} lists no documents; add a lister, or give a folder")
-    report = pipeline.run(run_id=run_id, store=store)
+    report = pipeline.run(run_id=run_id, store=store, progress="json" if json_log else "auto")
     return _finish(report, store or pipeline.store)
 
 

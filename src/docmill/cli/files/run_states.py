@@ -6,13 +6,14 @@ import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import typer
 
 from docmill.cli.console import FAILED, MARKS, counted, shown, stderr, stdout
 from docmill.errors import MisconfiguredError, ValidationError
+from docmill.runs.report import RunReport
 from docmill.runs.states import DocumentState, DocumentStatus, Run, StateStore
 from docmill.runs.stores.opening import DEFAULT_PATH, open_store
 
@@ -78,6 +79,21 @@ async def show_run(
         _print_document(document)
     if len(documents) > limit:
         stdout.print(f"… these are the first {limit}; --limit shows more, --status those of one status")
+    return 0
+
+
+async def write_page(address: str | None, run_id: str, path: Path) -> int:
+    """Write a run as an HTML page; the exit code."""
+    async with opened_store(address) as store:
+        run = await store.find_run(run_id)
+        counts = await store.count(run_id)
+        configuration = run.configuration
+        folder = configuration.get("folder", "") if isinstance(configuration, dict) else ""
+        ended = run.completed_at or datetime.now(UTC)
+        seconds = (ended - run.started_at).total_seconds()
+        report = RunReport(run, counts, seconds, run.status == "interrupted", store=store)
+        await report.awrite_html(path, folder=str(folder))
+    stdout.print(f"report: {path}", markup=False)
     return 0
 
 

@@ -1,5 +1,6 @@
 """The commands of `docmill runs`. They load what does the work when they are called."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -51,13 +52,19 @@ def show_run(
     run: RunId,
     status: Annotated[Status | None, typer.Option(help="Only documents with this status.")] = None,
     limit: Limit = 50,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write a page with figures and pictures of what failed.", dir_okay=False),
+    ] = None,
     store: Store = None,
     *,
     as_json: Json = False,
 ) -> None:
     """Show a run and what became of its documents."""
-    from docmill.cli.files.run_states import show_run
+    from docmill.cli.files.run_states import show_run, write_page
 
+    if html is not None:
+        exit_after(write_page(store, run, html))
     exit_after(show_run(store, run, status=status, limit=limit, as_json=as_json))
 
 

@@ -70,6 +70,13 @@ class ProgressBar:
             case _:
                 pass
 
+    def print_above(self, line: str) -> bool:
+        """Print a line, with markup, above the bar; False if none is shown."""
+        if self._display is None:
+            return False
+        self._display.console.print(line)
+        return True
+
     def close(self) -> None:
         """Leave the bar as it is, or remove it if it is transient."""
         display, self._display = self._display, None
