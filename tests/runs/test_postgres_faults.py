@@ -4,6 +4,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -49,6 +50,13 @@ def terminate_all(url: str) -> int:
             """
         )
         return cursor.rowcount
+
+
+async def until(event: asyncio.Event, running: "asyncio.Task[Any]") -> None:
+    """Wait for the event, or for the run to end before it."""
+    waiting = asyncio.create_task(event.wait())
+    await asyncio.wait([waiting, running], return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
 
 
 async def test_a_terminated_connection_is_made_anew(store: PostgresStore, database_url: str) -> None:
@@ -202,7 +210,7 @@ async def test_a_run_goes_on_when_its_server_is_killed_and_starts_again(server: 
     pipeline = text_pipeline(exporter=exporter, policy=RunPolicy(concurrency=4))
     inputs = [Ref(f"document {number}", f"{number}", version="1") for number in range(COUNT)]
     running = asyncio.create_task(pipeline.arun(inputs, run_id="run", store=server.url))
-    await are_done.wait()
+    await until(are_done, running)
     await asyncio.to_thread(server.end)
     await asyncio.to_thread(server.restart)
 
@@ -219,11 +227,11 @@ async def test_a_run_goes_on_however_often_its_connection_is_terminated(database
     pipeline = text_pipeline(exporter=exporter, policy=RunPolicy(concurrency=1))
     inputs = [Ref(f"document {number}", f"{number}", version="1") for number in range(COUNT)]
     running = asyncio.create_task(pipeline.arun(inputs, run_id="run", store=database_url))
-    await has_begun.wait()
+    await until(has_begun, running)
     terminated = 0
     while not running.done():
         terminated += await asyncio.to_thread(terminate_all, database_url)
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.2)
 
     assert terminated
     assert (await running).completed == COUNT
