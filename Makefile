@@ -33,7 +33,7 @@ docs: $(STAMP) ## Build the documentation into build/docs, with every link check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 unit: $(STAMP)
-	scripts/system-packages chromium fonts-liberation libfaketime pgbouncer tesseract-ocr
+	scripts/system-packages chromium fonts-liberation libfaketime pgbouncer redis-server tesseract-ocr
 	scripts/emulators
 	$(BIN)/pytest -n $(PROCESSES) --dist worksteal
 

@@ -25,6 +25,7 @@ from docmill.workers.pool import Pool
 from support.aws_emulators import CREDENTIALS, Emulator, running
 from support.databases import UNSAFE, fresh_database
 from support.docmill_processes import Machine
+from support.redis_servers import RedisServer
 
 MakeDocument = Callable[..., Document]
 
@@ -163,3 +164,21 @@ async def pool() -> AsyncIterator[Pool]:
     """A pool of one child process."""
     async with Pool(1) as pool:
         yield pool
+
+
+@pytest.fixture(scope="session")
+def redis_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    pytest.importorskip("redis")
+    server = RedisServer(tmp_path_factory.mktemp("redis"), "--appendonly", "yes")
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def redis_server(redis_process: RedisServer) -> RedisServer:
+    """A server with nothing in it."""
+    assert redis_process.ask("FLUSHALL") == b"+OK\r\n"
+    return redis_process

@@ -269,6 +269,15 @@ class StateStoreContract:
             ("new", None, None),
         ]
 
+    async def test_listings_at_the_same_time_make_nothing_vanish(self, store: StateStore) -> None:
+        await self.begun(store)
+        first, second = await store.begin_listing("run"), await store.begin_listing("run")
+        await store.add("run", new("a"), listing=second)
+        await store.add("run", new("a"), listing=first)
+        await store.add("run", new("b"), listing=second)
+        assert await store.end_listing("run", listing=first) == 0
+        assert await store.end_listing("run", listing=second) == 0
+
     async def test_without_a_version_everything_that_is_done_is_looked_at_again(
         self, store: StateStore
     ) -> None:

@@ -10,7 +10,7 @@ from tests.runs.stores import NOW, StateStoreContract
 from docmill.errors import MisconfiguredError
 from docmill.runs.states import Run, StateStore
 from docmill.runs.stores.memory import MemoryStore
-from docmill.runs.stores.opening import open_store, without_password
+from docmill.runs.stores.opening import open_store, shown_address
 from docmill.runs.stores.sqlite import SqliteStore
 
 
@@ -64,12 +64,15 @@ def test_an_address_says_which_store_is_meant(tmp_path: Path) -> None:
     ("address", "shown"),
     [
         ("runs.sqlite", "runs.sqlite"),
-        ("postgresql://user:hunter2@[::1]:5432/db", "postgresql://user@[::1]:5432/db"),
-        ("postgresql:///db?host=/run/p&password=hunter2", "postgresql:///db?host=/run/p"),
-        ("redis://:hunter2@host:6379/0?ttl_days=3", "redis://@host:6379/0?ttl_days=3"),
-        ("postgresql://a:p@hunter2@host/db", "postgresql://a@host/db"),
+        ("a:b@c.sqlite", "a:b@c.sqlite"),
+        ("redis://localhost:6380/1?ttl_days=2", "redis://localhost:6380/1?ttl_days=2"),
+        ("redis://me:hunter2@localhost", "redis://me:***@localhost"),
+        ("postgresql:///db?host=/run/p&password=hunter2", "postgresql:///db?host=/run/p&password=***"),
         ("postgresql://[hunter2", "postgresql://…"),
+        ("rediss://:hunter2@[::1]:6380/1", "rediss://:***@[::1]:6380/1"),
+        ("redis://me:hunt@er2@localhost", "redis://me:***@localhost"),
+        ("redis://h?password=hunter2&ssl_ca_certs=/a/b.pem", "redis://h?password=***&ssl_ca_certs=/a/b.pem"),
     ],
 )
 def test_an_address_is_shown_without_its_password(address: str, shown: str) -> None:
-    assert without_password(address) == shown
+    assert shown_address(address) == shown

@@ -160,17 +160,18 @@ class Engine:
             async for batch in in_batches(inputs):
                 if self._is_stopping:
                     return  # what is not listed yet has not vanished
-                added = await self._store.add(self._run_id, batch, listing=listing)
+                add = partial(self._store.add, self._run_id, batch, listing=listing)
+                added = await _persistently(add)
                 self._progress.add(added.new, again=added.changed)
                 self._wake.set()
-            await self._store.end_listing(self._run_id, listing=listing)
+            await _persistently(partial(self._store.end_listing, self._run_id, listing=listing))
         self._is_listed = True
         self._progress.end_listing(await self._store.count(self._run_id))
         self._wake.set()
 
     async def _add(self, parts: Sequence[NewDocument]) -> None:
         """Add documents that were found within another one, before that one counts as done."""
-        added = await self._store.add(self._run_id, parts, listing=self._listing)
+        added = await _persistently(partial(self._store.add, self._run_id, parts, listing=self._listing))
         self._progress.add(added.new, again=added.changed)
         self._wake.set()
 
@@ -179,9 +180,14 @@ class Engine:
         while not self._is_stopping:
             self._wake.clear()
             wanted = self._claim_size() - self._queue.qsize()
-            claimed = await self._store.claim(
-                self._run_id, owner=self._owner, limit=max(1, wanted), lease_s=self._policy.lease_s
+            claim = partial(
+                self._store.claim,
+                self._run_id,
+                owner=self._owner,
+                limit=max(1, wanted),
+                lease_s=self._policy.lease_s,
             )
+            claimed = await _persistently(claim)
             for state in claimed:
                 self._queue.put_nowait(state)
             if claimed:
@@ -190,7 +196,7 @@ class Engine:
                     await self._is_low.wait()
                 continue
             is_listed = self._is_listed
-            due_s = await self._store.next_due_s(self._run_id)
+            due_s = await _persistently(partial(self._store.next_due_s, self._run_id))
             if due_s is None and is_listed:
                 break
             try:
@@ -361,7 +367,8 @@ class Engine:
     async def _renew_leases(self) -> None:
         while True:
             await asyncio.sleep(self._policy.lease_s / 3)
-            await self._store.renew(self._run_id, owner=self._owner, lease_s=self._policy.lease_s)
+            renew = partial(self._store.renew, self._run_id, owner=self._owner, lease_s=self._policy.lease_s)
+            await _persistently(renew)
 
     async def _watch(self) -> None:
         """Cancel the work on documents whose stage takes too long, and tell how far the run is."""

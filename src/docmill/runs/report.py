@@ -1,16 +1,18 @@
 """What a run has done: every document, read from the state store when it is asked for."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from typing import TypeVar
 
 from docmill.errors import FailedDocumentsError, MisconfiguredError
 from docmill.runs.reporting.run_page import RunSummary, build_short_report
 from docmill.runs.reporting.run_report_file import MOST_PICTURES, write_run_page
-from docmill.runs.states import DONE, DocumentState, DocumentStatus, Run, StateStore
+from docmill.runs.states import DONE, DeadLetter, DocumentState, DocumentStatus, Run, StateStore
 
+Value = TypeVar("Value")
 _SHOWN = 5
 """Most failed documents that an error names."""
 
@@ -53,23 +55,19 @@ class RunReport:
         return self.store.documents(self.run_id)
 
     def __iter__(self) -> Iterator[DocumentState]:
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            pass
-        else:
-            raise MisconfiguredError("an event loop is running here; write: async for document in report")
-        with asyncio.Runner() as runner:
-            documents = self.store.documents(self.run_id)
-            while True:
-                try:
-                    yield runner.run(_next_of(documents))
-                except StopAsyncIteration:
-                    return
+        return _in_turn(lambda: self.store.documents(self.run_id), "async for document in report")
 
     def failures(self) -> Iterator[DocumentState]:
         """The failed documents."""
         return (document for document in self if document.status == "failed")
+
+    def dead_letters(self) -> Iterator[DeadLetter]:
+        """Why documents failed for good, with tracebacks, the oldest first.
+
+        In a running event loop, iterate over `report.store.dead_letters(report.run_id)` with `async for`.
+        """
+        alternative = "async for letter in report.store.dead_letters(report.run_id)"
+        return _in_turn(lambda: self.store.dead_letters(self.run_id), alternative)
 
     def raise_on_failure(self) -> None:
         """Raise FailedDocumentsError if a document has failed."""
@@ -126,5 +124,22 @@ class RunReport:
         return f"run {self.run_id}: {counts or 'no document'} in {self.seconds:.1f} s{left}"
 
 
-async def _next_of(documents: AsyncIterator[DocumentState]) -> DocumentState:
-    return await anext(documents)
+def _in_turn(ask: Callable[[], AsyncIterator[Value]], alternative: str) -> Iterator[Value]:
+    """What an asynchronous iterator gives. alternative: what to write where an event loop is running."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass
+    else:
+        raise MisconfiguredError(f"an event loop is running here; write: {alternative}")
+    with asyncio.Runner() as runner:
+        values = ask()
+        while True:
+            try:
+                yield runner.run(_next_of(values))
+            except StopAsyncIteration:
+                return
+
+
+async def _next_of(values: AsyncIterator[Value]) -> Value:
+    return await anext(values)

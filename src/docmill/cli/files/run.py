@@ -151,7 +151,7 @@ def _open_records(records: RecordFile, options: RunOptions) -> Mapping[str, Earl
     """Open the record file; the records of earlier runs that stay."""
     address = options.store_address
     if options.fresh and ("://" in address or Path(address).exists()):
-        asyncio.run(forget_run_of(open_store(address), options.out))
+        asyncio.run(_forget(address, options.out))
     earlier = records.open(keep=lambda record: _is_kept(record, options))
     if records.torn_count:
         stderr.print(
@@ -160,6 +160,14 @@ def _open_records(records: RecordFile, options: RunOptions) -> Mapping[str, Earl
             markup=False,
         )
     return earlier
+
+
+async def _forget(address: str, out: Path) -> None:
+    store = open_store(address)
+    try:
+        await forget_run_of(store, out)
+    finally:
+        await store.close()
 
 
 def warn_about_links(lister: FolderLister) -> None:

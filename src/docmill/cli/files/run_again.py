@@ -17,7 +17,7 @@ from docmill.runs.components.local import LocalLister
 from docmill.runs.config.loading import load_pipeline, pipeline_of
 from docmill.runs.report import RunReport
 from docmill.runs.states import Run
-from docmill.runs.stores.opening import DEFAULT_PATH, without_password
+from docmill.runs.stores.opening import DEFAULT_PATH, shown_address
 from docmill.understanding.user_schemas.schema_model import model_in
 
 COMMAND = "docmill run"
@@ -119,7 +119,7 @@ async def _requeue(address: str | None, run_id: str, paths: Sequence[str]) -> No
 
 def _finish(report: RunReport, store: str | None) -> int:
     stdout.print(str(report), markup=False)
-    place = "" if store is None else f" --store {without_password(store)}"
+    place = "" if store is None else f" --store {shown_address(store)}"
     if report.failed:
         stdout.print(f"why: docmill runs dead list {report.run_id}{place}", markup=False)
     if report.is_interrupted:
