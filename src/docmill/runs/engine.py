@@ -193,7 +193,7 @@ class Engine:
                 self._queue.put_nowait(state)
             if claimed:
                 self._is_low.clear()
-                if self._queue.qsize() > self._policy.concurrency:
+                if self._queue.qsize() > self._low_mark():
                     await self._is_low.wait()
                 continue
             is_listed = self._is_listed
@@ -208,6 +208,10 @@ class Engine:
         for _ in range(self._policy.concurrency):
             self._queue.put_nowait(None)
 
+    def _low_mark(self) -> int:
+        """Documents in the queue at which more are claimed, so that they are there before it is empty."""
+        return max(self._policy.concurrency, self._claim_size() // 2)
+
     def _claim_size(self) -> int:
         return max(2 * self._policy.concurrency, min(MAX_CLAIM, int(self._progress.rate * CLAIM_S)))
 
@@ -216,7 +220,7 @@ class Engine:
         task = asyncio.current_task()
         assert task is not None
         while (state := await self._queue.get()) is not None:
-            if self._queue.qsize() <= self._policy.concurrency:
+            if self._queue.qsize() <= self._low_mark():
                 self._is_low.set()
             if self._is_stopping:
                 continue  # claimed, and given back at the end
