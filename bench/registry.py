@@ -90,7 +90,7 @@ BENCHMARKS = (
     Benchmark("run_overhead", "bench.speed.run_overhead", 3, quiet=True),
     Benchmark("run_memory", "bench.speed.run_memory", 2),
     Benchmark("run_kills", "bench.speed.run_kills", 8),
-    Benchmark("run_failures", "bench.speed.run_failures", 2),
+    Benchmark("run_failures", "bench.speed.run_failures", 2, quiet=True),
     Benchmark("receipt_ocr", "bench.accuracy.receipt_ocr", 10, data=True),
     Benchmark("search_relevance", "bench.accuracy.search_relevance", 3, data=True),
     Benchmark("photo_reading", "bench.accuracy.photo_reading", 4, data=True),

@@ -2,7 +2,7 @@
 
 Documents come from a generator, and their components do next to nothing. The peer is the resumable pipeline
 of a production guide (bench/peers/production_guide.py), without checkpoints: with them, 100,000 documents
-would take days. Memory is the peak of resident bytes.
+would take more than a day. Memory is the peak of resident bytes.
 """
 
 import argparse

@@ -160,8 +160,12 @@ def print_table(costs: dict[str, Cost], checkpointed: Sequence[int]) -> None:
         f"with SQLite {own.wall_us / peer.wall_us:.3f} of the peer with checkpoints, at {largest} documents"
     )
     for fewer, more in pairwise(sorted(set(checkpointed))):
-        growth = costs[f"peer, checkpoints, {more}"].wall_us / costs[f"peer, checkpoints, {fewer}"].wall_us
-        print(f"  from {fewer} to {more} documents, the peer's cost of each document grows by {growth:.2f}")
+        growth = costs[f"peer, checkpoints, {more}"].cpu_us / costs[f"peer, checkpoints, {fewer}"].cpu_us
+        print(f"  from {fewer} to {more} documents, its CPU for each document grows by {growth:.2f}")
+    minutes = peer.cpu_us * (memory.documents / largest) * memory.documents / 1e6 / 60
+    print(
+        f"  {memory.documents} documents would take it {minutes:.1f} minutes of CPU, if that grows with their square"
+    )
 
 
 if __name__ == "__main__":
