@@ -163,9 +163,7 @@ def print_table(costs: dict[str, Cost], checkpointed: Sequence[int]) -> None:
         growth = costs[f"peer, checkpoints, {more}"].cpu_us / costs[f"peer, checkpoints, {fewer}"].cpu_us
         print(f"  from {fewer} to {more} documents, its CPU for each document grows by {growth:.2f}")
     minutes = peer.cpu_us * (memory.documents / largest) * memory.documents / 1e6 / 60
-    print(
-        f"  {memory.documents} documents would take it {minutes:.1f} minutes of CPU, if that grows with their square"
-    )
+    print(f"  if CPU grows with the square, {memory.documents} documents would take it {minutes:.1f} minutes")
 
 
 if __name__ == "__main__":
