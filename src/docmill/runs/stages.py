@@ -77,7 +77,9 @@ class Stage:
         assert place != "process" or processes is not None
         slots = policy.stage_concurrency.get(name)
         self._slots = None if slots is None else asyncio.Semaphore(slots)
-        self._breaker = Breaker(name, threshold=policy.breaker_failures, recovery_s=policy.breaker_s)
+        # Calls that are under way together fail together: they say no more than one.
+        threshold = policy.breaker_failures + policy.concurrency - 1
+        self._breaker = Breaker(name, threshold=threshold, recovery_s=policy.breaker_s)
 
     async def run(self, work: Work, *args: object) -> object:
         """Call the component for a document. Raises DocmillError, whatever the component raised."""
