@@ -140,7 +140,9 @@ class FolderRun:
             chosen = None if isinstance(self.retry, bool) else [text_of(key) for key in self.retry]
             await self.store.requeue(run.run_id, chosen)
         if run is not None and await self._lacks_records(run, earlier):
-            log.warning("records are missing that were written before; their documents are read again")
+            log.warning(
+                "records are missing or of other content; their documents are read again"
+            )
             await self.store.remove_run(run.run_id)
             run = replace(run, fingerprint=self._fingerprint, started_at=datetime.now(UTC), listing=0)
             await self.store.create_run(run)
@@ -168,9 +170,16 @@ class FolderRun:
         return run
 
     async def _lacks_records(self, run: Run, earlier: Mapping[str, EarlierRecord]) -> bool:
+        """Whether what counts as ended has no record, or one of another content: of a restored file."""
         ended = {*DONE, "failed"}
         async for state in self.store.documents(run.run_id):
-            if state.status in ended and ref_of(state).key not in earlier:
+            if state.status not in ended:
+                continue
+            record = earlier.get(ref_of(state).key)
+            if record is None:
+                return True
+            # A document that could not be read has no hash in its record; its state keeps that of before.
+            if record.content_hash and record.content_hash != state.content_hash:
                 return True
         return False
 
