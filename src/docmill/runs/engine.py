@@ -224,6 +224,7 @@ class Engine:
             document = CurrentDocument(
                 ref,
                 attempt=state.attempts + 1,
+                max_attempts=self._policy.max_retries + 1,
                 may_be_exported=state.is_uncertain or state.attempts > 0,
                 is_changed=state.done_as is not None,
             )
