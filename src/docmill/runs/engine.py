@@ -282,7 +282,9 @@ class Engine:
 
     def _succeed(self, state: DocumentState, work: Work, outcome: Outcome) -> Settlement:
         self._journal.forget(state.path)
-        if outcome.is_unchanged and state.done_as is not None:
+        # Where a kill came between export and settlement, the store has the content before the last one.
+        is_known = outcome.content_hash == state.content_hash
+        if outcome.is_unchanged and state.done_as is not None and is_known:
             return Settlement(state.path, state.done_as, state.attempts, datetime.now(UTC), is_unchanged=True)
         return Settlement(
             path=state.path,

@@ -100,7 +100,9 @@ class FolderFlow:
             return self._pass_over(ref, trusted, state, work)
         async with self._files.original(ref) as original:
             work.document.content_hash = original.content_hash
-            if state.done_as is not None and original.content_hash == state.content_hash:
+            recorded = self._earlier.get(ref.key)
+            is_recorded = recorded is not None and recorded.content_hash == original.content_hash
+            if state.done_as is not None and original.content_hash == state.content_hash and is_recorded:
                 self._on_done(DocumentOutcome(ref, "unchanged", ref.name))
                 return Outcome(original.content_hash, is_unchanged=True)
             earlier = self._complete_record(ref.key)
