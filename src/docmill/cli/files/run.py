@@ -33,6 +33,7 @@ from docmill.runs.folder_files import FolderLister, FolderReader
 from docmill.runs.folders.document_records import Record
 from docmill.runs.folders.folder_flow import DocumentOutcome, FolderPolicy, Status
 from docmill.runs.folders.folder_run import FolderRun, forget_run_of
+from docmill.runs.folders.nested_refs import text_of
 from docmill.runs.folders.record_file import EarlierRecord, RecordFile
 from docmill.runs.policy import RunPolicy
 from docmill.runs.report import RunReport
@@ -205,7 +206,8 @@ def _is_kept(record: Record, options: RunOptions) -> bool:
     """True if the record of an earlier run stays, so that its document is not read again."""
     if options.fresh:
         return False
-    is_retried = options.retry if isinstance(options.retry, bool) else record["source"] in options.retry
+    source, retry = record["source"], options.retry
+    is_retried = retry if isinstance(retry, bool) else source in retry or text_of(source) in retry
     return not (is_retried and record["status"] == "failed")
 
 

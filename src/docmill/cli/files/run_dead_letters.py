@@ -7,6 +7,7 @@ from datetime import datetime
 from docmill.cli.console import FAILED, counted, shown, stderr, stdout
 from docmill.cli.files.run_states import confirmed, opened_store, print_json
 from docmill.errors import ValidationError
+from docmill.runs.folders.nested_refs import RAW, text_of
 from docmill.runs.states import DeadLetter, StateStore
 
 
@@ -33,7 +34,8 @@ async def list_dead(address: str | None, run_id: str, *, limit: int, as_json: bo
 async def show_dead(address: str | None, run_id: str, document: str, *, as_json: bool) -> int:
     """Print the dead letter of a document, with its traceback; the exit code."""
     async with opened_store(address) as store:
-        found = [letter async for letter in _letters(store, run_id) if letter.path == document]
+        names = (document, text_of(document))  # as the store calls it, or as the file is called
+        found = [letter async for letter in _letters(store, run_id) if letter.path in names]
     if not found:
         raise ValidationError(f"the run {run_id!r} has no dead letter for {document!r}")
     (letter,) = found
@@ -42,7 +44,8 @@ async def show_dead(address: str | None, run_id: str, document: str, *, as_json:
         return 0
     _print_letter(letter)
     for name, value in letter.metadata.items():
-        stdout.print(f"    {name}: {value}", markup=False)
+        if name != RAW:
+            stdout.print(f"    {name}: {value}", markup=False)
     stdout.print(letter.traceback, markup=False)
     return 0
 
@@ -52,6 +55,7 @@ async def requeue_dead(
 ) -> int:
     """Make failed documents pending; the exit code, 1 if one of them had not failed."""
     _check_selection(documents, every=every)
+    documents = [text_of(document) if "\\" not in document else document for document in documents]
     async with opened_store(address) as store:
         failed = [letter.path async for letter in _letters(store, run_id)]
         chosen = failed if every else [path for path in documents if path in set(failed)]

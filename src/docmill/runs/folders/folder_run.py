@@ -138,7 +138,9 @@ class FolderRun:
         """The run that writes this record file, or a new one; whether it is an earlier one."""
         run = await self._find()
         if run is not None and self.retry:
-            chosen = None if isinstance(self.retry, bool) else [text_of(key) for key in self.retry]
+            given: Sequence[str] = () if isinstance(self.retry, bool) else self.retry
+            # As the file is called, or as the store calls it.
+            chosen = [*given, *map(text_of, given)] or None
             await self.store.requeue(run.run_id, chosen)
         if run is not None and await self._lacks_records(run, earlier):
             log.warning("records are missing or of other content; their documents are read again")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _PART = "part"
 _WITHIN = "within"
 _MEDIA_TYPE = "media_type"
-_RAW = "raw"
+RAW = "raw"
 """Names within the metadata of a document. raw: its key and its name, in hexadecimal, if they are no text."""
 
 
@@ -24,14 +24,14 @@ def stored_document(ref: Ref) -> NewDocument:
     key, name = text_of(ref.key), text_of(ref.name)
     metadata = dict(ref.metadata)
     if (key, name) != (ref.key, ref.name):
-        metadata[_RAW] = [_hex(ref.key), _hex(ref.name)]
+        metadata[RAW] = [_hex(ref.key), _hex(ref.name)]
     return NewDocument(key, name, metadata, ref.version)
 
 
 def ref_of(state: DocumentState) -> Ref:
     """The reference that `stored_document` was given."""
     metadata = dict(state.metadata)
-    raw = cast("list[str] | None", metadata.pop(_RAW, None))
+    raw = cast("list[str] | None", metadata.pop(RAW, None))
     key, name = (state.path, state.name) if raw is None else map(_from_hex, raw)
     return Ref(key, name, metadata, state.version)
 
@@ -82,8 +82,8 @@ def container_document(ref: Ref, container: Original) -> Document:
 
 
 def text_of(name: str) -> str:
-    r"""The name as a store keeps it: bytes of it that are no UTF-8 are written as \\xNN or \\uNNNN."""
-    return name.encode("utf-8", "backslashreplace").decode()
+    r"""The name as a store keeps it: bytes that are no UTF-8 are written as \xNN or \uNNNN, \ as two."""
+    return name.replace("\\", "\\\\").encode("utf-8", "backslashreplace").decode()
 
 
 def _hex(name: str) -> str:
