@@ -31,6 +31,8 @@ class JsonLinesExporter:
     written twice. Of a document whose content has changed, `close` leaves the newest record.
     """
 
+    is_sole_writer = True
+
     def __init__(self, config: JsonLinesExporterConfig | Path | str) -> None:
         if not isinstance(config, JsonLinesExporterConfig):
             config = JsonLinesExporterConfig(path=Path(config))
