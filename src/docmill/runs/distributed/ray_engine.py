@@ -1,6 +1,7 @@
 """Runs on a Ray cluster: many runners, which share the state store of the run."""
 
 import asyncio
+import logging
 import os
 import pickle
 import time
@@ -173,6 +174,7 @@ async def connected(engine: RayEngine) -> AsyncGenerator[RayModule]:
     # Ray sends statistics of its use to its makers unless this variable says otherwise.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     own = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+    logging.getLogger("ray").setLevel(logging.ERROR)
     address = engine.address or os.environ.get("RAY_ADDRESS")
     try:
         await asyncio.to_thread(
