@@ -167,6 +167,7 @@ def test_a_run_that_is_interrupted_ends_in_good_order_and_goes_on_without_ray(
     ) as run:
         while len(records_of(tmp_path)) < 10 and run.poll() is None:
             time.sleep(0.05)
+        assert run.poll() is None, run.communicate()
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does
         stopped, said = run.communicate(timeout=60)
     done = len(records_of(tmp_path))
@@ -185,7 +186,7 @@ def test_a_run_that_is_interrupted_ends_in_good_order_and_goes_on_without_ray(
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "docmill", *arguments],
+        [sys.executable, "-c", "from docmill.cli import main; main()", *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
         stdout=subprocess.PIPE,

@@ -2,7 +2,8 @@
 
 import os
 import pickle
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,14 @@ class Assignment:
     """A pipeline, packed, and the run that it works on.
 
     pipeline: with the object that its components share. fingerprint: of the pipeline. store: address of the
-    run's states. folder: against which relative paths are meant.
+    run's states. folder: against which relative paths are meant. module_folders: where modules are looked for.
     """
 
     pipeline: bytes
     fingerprint: str
     store: str
     folder: str
+    module_folders: Sequence[str]
     run_id: str
     metadata: Mapping[str, JsonValue]
 
@@ -36,6 +38,7 @@ class Assignment:
 
         Raises MisconfiguredError if this machine has not what belongs to them, or another release of it.
         """
+        sys.path += [folder for folder in self.module_folders if folder not in sys.path]
         try:
             pipeline, shared = pickle.loads(self.pipeline)  # noqa: S301  packed by who began the run
         except Exception as error:  # a module of another package may raise anything
@@ -73,6 +76,7 @@ def pack_assignment(
         fingerprint=pipeline.fingerprint,
         store=address,
         folder=str(Path.cwd()),
+        module_folders=[str(Path(folder).absolute()) for folder in sys.path],
         run_id=run_id,
         metadata=metadata,
     )
