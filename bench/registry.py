@@ -80,6 +80,7 @@ BENCHMARKS = (
         arguments="--receipts FOLDER --orders FOLDER --invoices FOLDER",
     ),
     Benchmark("linking", "bench.speed.linking", 20, quiet=True),
+    Benchmark("state_stores", "bench.speed.state_stores", 3, quiet=True),
     Benchmark("review_lookup", "bench.speed.review_lookup", 5, quiet=True),
     Benchmark("review_by_keyboard", "bench.speed.review_by_keyboard", 1),
     Benchmark("list_and_search", "bench.speed.list_and_search", 60, quiet=True),

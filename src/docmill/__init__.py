@@ -35,14 +35,26 @@ if TYPE_CHECKING:
     from docmill.runs.components.parquet import PandasExporter, ParquetExporter, PolarsExporter
     from docmill.runs.components.postgres import PostgresExporter
     from docmill.runs.components.standard import StandardClassifier, StandardConverter, StandardExtractor
+    from docmill.runs.config.evaluation_loading import load_evaluation
     from docmill.runs.config.loading import dump_pipeline, load_pipeline
     from docmill.runs.config.registry import register
     from docmill.runs.context import Context
     from docmill.runs.definition import Kind
     from docmill.runs.document_bytes import DocumentBytes
+    from docmill.runs.evaluation.evaluating import Evaluation, aevaluate, evaluate
+    from docmill.runs.evaluation.evaluation_exporters import HtmlEvaluationExporter, JsonEvaluationExporter
+    from docmill.runs.evaluation.evaluation_report import EvaluationReport
+    from docmill.runs.evaluation.evaluators import (
+        ExactEvaluator,
+        FieldEvaluator,
+        FunctionEvaluator,
+        NumericEvaluator,
+        SimilarityEvaluator,
+    )
+    from docmill.runs.evaluation.example_loaders import FolderExampleLoader, ManifestExampleLoader
     from docmill.runs.policy import RunPolicy
     from docmill.runs.report import RunReport
-    from docmill.runs.roles import ExtractionResult
+    from docmill.runs.roles import Example, ExtractionResult, Score
     from docmill.runs.running import Pipeline
     from docmill.runs.stores.opening import open_store
     from docmill.wiring import reading_pool, steps_for
@@ -85,9 +97,21 @@ _HOME = {
     "docmill.runs.context": ("Context",),
     "docmill.runs.definition": ("Kind",),
     "docmill.runs.document_bytes": ("DocumentBytes",),
+    "docmill.runs.config.evaluation_loading": ("load_evaluation",),
+    "docmill.runs.evaluation.evaluating": ("Evaluation", "aevaluate", "evaluate"),
+    "docmill.runs.evaluation.evaluation_exporters": ("HtmlEvaluationExporter", "JsonEvaluationExporter"),
+    "docmill.runs.evaluation.evaluation_report": ("EvaluationReport",),
+    "docmill.runs.evaluation.evaluators": (
+        "ExactEvaluator",
+        "FieldEvaluator",
+        "FunctionEvaluator",
+        "NumericEvaluator",
+        "SimilarityEvaluator",
+    ),
+    "docmill.runs.evaluation.example_loaders": ("FolderExampleLoader", "ManifestExampleLoader"),
     "docmill.runs.policy": ("RunPolicy",),
     "docmill.runs.report": ("RunReport",),
-    "docmill.runs.roles": ("ExtractionResult",),
+    "docmill.runs.roles": ("Example", "ExtractionResult", "Score"),
     "docmill.runs.running": ("Pipeline",),
     "docmill.runs.stores.opening": ("open_store",),
 }
@@ -108,22 +132,33 @@ __all__ = [
     "DocumentBytes",
     "DocumentError",
     "DocumentIO",
+    "Evaluation",
+    "EvaluationReport",
     "Evidence",
+    "ExactEvaluator",
+    "Example",
     "Extracted",
     "Extraction",
     "ExtractionResult",
     "Failure",
+    "FieldEvaluator",
     "FileResult",
+    "FolderExampleLoader",
+    "FunctionEvaluator",
     "GlobLister",
+    "HtmlEvaluationExporter",
     "HttpReader",
+    "JsonEvaluationExporter",
     "JsonFilesExporter",
     "JsonLinesExporter",
     "Kind",
     "Link",
     "LocalLister",
     "LocalReader",
+    "ManifestExampleLoader",
     "ManifestLister",
     "Matching",
+    "NumericEvaluator",
     "Original",
     "Page",
     "PandasExporter",
@@ -138,7 +173,9 @@ __all__ = [
     "RunPolicy",
     "RunReport",
     "Schema",
+    "Score",
     "SetupError",
+    "SimilarityEvaluator",
     "StandardClassifier",
     "StandardConverter",
     "StandardExtractor",
@@ -150,11 +187,14 @@ __all__ = [
     "Usage",
     "Verdict",
     "Words",
+    "aevaluate",
     "aextract",
     "aprocess_file",
     "aprocess_many",
     "dump_pipeline",
+    "evaluate",
     "extract",
+    "load_evaluation",
     "load_pipeline",
     "match",
     "open_store",

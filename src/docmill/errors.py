@@ -22,7 +22,8 @@ DocmillError
 │   ├── UnsupportedFileTypeError  unsupported_file_type
 │   ├── UnknownRunError         unknown_run
 │   ├── RunExistsError          run_exists
-│   └── FailedDocumentsError    failed_documents
+│   ├── FailedDocumentsError    failed_documents
+│   └── RegressionError         regression
 └── SetupError                  a person must act; no attempt is burnt
     ├── UnauthorizedError       unauthorized
     └── MisconfiguredError      misconfigured
@@ -203,6 +204,12 @@ class FailedDocumentsError(DocumentError):
     """Some documents of a run have failed; the message names the first of them."""
 
     code = "failed_documents"
+
+
+class RegressionError(DocumentError):
+    """An evaluation is worse than an earlier one; the message names the figures."""
+
+    code = "regression"
 
 
 class SetupError(DocmillError):

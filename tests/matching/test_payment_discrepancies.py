@@ -148,3 +148,32 @@ def test_a_credit_note_that_one_payment_sets_off_is_no_shortfall() -> None:
     ]
 
     assert discrepancies([invoice(), other, credit, *payments(paid("1500.00"))], links) == []
+
+
+def test_a_returned_payment_less_a_credit_note_sets_nothing_off() -> None:
+    note = record("note", "credit_note", number="GS-1", issue_date="2026-01-20", gross_total="190.00")
+    back = {**paid(date="2026-02-04"), "amount": "1000.00"}
+    bookings = payments(paid("1000.00"), back)
+    links: list[Ends] = [
+        FIRST,
+        ("note", "statement#1", "credit_note_to_payment"),
+        ("statement#1", "statement#2", "payment_to_return"),
+    ]
+
+    assert discrepancies([invoice(), note, *bookings], links) == [
+        ("payment_returned", "statement#1", None, "-1190.00")
+    ]
+
+
+def test_an_instalment_that_was_returned_is_missing() -> None:
+    back = {**paid(date="2026-02-12"), "amount": "600.00"}
+    bookings = payments(paid("590.00"), paid("600.00", date="2026-02-10"), back)
+    links: list[Ends] = [FIRST, SECOND, ("statement#2", "statement#3", "payment_to_return")]
+
+    assert discrepancies([invoice(), *bookings], links) == [
+        ("payment_returned", "statement#2", None, "-600.00")
+    ]
+    third = payments(paid("600.00", date="2026-02-20"), id_="later")
+    again: Ends = ("invoice", "later#1", "invoice_to_payment")
+    assert discrepancies([invoice(), *bookings, *third], [*links, again]) == []
+    assert discrepancies([invoice(), *bookings, *third], links, [again]) == []

@@ -110,3 +110,18 @@ def test_goods_that_a_credit_note_takes_back_count_against_what_was_billed() -> 
     billed = Decimal(LINES[0]["quantity"])
     assert found.items[0].quantities == {"billed": billed - 10}
     assert len(found.items) == len(LINES), "a line of a credit note is no item of its own"
+
+
+def test_a_payment_that_was_returned_counts_for_nothing_in_what_was_paid() -> None:
+    back = {**paid("1195.50", date="2026-02-02"), "amount": "1195.50"}
+    bookings = payments(paid(), back, paid(date="2026-02-10"))
+    links = [
+        Link("invoice", "statement#1", "invoice_to_payment", 1.0, "automatic"),
+        Link("statement#1", "statement#2", "payment_to_return", 1.0, "automatic"),
+        Link("invoice", "statement#3", "invoice_to_payment", 1.0, "automatic"),
+    ]
+
+    for members, paid_amount in ((bookings, "1190.00"), (bookings[:2], "0.00")):
+        records = {each.id: each for each in [invoice(), *members]}
+        totals = three_way_match(records, links[: len(members)]).totals
+        assert {each.stage: str(each.gross) for each in totals} == {"billed": "1190.00", "paid": paid_amount}

@@ -6,7 +6,7 @@ from importlib import resources
 from docmill.matching.evidence import LEVELS
 from docmill.matching.version import MATCHING_VERSION
 
-MEANING_OF_VERSION = {4: "1532bf6ac15d9a6e"}
+MEANING_OF_VERSION = {5: "e7cb68f47511dd41"}
 
 
 def test_the_version_is_raised_with_weights_and_levels() -> None:

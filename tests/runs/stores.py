@@ -294,6 +294,16 @@ class StateStoreContract:
         assert (state.status, state.completed_at, state.attempts, state.tokens) == ("completed", NOW, 1, 5)
         assert state.done_as is None
 
+    async def test_what_another_runner_has_listed_meanwhile_has_not_vanished(self, store: StateStore) -> None:
+        await self.begun(store, "a", "b")
+        first, second = await store.begin_listing("run"), await store.begin_listing("run")
+        await store.add("run", new("a", "b", "c"), listing=second)
+        await store.add("run", new("b", version="0"), listing=first)
+        assert await store.end_listing("run", listing=first) == 0
+        await store.add("run", new("d"), listing=second)
+        assert await store.end_listing("run", listing=second) == 0
+        assert await self.claim(store) == ["a", "b", "c", "d"]
+
     async def test_a_document_that_came_back_is_processed(self, store: StateStore) -> None:
         await self.begun(store, "a", "b")
         assert await self.list_again(store, "b") == ((0, 0), 1)

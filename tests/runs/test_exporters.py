@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from tests.runs.exporters import BILL, Bill, ExporterContract, MakeExporter, Row, current_document, export
+from tests.runs.exporters import (
+    BILL,
+    Bill,
+    ExporterContract,
+    MakeExporter,
+    Row,
+    current_document,
+    export,
+    export_and_be_killed,
+)
 
 from docmill.errors import MisconfiguredError, ValidationError
 from docmill.runs.components.csv_file import CsvExporter, CsvExporterConfig
@@ -27,6 +36,15 @@ class TestJsonLinesExporter(ExporterContract):
 
     def rows(self) -> Iterator[Row]:
         return (Row.model_validate_json(line) for line in self.path.read_text().splitlines())
+
+    async def test_what_a_killed_run_has_replaced_is_dropped_by_the_next_one(
+        self, make: MakeExporter, tmp_path: Path
+    ) -> None:
+        await export_and_be_killed(make())
+        await export(make(), BILL, current_document(key="k2"))
+
+        assert self.written() == {("a.pdf", "k2")}
+        assert not list(tmp_path.glob("*.open"))
 
 
 class TestJsonFilesExporter(ExporterContract):

@@ -117,7 +117,8 @@ async def test_redirects_are_followed_as_far_as_allowed(server: Server) -> None:
         ("404 Not Found", CorruptError),
         ("410 Gone", CorruptError),
         ("400 Bad Request", ValidationError),
-        ("401 Unauthorized", UnauthorizedError),
+        ("401 Unauthorized", ValidationError),
+        ("403 Forbidden", ValidationError),
         ("204 No Content", NetworkError),
         ("503 Unavailable", ServerError),
         ("429 Too Many", RateLimitedError),
@@ -130,6 +131,12 @@ async def test_a_status_says_what_follows(server: Server, status: str, meaning: 
     assert "secret" not in raised.value.message
     if isinstance(raised.value, ServerError | RateLimitedError):
         assert raised.value.retry_after_s == 7
+
+
+async def test_wrong_credentials_of_a_host_stop_the_run(server: Server) -> None:
+    server.answers = {"/a": answer("401 Unauthorized")}
+    with pytest.raises(UnauthorizedError):
+        await read(server, "/a", headers={"127.0.0.1": {"Authorization": "Bearer old"}})
 
 
 async def test_an_answer_that_is_cut_off_or_no_answer_may_be_tried_again(server: Server) -> None:

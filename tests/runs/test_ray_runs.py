@@ -22,7 +22,7 @@ from docmill.errors import MisconfiguredError
 from docmill.runs.components.csv_file import CsvExporter
 from docmill.runs.components.json_lines import JsonLinesExporter
 from docmill.runs.distributed.assignment import pack_assignment
-from docmill.runs.distributed.ray_engine import RayEngine
+from docmill.runs.distributed.ray_engine import RayEngine, refuse_files_of_one_machine
 from docmill.runs.events import DocumentEnded, Event, Progress
 from docmill.runs.report import RunReport
 from docmill.runs.stores.memory import MemoryStore
@@ -223,6 +223,44 @@ def test_an_unknown_engine_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(MisconfiguredError, match="no engine 'spark'"):
         pipeline.run(letters(1), engine="spark")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(MisconfiguredError, match="at least one runner"):
+        RayEngine(runners=0)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:9", "there is no Ray cluster at"),
+        ("ray://127.0.0.1:9", "HOST:PORT"),
+        ("here", "HOST:PORT"),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_an_error(tmp_path: Path, address: str, said: str) -> None:
+    pipeline = letters_pipeline(tmp_path)
+
+    with pytest.raises(MisconfiguredError, match=said):
+        pipeline.run(letters(1), run_id="run", engine=RayEngine(address=address))
+    report = pipeline.resume("run", letters(1))
+    assert report.counts == {"completed": 1}
+
+
+def test_a_file_of_states_is_refused_on_several_machines(tmp_path: Path) -> None:
+    ray = Machines("one", "other", "other")
+
+    with pytest.raises(MisconfiguredError, match="the cluster has 2 machines"):
+        refuse_files_of_one_machine(ray, str(tmp_path / "runs.sqlite"))
+    refuse_files_of_one_machine(ray, "postgresql://host/database")
+    refuse_files_of_one_machine(Machines("other", "other"), str(tmp_path / "runs.sqlite"))
+
+
+class Machines:
+    """Ray, as far as it names the machines of its nodes."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    def nodes(self) -> list[dict[str, object]]:
+        return [{"NodeManagerHostname": name, "Alive": True} for name in self._names]
 
 
 def test_another_pipeline_on_a_node_is_refused_there(tmp_path: Path) -> None:

@@ -67,6 +67,8 @@ def test_an_address_says_which_store_is_meant(tmp_path: Path) -> None:
         ("a:b@c.sqlite", "a:b@c.sqlite"),
         ("redis://localhost:6380/1?ttl_days=2", "redis://localhost:6380/1?ttl_days=2"),
         ("redis://me:hunter2@localhost", "redis://me:***@localhost"),
+        ("postgresql:///db?host=/run/p&password=hunter2", "postgresql:///db?host=/run/p&password=***"),
+        ("postgresql://[hunter2", "postgresql://…"),
         ("rediss://:hunter2@[::1]:6380/1", "rediss://:***@[::1]:6380/1"),
         ("redis://me:hunt@er2@localhost", "redis://me:***@localhost"),
         ("redis://h?password=hunter2&ssl_ca_certs=/a/b.pem", "redis://h?password=***&ssl_ca_certs=/a/b.pem"),

@@ -81,6 +81,7 @@ def build_page(report: Mapping[str, Any], documents: Sequence[JudgedDocument], p
         " style-src 'unsafe-inline'\">"
         f"<title>docmill: evaluation</title><style>{_STYLE}</style></head><body>"
         f"<h1>{len(wrong)} of {len(documents)} documents with errors</h1>"
+        f"{_scores(report.get('scores'))}"
         f"{_table(('', 'precision', 'recall', 'F1', 'documents all right'), tiers)}"
         f'<p class="quiet">{_TIERS}</p>'
         f"{_table(('field', 'right', 'of', 'S2', '95 %'), fields)}"
@@ -88,6 +89,20 @@ def build_page(report: Mapping[str, Any], documents: Sequence[JudgedDocument], p
         f"{_trust(report.get('trust'))}"
         f"{''.join(_document(document, pictures) for document in wrong)}</body></html>\n"
     )
+
+
+def _scores(scores: Mapping[str, Any] | None) -> str:
+    """The figures of the evaluators of a pipeline, as they are: not all of them are shares."""
+    rows = [
+        (
+            name,
+            "" if figure["value"] is None else f"{figure['value']:.3f}",
+            " to ".join(f"{bound:.3f}" for bound in figure["interval"] or ()),
+            str(figure["documents"]),
+        )
+        for name, figure in (scores or {}).items()
+    ]
+    return _table(("figure", "value", "95 %", "documents"), rows) if rows else ""
 
 
 def _curve(points: Sequence[Mapping[str, float]]) -> str:

@@ -68,7 +68,7 @@ def _read_table(path: Path) -> Iterator[Truth]:
             raise MisconfiguredError(
                 f'line {number} of {str(path)!r} has no "{_FILE_COLUMN}", the file it speaks of'
             )
-        yield Truth(source, _nest({name: value for name, value in row.items() if value}))
+        yield Truth(source, nest_values({name: value for name, value in row.items() if value}))
 
 
 def _read_json(path: Path) -> Iterator[Truth]:
@@ -80,7 +80,7 @@ def _read_json(path: Path) -> Iterator[Truth]:
         content = None
     by_file = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
     if by_file and all(isinstance(data, dict) for data in by_file.values()):
-        yield from (Truth(source, _nest(data)) for source, data in by_file.items())
+        yield from (Truth(source, nest_values(data)) for source, data in by_file.items())
         return
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
@@ -91,7 +91,7 @@ def _read_json(path: Path) -> Iterator[Truth]:
             yield _make_truth(record, record["source"], where)
 
 
-def _nest(values: Mapping[str, Any]) -> dict[str, Any]:
+def nest_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values nested as in the schema: `seller.name` becomes the name of the seller."""
     nested: dict[str, Any] = {}
     for path, value in values.items():

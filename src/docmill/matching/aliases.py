@@ -59,8 +59,11 @@ def with_party_of_text(record: MatchRecord) -> MatchRecord:
 def aliases_between(relation: Relation, first: MatchRecord, second: MatchRecord) -> tuple[PartyAlias, ...]:
     """The aliases that follow from a link: parties of one side of the business that do not look the same.
 
-    Not the side of the account's owner: that has only an IBAN, which says nothing of the documents.
+    Not the side of the account's owner: that has only an IBAN, which says nothing of the documents. A payment
+    that is returned may come back in the name of the bank.
     """
+    if relation == "payment_to_return":
+        return ()
     sides = sides_of(relation, with_party_of_text(first), with_party_of_text(second))
     return tuple(
         PartyAlias(*parties)

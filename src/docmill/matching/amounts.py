@@ -18,6 +18,8 @@ _FEE = Decimal(35)
 _FEE_PERCENT = Decimal(3)
 _FEE_SHARE = Decimal("0.1")
 """Fees of banks: up to 35 in the currency, or 3 % where that is more, and never over a tenth."""
+_RETURN_FEE = Decimal(15)
+"""The most that banks charge for a returned direct debit, with what they pass on of the other bank."""
 _LEAST_SHARE = Decimal("0.6")
 """Least share of one amount in another that may stand for it, wrongly billed or paid."""
 _SHARES, _LEAST_SHARES = 20, 4
@@ -75,6 +77,20 @@ def compare_duplicates(one: MatchRecord, other: MatchRecord) -> AmountComparison
     if is_misread or is_same_net:
         return AmountComparison(AmountLevel.CLOSE, "amount_misread", first, second)
     return AmountComparison(AmountLevel.UNEXPLAINED, "amount", first, second)
+
+
+def compare_returned_amounts(payment: MatchRecord, returning: MatchRecord) -> AmountComparison:
+    """The amounts of a payment and of its return, in which a bank may have booked its fee as well."""
+    paid, returned = total(payment), total(returning)
+    if _has_other_currency(payment, returning):
+        return AmountComparison(AmountLevel.OTHER_CURRENCY, "currency", paid, returned)
+    if paid is None or returned is None:
+        return _UNKNOWN
+    if paid == returned:
+        return AmountComparison(AmountLevel.EQUAL, "amount", paid, returned)
+    if abs(paid - returned) <= _RETURN_FEE and min(paid, returned) > _RETURN_FEE:
+        return AmountComparison(AmountLevel.CLOSE, "amount_fee", paid, returned)
+    return AmountComparison(AmountLevel.UNEXPLAINED, "amount", paid, returned)
 
 
 def is_near(amount: AmountComparison) -> bool:

@@ -78,6 +78,11 @@ def places_of(pair: ScoredPair) -> Iterator[Hashable]:
     if pair.relation in PAID:
         yield "paid", first
         yield paying(pair)
+    elif pair.relation == "payment_to_return":
+        # A payment has one return, which is returned by none itself, and pays nothing.
+        yield pair.relation, first
+        yield pair.relation, second
+        yield paying(pair)
     else:
         yield pair.relation, "first", first
         yield pair.relation, "second", second
@@ -102,7 +107,8 @@ def _named_together(pairs: Sequence[ScoredPair]) -> Iterator[tuple[ScoredPair, .
     """
     by_relation: defaultdict[Relation, list[ScoredPair]] = defaultdict(list)
     for pair in pairs:
-        if pair.relation != "duplicate" and pair.log_odds > 0 and (is_named(pair) or _is_of_same_order(pair)):
+        is_single = pair.relation in ("duplicate", "payment_to_return")
+        if not is_single and pair.log_odds > 0 and (is_named(pair) or _is_of_same_order(pair)):
             by_relation[pair.relation].append(pair)
     for named in by_relation.values():
         sets = DisjointSets()

@@ -57,7 +57,7 @@ def compare(rule: RelationRule, first: MatchRecord, second: MatchRecord) -> tupl
         party=party,
         other_party=other_party,
         amount=amount.level,
-        date=_compare_days(rule, first, second),
+        date=compare_days(rule, first, second),
         items=ItemLevel.UNKNOWN,
     )
     return evidence, amount
@@ -120,16 +120,26 @@ def is_response(first: MatchRecord, second: MatchRecord) -> bool:
 
 
 def sides_of(relation: Relation, first: MatchRecord, second: MatchRecord) -> tuple[Parties, Parties]:
-    """The parties that are compared: those who are paid, and those who pay."""
+    """The parties that are compared: those who are paid, and those who pay.
+
+    Of two payments, such as one that is returned: their counterparties, and the owners of their accounts.
+    """
     sellers, buyers = (first.seller, second.seller), (first.buyer, second.buyer)
     if relation == "credit_note_to_payment":  # money that goes back, or is set off against an invoice
         back = (first.seller, second.buyer), (first.buyer, second.seller)
         return max(
             back, (sellers, buyers), key=lambda sides: sorted(compare_parties(*each) for each in sides)
         )
+    if first.kind == second.kind == "payment":
+        (partner, owner), (other_partner, other_owner) = map(_counterparty_first, (first, second))
+        return (partner, other_partner), (owner, other_owner)
     # The name of the account's owner is not known; a seller's account says enough.
     is_incoming = second.kind == "payment" and second.is_incoming is True
     return (buyers, sellers) if is_incoming else (sellers, buyers)
+
+
+def _counterparty_first(payment: MatchRecord) -> Parties:
+    return (payment.buyer, payment.seller) if payment.is_incoming else (payment.seller, payment.buyer)
 
 
 def _compare_sides(rule: RelationRule, first: MatchRecord, second: MatchRecord) -> tuple[Likeness, Likeness]:
@@ -247,7 +257,8 @@ def _any_misread(left: frozenset[str], right: frozenset[str]) -> bool:
     return any(_compare_keys(one, other) > ReferenceLevel.OTHER for one in left for other in right)
 
 
-def _compare_days(rule: RelationRule, first: MatchRecord, second: MatchRecord) -> DateLevel:
+def compare_days(rule: RelationRule, first: MatchRecord, second: MatchRecord) -> DateLevel:
+    """Whether the second record is in one of the windows of a relation after the first."""
     start, stop = first.issue_date, second.issue_date
     if first.delivery_date and first.delivery_date == second.delivery_date:
         return DateLevel.EXPECTED

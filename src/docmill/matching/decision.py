@@ -7,8 +7,9 @@ amount that one payment may pay.
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 from docmill.matching.amounts import is_near, is_usual_part, may_be_converted
 from docmill.matching.assignment import PAID, best_bundles, bundles_of, is_named, places_of
@@ -24,6 +25,8 @@ from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Link, Relation, State
 from docmill.matching.pairs import LEAST_LOG_ODDS, ScoredPair
 from docmill.matching.parties import Likeness
+from docmill.matching.return_decision import without_impossible_returns
+from docmill.matching.returned_payments import may_be_automatic_return
 from docmill.matching.scoring import Weights, probability, reasons
 from docmill.matching.sums import SumGroup, find_sums, rescorer
 from docmill.matching.surroundings import with_alternatives, with_common_links, with_known_customers
@@ -32,6 +35,8 @@ AUTOMATIC = 0.97
 """Least probability of links that are taken without asking; measured: bench/results/matching.md."""
 SUGGESTED = 0.1
 """Least probability of links that are suggested."""
+_APART: frozenset[Relation] = frozenset({"duplicate", "payment_to_return"})
+"""The relations that are decided before others, and by their own pairs alone."""
 _HIGHEST_LOG_ODDS = 30.0
 _TELLING_NUMBER = 5
 """Least length of a number that no other firm has for a document of the same amount and days."""
@@ -57,20 +62,69 @@ def decide(
     ]
     links = _links(duplicates, [], weights, confirmed)
     copies = {link.second_id for link in links if link.state == "automatic"}
-    others = [
+    others = [pair for pair in pairs if pair.relation != "duplicate" and copies.isdisjoint(pair.ids)]
+    returns = without_impossible_returns(
+        (pair for pair in others if pair.relation == "payment_to_return"), confirmed
+    )
+    others = [pair for pair in others if pair.relation != "payment_to_return"]
+    sure = [link for link in _links_between(returns, weights, confirmed) if link.state == "automatic"]
+    links.extend(_links_beside_returns(others, returns, sure, weights, confirmed))
+    return sorted(links, key=lambda link: (-link.score, link.first_id, link.second_id))
+
+
+def _links_beside_returns(
+    pairs: Sequence[ScoredPair],
+    returns: Sequence[ScoredPair],
+    sure: Sequence[Link],
+    weights: Mapping[Relation, Weights],
+    confirmed: frozenset[tuple[str, str]],
+) -> list[Link]:
+    """The links of pairs, and those of payments with their returns. sure: of the latter, the automatic ones.
+
+    A return pays nothing, and what was returned leaves what it paid to another payment: what this one pays is
+    decided as if there were no other, and then what that one would have paid, among all.
+    """
+    returned, returning = {link.first_id for link in sure}, {link.second_id for link in sure}
+    likelihood = {pair.second.id: pair.log_odds for pair in sorted(returns, key=lambda each: each.log_odds)}
+    pairs = [
         pair
         for pair in pairs
-        if pair.relation != "duplicate" and not copies.intersection((pair.first.id, pair.second.id))
+        if pair.ids in confirmed
+        or pair.relation not in PAID
+        or (
+            pair.second.id not in returning
+            # Else the payments of an invoice and their return, which all name it, would be taken together.
+            and (
+                pair.relation == "credit_note_to_payment"
+                or pair.log_odds >= likelihood.get(pair.second.id, -inf)
+            )
+        )
     ]
-    others = _with_surroundings(others, weights, confirmed)
-    links.extend(_links_between(others, weights, confirmed))
-    return sorted(links, key=lambda link: (-link.score, link.first_id, link.second_id))
+    of_returned = {pair.key for pair in pairs if pair.relation in PAID and pair.second.id in returned}
+    others = [pair for pair in pairs if pair.key not in of_returned]
+    links = _links_between([*_with_surroundings(others, weights, confirmed), *returns], weights, confirmed)
+    if of_returned:
+        around = _with_surroundings(_pairs_around(pairs, returned), weights, confirmed)
+        links.extend(
+            link
+            for link in _links_between(around, weights, confirmed)
+            if (link.first_id, link.second_id, link.relation) in of_returned
+        )
+    return links
+
+
+def _pairs_around(pairs: Iterable[ScoredPair], payments: Collection[str]) -> list[ScoredPair]:
+    """The pairs of some payments, of others that may pay the same, and of all that these may pay."""
+    pairs = [pair for pair in pairs if pair.relation in PAID]
+    billed = {pair.first.id for pair in pairs if pair.second.id in payments}
+    rivals = {pair.second.id for pair in pairs if pair.first.id in billed}
+    return [pair for pair in pairs if pair.second.id in rivals]
 
 
 def with_context(pairs: Iterable[ScoredPair], weights: Mapping[Relation, Weights]) -> list[ScoredPair]:
     """Pairs with the evidence that others give them: `surroundings`, and amounts that add up in one way."""
     pairs = list(pairs)
-    others = _with_surroundings([pair for pair in pairs if pair.relation != "duplicate"], weights)
+    others = _with_surroundings([pair for pair in pairs if pair.relation not in _APART], weights)
     sums = find_sums(others, rescorer(weights))
     changed = {pair.key: pair for pair in others}
     changed |= {pair.key: pair for group in sums if group.is_only for pair in group.pairs}
@@ -192,6 +246,8 @@ def _has_telling_number(record: MatchRecord) -> bool:
 def may_be_automatic(pair: ScoredPair) -> bool:
     """Whether nothing speaks against a link so strongly that a person has to look, whatever speaks for it."""
     evidence = pair.evidence
+    if pair.relation == "payment_to_return":
+        return may_be_automatic_return(evidence)
     is_only = evidence.alternatives == AlternativeLevel.NONE
     is_named_alone = is_only and is_named(pair) and _has_telling_number(pair.first)
     is_party_known = max(evidence.party, evidence.other_party) > Likeness.UNKNOWN

@@ -4,6 +4,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from docmill.matching.parties import Likeness
+from docmill.matching.return_words import ReturnLevel
 
 
 class ReferenceLevel(IntEnum):
@@ -85,7 +86,11 @@ class AlternativeLevel(IntEnum):
 
 
 class Evidence(NamedTuple):
-    """The levels of one pair. party: who is paid; other_party: who pays. alternatives: see `alternatives`."""
+    """The levels of one pair. party: who is paid; other_party: who pays. alternatives: see `alternatives`.
+
+    Of a payment and its return, party is the counterparty, and other_party the owner of the account.
+    returned: of these alone.
+    """
 
     reference: ReferenceLevel
     shared: SharedLevel
@@ -94,6 +99,7 @@ class Evidence(NamedTuple):
     amount: AmountLevel
     date: DateLevel
     items: ItemLevel
+    returned: ReturnLevel = ReturnLevel.UNKNOWN
     alternatives: AlternativeLevel = AlternativeLevel.UNKNOWN
 
     @property
@@ -140,6 +146,7 @@ LEVELS: tuple[type[IntEnum], ...] = (
     AmountLevel,
     DateLevel,
     ItemLevel,
+    ReturnLevel,
     AlternativeLevel,
 )
 """The levels of each dimension, lowest first."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
+from docmill.matching.return_words import NO_RETURN, ReturnWords
+
 Kind = Literal[
     "quote",
     "contract",
@@ -69,6 +71,7 @@ class MatchRecord:
     and the one who pays; the side of the account's owner has only an IBAN. amounts are positive; a payment
     has its amount as `gross_total`. is_incoming: of a payment, whether the account's owner received it.
     issue_date: of a payment, the day of booking. text_keys: keys of all words with a digit in its text.
+    returned: of a payment, what its text says of an earlier one that the bank returned.
     """
 
     id: str
@@ -92,4 +95,5 @@ class MatchRecord:
     items: tuple[Item, ...] = ()
     text_keys: frozenset[str] = frozenset()
     is_incoming: bool | None = None
+    returned: ReturnWords = NO_RETURN
     other_values: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -19,6 +19,7 @@ Relation = Literal[
     "invoice_to_payment",
     "receipt_to_payment",
     "credit_note_to_payment",
+    "payment_to_return",
     "duplicate",
 ]
 """The kinds of links. The first record of a link has the first kind; of duplicates, it is the earlier one."""
@@ -36,6 +37,7 @@ DiscrepancyCode = Literal[
     "paid_twice",
     "overpaid",
     "underpaid",
+    "payment_returned",
     "iban_changed",
 ]
 

@@ -17,6 +17,7 @@ from docmill.matching.evidence import AmountLevel, Evidence, ItemLevel, SharedLe
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Relation
 from docmill.matching.relations import CHAINED, DUPLICATED, RULE_OF, RULES, SUMMED
+from docmill.matching.returned_payments import compare_return, in_order_of_return, may_be_return
 from docmill.matching.scoring import Weights, log_odds
 
 LEAST_LOG_ODDS = -3.0
@@ -65,15 +66,21 @@ def score_pair(
     """The pair of two records, put in the order of their relation.
 
     None if they cannot be related, or if the log-odds would be under `least` whatever other records explain.
-    The first of two duplicates is the earlier one by date, then by id.
+    The first of two duplicates is the earlier one by date, then by id. A payment and its return may be of one
+    statement; all others are of two documents.
     """
-    if one.id == other.id or (one.document_id == other.document_id):
+    is_return = may_be_return(one, other)
+    if one.id == other.id or (one.document_id == other.document_id and not is_return):
         return None
-    if one.kind == other.kind:
+    if is_return:
+        relation: Relation = "payment_to_return"
+        first, second = in_order_of_return(one, other)
+        evidence, amount = compare_return(first, second)
+    elif one.kind == other.kind:
         if one.kind not in DUPLICATED or (one.kind == "payment" and not is_same_booking(one, other)):
             return None
         first, second = in_order(one, other)
-        relation: Relation = "duplicate"
+        relation = "duplicate"
         if one.kind == "purchase_order" and is_response(first, second):
             relation = "order_to_response"
             evidence, amount = compare(RULE_OF[relation], first, second)
@@ -97,7 +104,12 @@ def score_pair(
 
 
 def in_order(one: MatchRecord, other: MatchRecord) -> tuple[MatchRecord, MatchRecord]:
-    """Two records of a kind in the order of their relation: by date, but a response after its order."""
+    """Two records of a kind in the order of their relation: by date, but a response after its order.
+
+    Of a payment and its return on one day, what says that it is a return comes second.
+    """
+    if may_be_return(one, other):
+        return in_order_of_return(one, other)
     first, second = sorted((one, other), key=_age)
     if one.kind == "purchase_order" and is_response(second, first):
         return second, first

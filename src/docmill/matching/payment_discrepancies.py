@@ -21,7 +21,8 @@ class _Partners:
     """The records that links connect, by the id of the other one.
 
     payments_of, credit_notes_of: of an invoice. paid_by, set_off_by: the invoices and the credit notes of a
-    payment. refunds_of: the payments of a credit note.
+    payment. refunds_of: the payments of a credit note. returned_of: the payments of an invoice that the bank
+    has returned, which are in none of the others. return_of: returns by the ids of their payments.
     """
 
     payments_of: _Records = field(default_factory=_no_records)
@@ -29,31 +30,52 @@ class _Partners:
     credit_notes_of: _Records = field(default_factory=_no_records)
     refunds_of: _Records = field(default_factory=_no_records)
     set_off_by: _Records = field(default_factory=_no_records)
+    returned_of: _Records = field(default_factory=_no_records)
+    return_of: dict[str, MatchRecord] = field(default_factory=dict[str, MatchRecord])
 
 
 def find_payment_discrepancies(
     records: Mapping[str, MatchRecord], links: Iterable[Link], suggested: Iterable[Link]
 ) -> Iterator[Discrepancy]:
     """The discrepancies of payments against the invoices that they pay; see `find_discrepancies`."""
-    suggested = list(suggested)
-    partners, possible = _partners(records, links), _partners(records, suggested)
+    links, suggested = list(links), list(suggested)
+    return_of = _returns(records, links)
+    partners = _partners(records, links, return_of)
+    possible = _partners(records, suggested, return_of)
+    possible.return_of.update(_returns(records, suggested))
     copies = {(link.first_id, link.second_id) for link in suggested if link.relation == "duplicate"}
     for payment_id, invoices in partners.paid_by.items():
         yield from _of_account(records[payment_id], invoices)
     for payment_id, invoices in partners.paid_by.items():
         if len(invoices) > 1 and all(len(partners.payments_of[invoice.id]) == 1 for invoice in invoices):
             yield from _of_collective_payment(records[payment_id], invoices, partners, possible)
-    for invoice_id, payments in partners.payments_of.items():
+    for invoice_id in sorted(partners.payments_of.keys() | partners.returned_of.keys()):
+        payments = partners.payments_of.get(invoice_id, [])
         if all(len(partners.paid_by[payment.id]) == 1 for payment in payments):
             # One booking that may be in two files of a bank is not paid twice.
             own = [each for each in payments if not any((other.id, each.id) in copies for other in payments)]
             yield from _of_amounts(records[invoice_id], own, partners, possible)
 
 
-def _partners(records: Mapping[str, MatchRecord], links: Iterable[Link]) -> _Partners:
-    partners = _Partners()
+def _returns(records: Mapping[str, MatchRecord], links: Iterable[Link]) -> dict[str, MatchRecord]:
+    """The returns by the ids of the payments that they return."""
+    ids = sorted((each.first_id, each.second_id) for each in links if each.relation == "payment_to_return")
+    return {first: records[second] for first, second in ids}
+
+
+def _partners(
+    records: Mapping[str, MatchRecord], links: Iterable[Link], return_of: Mapping[str, MatchRecord]
+) -> _Partners:
+    """The partners by links. return_of: payments that pay nothing, with their returns, which do neither."""
+    partners = _Partners(return_of=dict(return_of))
+    returns = {record.id for record in return_of.values()}
     for relation, first, second in sorted({(each.relation, each.first_id, each.second_id) for each in links}):
-        if relation == "invoice_to_payment":
+        if second in returns:
+            continue
+        if second in return_of:
+            if relation == "invoice_to_payment":
+                partners.returned_of[first].append(records[second])
+        elif relation == "invoice_to_payment":
             partners.payments_of[first].append(records[second])
             partners.paid_by[second].append(records[first])
         elif relation == "invoice_to_credit_note":
@@ -94,23 +116,45 @@ def _of_amounts(
             continue
         paid += amount
         ids = (invoice.id, *(each.id for each in before))
+        may_be_returned = any(each.id in possible.return_of for each in (*before, payment))
         if is_settled and (_is_one_of(amount, acceptable) or any(amount == total(each) for each in before)):
-            yield Discrepancy.between("paid_twice", payment.id, ids, expected=billed, found=paid)
+            if not may_be_returned:
+                yield Discrepancy.between("paid_twice", payment.id, ids, expected=billed, found=paid)
         elif is_settled or _is_too_much(paid, billed, credited, acceptable):
-            if not _is_of_others(paid - billed, possible.paid_by[payment.id]):
+            if not may_be_returned and not _is_of_others(paid - billed, possible.paid_by[payment.id]):
                 yield Discrepancy.between("overpaid", payment.id, ids, expected=billed, found=paid)
             is_settled = True
         else:
             is_settled = _is_one_of(paid, acceptable) or _is_one_of(paid + credited, acceptable)
+    if not is_settled and paid + credited < billed - ROUNDING:
+        yield from _of_missing(invoice, ordered, partners, possible, paid=paid, credited=credited)
+
+
+def _of_missing(
+    invoice: MatchRecord,
+    payments: Sequence[MatchRecord],
+    partners: _Partners,
+    possible: _Partners,
+    *,
+    paid: Decimal,
+    credited: Decimal,
+) -> Iterator[Discrepancy]:
+    """What is missing of an invoice, unless a suggested link would explain it. payments: in their order."""
+    billed, acceptable = total(invoice) or Decimal(0), _acceptable_amounts(invoice)
     set_off = (
         note
-        for payment in ordered
+        for payment in payments
         for note in (*partners.set_off_by[payment.id], *possible.set_off_by[payment.id])
     )
     missing = [*possible.payments_of[invoice.id], *possible.credit_notes_of[invoice.id], *set_off]
-    is_explained = any(_is_one_of(paid + credited + (total(each) or 0), acceptable) for each in missing)
-    if not is_settled and paid + credited < billed - ROUNDING and not is_explained:
-        yield Discrepancy.between("underpaid", ordered[-1].id, (invoice.id,), expected=billed, found=paid)
+    if any(_is_one_of(paid + credited + (total(each) or 0), acceptable) for each in missing):
+        return
+    if returned := partners.returned_of.get(invoice.id):
+        last = max(returned, key=lambda payment: (str(partners.return_of[payment.id].issue_date), payment.id))
+        ids = (invoice.id, partners.return_of[last.id].id)
+        yield Discrepancy.between("payment_returned", last.id, ids, expected=billed, found=paid)
+    else:
+        yield Discrepancy.between("underpaid", payments[-1].id, (invoice.id,), expected=billed, found=paid)
 
 
 def _of_collective_payment(

@@ -9,6 +9,7 @@ from typing import Any, cast
 from docmill.matching.match_record import Item, Kind, MatchRecord, PartyIdentity, Reference, ReferenceKind
 from docmill.matching.parties import identity
 from docmill.matching.references import payment_references, reference_key, references, text_references
+from docmill.matching.return_words import return_words
 from docmill.understanding.text.folding import fold
 
 KINDS: Mapping[str, Kind] = {
@@ -120,6 +121,7 @@ def _payments(document_id: str, data: Mapping[str, Any]) -> Iterator[MatchRecord
             issue_date=_date(row.get("date")),
             text_keys=text_references(_BANK_NUMBER.sub(" ", text)),
             is_incoming=is_incoming,
+            returned=return_words(f"{reference}\n{description}"),
             other_values={"text": " ".join(text.split())},
         )
 

@@ -48,6 +48,9 @@ _RULES = (
     RelationRule("invoice_to_payment", "invoice", "payment", "invoice", (0, 35), (0, 45), (-10, 150)),
     RelationRule("receipt_to_payment", "receipt", "payment", "invoice", (0, 3), (0, 5), (-2, 20)),
     RelationRule("credit_note_to_payment", "credit_note", "payment", "invoice", (0, 30), (0, 45), (-5, 150)),
+    # SEPA rulebooks: a bank returns within days, a payer may claim back within 8 weeks, or 13 months if there
+    # was no mandate; then banks have another month.
+    RelationRule("payment_to_return", "payment", "payment", "payment", (0, 10), (0, 65), (0, 430)),
 )
 RULES: Mapping[tuple[Kind, Kind], RelationRule] = {(rule.first, rule.second): rule for rule in _RULES}
 """The relations by the kinds of first and second."""

@@ -12,10 +12,12 @@ from functools import lru_cache
 from importlib import resources
 
 from docmill.matching.amounts import AmountComparison
+from docmill.matching.comparison import sides_of
 from docmill.matching.evidence import LEVELS, Evidence
 from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Reason, Relation
 from docmill.matching.parties import Likeness
+from docmill.matching.returned_payments import compared_references, may_be_return
 
 Weights = Mapping[str, tuple[float, ...]]
 """Of one relation: a single number under `bias`, and one number for each level under each dimension."""
@@ -24,6 +26,8 @@ NAMED_LOG_ODDS = -1.0
 """Least log-odds of a pair of which one names the other's number and nothing speaks against it: enough to ask
 a person, and never enough for a link by itself."""
 
+_NAMES_OF_RETURNS = {"party": "counterparty", "other_party": "account"}
+"""What the parties of a payment and its return are called in codes of reasons."""
 _LEAST_TOLD = 0.05
 """Weights below this are not told as reasons."""
 
@@ -61,9 +65,12 @@ def reasons(
     second: MatchRecord,
 ) -> tuple[Reason, ...]:
     """The evidence of a pair, the strongest first; codes are `DIMENSION_LEVEL`, as `reference_equal`."""
+    names = _NAMES_OF_RETURNS if may_be_return(first, second) else {}
     told = [
         Reason(
-            amount.code if name == "amount" else f"{name}_{LEVELS[index](level).name.lower()}",  # type: ignore[operator]
+            amount.code
+            if name == "amount"
+            else f"{names.get(name, name)}_{LEVELS[index](level).name.lower()}",  # type: ignore[operator]
             weights[name][level],
             dict(_values(name, amount, first, second)),
         )
@@ -78,7 +85,8 @@ def reasons(
 def _values(
     name: str, amount: AmountComparison, first: MatchRecord, second: MatchRecord
 ) -> Iterator[tuple[str, str]]:
-    match name:
+    pairs = _of_return(name, first, second) if may_be_return(first, second) else None
+    match name if pairs is None else None:
         case "reference":
             pairs = (first.number and first.number.value, _named(first, second))
         case "party":
@@ -90,10 +98,24 @@ def _values(
         case "date":
             pairs = (first.issue_date or first.delivery_date, second.issue_date or second.delivery_date)
         case _:
-            pairs = (None, None)
+            pairs = pairs or (None, None)
     for side, value in zip(("first", "second"), pairs, strict=True):
         if value not in (None, ""):
             yield side, str(value)
+
+
+def _of_return(name: str, payment: MatchRecord, returning: MatchRecord) -> tuple[str, str] | None:
+    """What was compared of a payment and its return, where that is not as for other records."""
+    match name:
+        case "reference":
+            return compared_references(payment, returning)
+        case "party":
+            (party, other_party), _ = sides_of("payment_to_return", payment, returning)
+            return party.name, other_party.name
+        case "returned":
+            return "", returning.returned.text
+        case _:
+            return None
 
 
 def _named(first: MatchRecord, second: MatchRecord) -> str:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import pairwise
 from typing import Literal, get_args
@@ -23,7 +23,7 @@ class StageTotal:
     """The sum of a stage in a currency.
 
     records: how many it has. net, gross: null if one of them has no such amount. Credit notes count against
-    what was billed, and their payments against what was paid.
+    what was billed, and their payments against what was paid, as do returns of payments.
     """
 
     stage: Stage
@@ -79,14 +79,26 @@ NOTHING_TO_COMPARE = ThreeWayMatch((), (), ())
 def three_way_match(records: Mapping[str, MatchRecord], links: Iterable[Link]) -> ThreeWayMatch:
     """The three-way match of linked records. links: automatic and confirmed ones.
 
-    Copies of a document, and receipts of an invoice that is there, count once.
+    Copies of a document, and receipts of an invoice that is there, count once. A payment that the bank has
+    returned counts for nothing.
     """
     links = list(links)
     extra = {link.second_id for link in links if link.relation in ("duplicate", "invoice_to_receipt")}
     refunds = {link.second_id for link in links if link.relation == "credit_note_to_payment"}
-    members = [record for id_, record in sorted(records.items()) if id_ not in extra]
+    payment_of = {link.second_id: link.first_id for link in links if link.relation == "payment_to_return"}
+    refunds.update(payment_of)
+    members = [
+        _without_fee(record, records.get(payment_of.get(id_, "")))
+        for id_, record in sorted(records.items())
+        if id_ not in extra
+    ]
     totals = tuple(_totals(members, refunds))
     return ThreeWayMatch(totals, tuple(_differences(totals)), tuple(_items(members)))
+
+
+def _without_fee(record: MatchRecord, payment: MatchRecord | None) -> MatchRecord:
+    """The record; a return with the amount of its payment, without what the bank charges for it."""
+    return record if payment is None else replace(record, gross_total=payment.gross_total)
 
 
 def _stage_of(record: MatchRecord) -> Stage | None:

@@ -18,6 +18,7 @@ RELATION_NAMES: dict[Relation, str] = {
     "invoice_to_payment": "invoice and payment",
     "receipt_to_payment": "receipt and payment",
     "credit_note_to_payment": "credit note and payment",
+    "payment_to_return": "payment and its return",
     "duplicate": "duplicate",
 }
 
@@ -47,6 +48,12 @@ REASONS = {
     "other_party_close_name": "The buyer's name differs in a letter or word: {first} and {second}.",
     "other_party_similar": "The buyer's name is similar: {first} and {second}.",
     "other_party_different": "The buyers differ: {first} and {second}.",
+    "counterparty_same_identifier": "The account of the other party is the same.",
+    "counterparty_same_name": "The other party is the same: {second}.",
+    "counterparty_close_name": "The other party's name differs in a letter or word: {first} and {second}.",
+    "counterparty_similar": "The other party's name is similar: {first} and {second}.",
+    "counterparty_different": "The other parties differ: {first} and {second}.",
+    "account_same_identifier": "Both are bookings of the same account.",
     "amount": "The amounts are {first} and {second}.",
     "amount_discount": "{second} is {first} less a cash discount.",
     "amount_net": "{second} is the amount without tax.",
@@ -72,6 +79,9 @@ REASONS = {
     "items_most": "Most line items are the same.",
     "items_some": "Some line items are the same.",
     "items_none": "The line items differ.",
+    "returned_possible": "Its text may say that a payment was returned: {second}.",
+    "returned_words": "Its text says that a payment was returned: {second}.",
+    "returned_code": "It gives a reason for which banks return payments: {second}.",
     "alternatives_none": "Nothing else fits either of them.",
     "model_belongs": "The model {by} says that they belong together: {text}",
     "model_separate": "The model {by} says that they do not belong together.",
@@ -88,6 +98,7 @@ DISCREPANCIES: dict[DiscrepancyCode, str] = {
     "paid_twice": "Paid twice: {found} for {expected}",
     "overpaid": "Paid {found} for {expected}",
     "underpaid": "Paid {found} of {expected}",
+    "payment_returned": "Payment returned: {found} paid of {expected}",
     "iban_changed": "Another account: {found} instead of {expected}",
 }
 

@@ -117,11 +117,24 @@ class Exporter(Protocol[Data]):
 
 @dataclass(frozen=True, slots=True)
 class Example(Generic[Data]):
-    """A document whose values are known. expected: them; document_type: if that is known too."""
+    """A document whose values are known.
+
+    expected: an instance of the schema, or the values as JSON, nested as the schema; fields that are not set
+    are not judged, and null says that the document has no such value. document_type: if that is known too.
+    group: of documents that are alike, such as those of a vendor. source: names the example in reports; the
+    key of its reference unless given.
+    """
 
     ref: Ref
-    expected: Data
+    expected: Data | Mapping[str, Any]
     document_type: str | None = None
+    group: str | None = None
+    source: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the example in reports."""
+        return self.source or self.ref.key
 
 
 class ExampleLoader(Protocol[Data]):
@@ -134,20 +147,34 @@ class ExampleLoader(Protocol[Data]):
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A figure about one document. value: higher is better. parts: what it is made of, by field or name."""
+    """A figure about one document.
+
+    value: higher is better. weight: how much it counts beside other documents, the number of compared values
+    for instance; with 0, the document has no such figure. parts: what the figure is made of, by field or
+    name. part_weights: as `weight`, of each part; 1 unless given.
+    """
 
     name: str
     value: float
     parts: Mapping[str, float] = field(default_factory=dict[str, float])
+    weight: float = 1.0
+    part_weights: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 class Evaluator(Protocol[Data_contra]):
-    """Compares what was extracted with what is true."""
+    """Compares what was extracted with what is true.
+
+    A sync one is called in a thread, never in a process. An evaluator that has a method `prepare(expected)`
+    is given the true values of all examples first.
+    """
 
     def evaluate(
         self, expected: Data_contra, extracted: Data_contra | None, context: Context[Any]
     ) -> MaybeAwaitable[Sequence[Score]]:
-        """The scores of a document. extracted: None for one that failed."""
+        """The scores of a document. extracted: None for one that failed.
+
+        Raises TransientError if trying again may help, SetupError if a person must act.
+        """
         ...
 
 

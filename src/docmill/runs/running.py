@@ -68,7 +68,7 @@ class Pipeline(PipelineDefinition[Data]):
         """
         options.setdefault("handles_signals", True)
         options.setdefault("progress", "auto")
-        return _wait(lambda: self.arun(inputs, run_id=run_id, **options), "arun")
+        return run_to_end(lambda: self.arun(inputs, run_id=run_id, **options), "pipeline.arun")
 
     async def arun(
         self, inputs: Inputs | None = None, *, run_id: str | None = None, **options: Unpack[RunOptions]
@@ -80,7 +80,7 @@ class Pipeline(PipelineDefinition[Data]):
         is taken, SetupError where a person must act before the run can go on.
         """
         run = Run(
-            run_id or str(uuid4())[:_ID_LENGTH],
+            run_id or new_run_id(),
             datetime.now(UTC),
             self.fingerprint,
             configuration=self.configuration,
@@ -104,9 +104,9 @@ class Pipeline(PipelineDefinition[Data]):
         """As `aresume`, and wait for the end, as `run` does."""
         options.setdefault("handles_signals", True)
         options.setdefault("progress", "auto")
-        return _wait(
+        return run_to_end(
             lambda: self.aresume(run_id, inputs, retry_failed=retry_failed, lists=lists, **options),
-            "aresume",
+            "pipeline.aresume",
         )
 
     async def aresume(
@@ -141,6 +141,11 @@ class Pipeline(PipelineDefinition[Data]):
                 assignment=assignment,
                 is_resumed=True,
             )
+
+
+def new_run_id() -> str:
+    """A name for a run that has none."""
+    return str(uuid4())[:_ID_LENGTH]
 
 
 async def _work(
@@ -218,13 +223,17 @@ async def _listed(inputs: Inputs | Lister | None, context: Context[Any]) -> Inpu
     return cast("Inputs", await listed if inspect.isawaitable(listed) else listed)
 
 
-def _wait(work: Callable[[], Coroutine[Any, Any, Value]], alternative: str) -> Value:
+def run_to_end(work: Callable[[], Coroutine[Any, Any, Value]], alternative: str) -> Value:
+    """The result of a coroutine, in an event loop of its own.
+
+    Raises MisconfiguredError where an event loop is running; alternative: what to await there.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         pass
     else:
         raise MisconfiguredError(
-            f"an event loop is running here, as in a notebook; write: await pipeline.{alternative}(…)"
+            f"an event loop is running here, as in a notebook; write: await {alternative}(…)"
         )
     return asyncio.run(work())

@@ -3,9 +3,9 @@
 import asyncio
 import inspect
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from docmill.errors import DocmillError, TimeLimitError
 from docmill.resilience.breaker import Breaker
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from docmill.runs.states import NewDocument
 
 Place = Literal["loop", "thread", "process"]
+Value = TypeVar("Value")
 OnStageEnd: TypeAlias = Callable[[str, float, DocmillError | None], None]
 
 
@@ -149,10 +150,13 @@ async def opened(component: object, context: object) -> AsyncGenerator[None]:
 async def call_if_there(component: object, name: str, *args: object) -> None:
     """Call a method that a component need not have; in a thread unless it is async."""
     method = getattr(component, name, None)
-    if method is None:
-        return
-    result = (
-        await method(*args) if inspect.iscoroutinefunction(method) else await asyncio.to_thread(method, *args)
-    )
-    if inspect.isawaitable(result):
-        await result
+    if method is not None:
+        await call_anywhere(method, *args)
+
+
+async def call_anywhere(method: Callable[..., Awaitable[Value] | Value], *args: object) -> Value:
+    """What a method returns; it is called in a thread unless it is async."""
+    if inspect.iscoroutinefunction(method):
+        return await method(*args)
+    result: Any = await asyncio.to_thread(method, *args)
+    return await result if inspect.isawaitable(result) else result

@@ -14,6 +14,7 @@ from docmill.matching.match_record import MatchRecord
 from docmill.matching.outcome import Discrepancy
 from docmill.matching.pairs import in_order, score_pair
 from docmill.matching.relations import DUPLICATED, RULES
+from docmill.matching.returned_payments import may_be_return
 from docmill.matching.scoring import shipped_weights
 from docmill.matching.three_way import NOTHING_TO_COMPARE, ThreeWayMatch, three_way_match
 from docmill.service.events.wakeups import EventFeed
@@ -444,7 +445,14 @@ def _possible_pairs(own: Sequence[MatchRecord], others: Sequence[MatchRecord]) -
 
 
 def _relations_of(one: MatchRecord, other: MatchRecord) -> list[Pair]:
-    """The relations that two records can have by their kinds, each in the order that the matcher has."""
+    """The relations that two records can have by their kinds, each in the order that the matcher has.
+
+    Two payments are one booking, told twice, if both go in one direction; else one may return the other.
+    """
+    if one.kind == other.kind == "payment":
+        relation = "payment_to_return" if may_be_return(one, other) else "duplicate"
+        first, second = in_order(one, other)
+        return [Pair(first.id, second.id, relation)]
     if one.kind == other.kind:
         first, second = in_order(one, other)
         rule = RULES.get((one.kind, other.kind))
@@ -473,7 +481,8 @@ def _own_first(pair: Pair, document_id: UUID) -> tuple[str, str]:
 async def _checked(conn: Conn, pair: Pair) -> Pair:
     """The pair in the order of its relation. Raises NotMatchableError if there can be no such link."""
     ids = [document_of(pair.first_id), document_of(pair.second_id)]
-    if ids[0] == ids[1]:
+    is_within_one = ids[0] == ids[1] and pair.relation != "payment_to_return"
+    if is_within_one or pair.first_id == pair.second_id:
         raise NotMatchableError("A document cannot be linked with itself. Choose another one.")
     for document_id in ids:
         if await documents.get(conn, document_id) is None:

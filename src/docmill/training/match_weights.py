@@ -42,6 +42,8 @@ _POOLED: tuple[Relation, ...] = (
     "receipt_to_payment",
 )
 """The relations whose common weights the others begin with, since they are seen too seldom."""
+_KEPT: frozenset[Relation] = frozenset({"duplicate", "payment_to_return"})
+"""The relations whose weights are not fitted."""
 
 
 class LabelledPair(NamedTuple):
@@ -84,7 +86,8 @@ def labelled_pairs(
 def fit(labelled: Iterable[LabelledPair], before: Mapping[Relation, Weights]) -> dict[Relation, Weights]:
     """The weights of each relation that explain the labelled pairs best.
 
-    Those of duplicates stay: the generated documents have no booking that several files of a bank tell.
+    Those of duplicates and of returns stay: the generated documents have no booking that several files of a
+    bank tell, and no payment that is returned.
     """
     by_relation: defaultdict[Relation, list[LabelledPair]] = defaultdict(list)
     for each in labelled:
@@ -92,9 +95,7 @@ def fit(labelled: Iterable[LabelledPair], before: Mapping[Relation, Weights]) ->
     shared = [pair for relation in _POOLED for pair in by_relation[relation]]
     pooled = _fit_relation(shared, before["order_to_invoice"])
     return {
-        relation: before[relation]
-        if relation == "duplicate"
-        else _fit_relation(by_relation[relation], pooled)
+        relation: before[relation] if relation in _KEPT else _fit_relation(by_relation[relation], pooled)
         for relation in before
     }
 

@@ -184,3 +184,20 @@ def test_a_pipeline_of_ones_own_is_run_and_gone_on_with(folder: Path) -> None:
     assert retried.returncode == 0, retried.stdout + retried.stderr
     assert len((folder / "own.jsonl").read_text().splitlines()) == 2
     assert both.returncode == 2
+
+
+def test_the_state_of_runs_may_be_in_postgresql(folder: Path, database_url: str) -> None:
+    address = database_url.replace("postgres@", "postgres:hunter2@", 1)
+    read("out.jsonl", "--run", "one", "--store", address)
+    shown = data_of("runs", "show", "one", "--store", address)
+    dead = run_docmill("runs", "dead", "list", "one", "--store", address)
+    resumed = run_docmill("runs", "resume", "one", "--retry-failed", "--store", address)
+    read("out.jsonl", "--run", "two", "--fresh", "--store", address)
+    listed = data_of("runs", "list", "--store", address)
+
+    assert shown["counts"] == {"completed": 1, "failed": 1}
+    assert "broken.pdf" in dead.stdout
+    assert resumed.returncode == 1, resumed.stderr
+    assert [run["run_id"] for run in listed] == ["two"]
+    assert "hunter2" not in resumed.stdout + resumed.stderr + dead.stdout
+    assert not (folder / ".docmill").exists()

@@ -241,3 +241,21 @@ def test_every_message_of_a_file_is_read_and_can_be_taken_apart(other: str) -> N
     ]
     assert amounts(camt.split(both, [0])) == ["2.00"]
     assert amounts(camt.split(both, [1])) == ["3.00"]
+
+
+def test_a_return_has_its_reason_in_its_text_and_the_parties_of_what_it_returns() -> None:
+    details = CREDIT_DETAILS.format(
+        reference="E-1", name="<Nm>Groot BV</Nm>", remittance="<Ustrd>RE-1</Ustrd>"
+    )
+    reason = "<RtrInf><Rsn><Cd>AC04</Cd></Rsn><AddtlInf>Konto erloschen</AddtlInf></RtrInf></TxDtls>"
+    unpaid = (
+        "<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>IDDT</Cd><SubFmlyCd>UPDD</SubFmlyCd></Fmly></Domn></BkTxCd>"
+    )
+
+    returned = booking(message(entry("12.50", "DBIT", details=details.replace("</TxDtls>", reason))))
+    assert (returned.description, returned.reference) == ("RE-1 RETURN/AC04 Konto erloschen", "E-1")
+    assert (str(returned.amount), returned.counterparty) == ("-12.50", "Groot BV")
+
+    without_code = booking(message(entry("12.50", "DBIT", more=unpaid, details=details)))
+    assert without_code.description == "RE-1 RETURNED PAYMENT"
+    assert booking(message(entry("12.50", "DBIT", more=unpaid))).description == "SEPA RETURNED PAYMENT"

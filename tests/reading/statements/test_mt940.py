@@ -150,7 +150,20 @@ def test_statements_that_do_not_follow_each_other_stay_apart() -> None:
         ("Just words", Details(None, None, (None, None, None), "Just words")),
         (
             "159?00RETOURE?20EREF+TFNR 40005 00005?21MTLG:Grund nicht spezifiz\nierter Reject",
-            Details(None, None, (None, "TFNR 40005 00005", None), "Grund nicht spezifizierter Reject"),
+            Details(
+                None,
+                None,
+                (None, "TFNR 40005 00005", None),
+                "RETOURE Grund nicht spezifizierter Reject RETURNED PAYMENT",
+            ),
+        ),
+        (
+            "109?20EREF+E-2?21SVWZ+RE-1 AC04 Konto geschlossen?32Kunde AG",
+            Details("Kunde AG", None, (None, "E-2", None), "RE-1 AC04 Konto geschlossen RETURNED PAYMENT"),
+        ),
+        (
+            "/EREF/E-2/RTRN/MS03/NAME/Groot BV/REMI/USTD//RE-1/",
+            Details("Groot BV", None, (None, "E-2", None), "RE-1 RETURN/MS03"),
         ),
         (
             "166?32Richter Renate of a long na?33me and family beside my wide\nriver?31" + OTHER_IBAN,
@@ -208,3 +221,9 @@ def test_the_29th_of_february_finds_its_year() -> None:
     (statement,) = mt940.parse(f":20:1\n:25:1\n:61:2403010229C1,00NMSCNONREF\n{CLOSING}".encode())
 
     assert [str(booking.date) for booking in statement.transactions] == ["2024-02-29"]
+
+
+def test_a_returned_item_says_so_in_its_text() -> None:
+    (statement,) = mt940.parse(MT940.replace("RC10,00NTRF", "D10,00NRTI").encode())
+
+    assert statement.transactions[1].description == "Returned: name unknown RETURNED PAYMENT"

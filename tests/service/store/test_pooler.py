@@ -1,16 +1,9 @@
 """Behind PgBouncer in its transaction mode: each transaction may be on another connection to the server."""
 
 import asyncio
-import os
-import pwd
-import shutil
-import subprocess
-import tempfile
-import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
 from uuid import uuid4
 
 import psycopg
@@ -18,59 +11,17 @@ import pytest
 from psycopg import sql
 
 from docmill.service.app import Service
-from docmill.service.storage.postgres_server import SERVER_USER, EmbeddedPostgres
+from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store.database import DEFAULT_TENANT_ID, Conn, Database
 from docmill.service.store.migrate import migrate
+from support.poolers import SERVER_CONNECTIONS, pgbouncer, through
 from support.scripted_steps import Observer, RunWorker, Upload
-
-# Fewer than our pools have, so that they are shared.
-SERVER_CONNECTIONS = 8
-
-CONFIG = """
-[databases]
-* = host={server} user=postgres
-
-[pgbouncer]
-listen_addr =
-listen_port = 6432
-unix_socket_dir = {folder}
-auth_type = any
-pool_mode = transaction
-default_pool_size = {connections}
-"""
 
 
 @pytest.fixture(scope="module")
 def bouncer(postgres: EmbeddedPostgres) -> Iterator[Path]:
-    """The folder in which PgBouncer listens, in front of our server."""
-    program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
-    if program is None:
-        pytest.skip("PgBouncer is not installed")
-    user = SERVER_USER if os.geteuid() == 0 else None  # it refuses root
-    with tempfile.TemporaryDirectory(prefix="docmill-") as name:
-        folder = Path(name)
-        (server,) = parse_qs(urlsplit(postgres.url()).query)["host"]
-        config = folder / "pgbouncer.ini"
-        config.write_text(CONFIG.format(server=server, folder=folder, connections=SERVER_CONNECTIONS))
-        if user:
-            os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
-            config.chmod(0o644)
-        with subprocess.Popen(
-            [program, "-q", config], user=user, group=user, stderr=subprocess.DEVNULL
-        ) as process:
-            until_listening(folder / ".s.PGSQL.6432")
-            yield folder
-            process.terminate()
-
-
-def until_listening(socket: Path) -> None:
-    deadline = time.monotonic() + 20
-    while not socket.exists():
-        assert time.monotonic() < deadline
-
-
-def through(bouncer: Path, url: str) -> str:
-    return f"postgresql://postgres@{urlsplit(url).path}?host={quote(str(bouncer), safe='')}&port=6432"
+    with pgbouncer(postgres) as folder:
+        yield folder
 
 
 @pytest.fixture

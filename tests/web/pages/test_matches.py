@@ -10,7 +10,7 @@ from docmill.service.app import Service
 from docmill.service.people.accounts import NewPerson
 from docmill.service.people.sign_in import Visitor
 from docmill.web.access import SESSION_COOKIE
-from support.matched_papers import CHAIN, INVOICE, ORDER, PARTIES, Content, Papers
+from support.matched_papers import CHAIN, INVOICE, ORDER, PARTIES, STATEMENT, Content, Papers
 from support.people import PASSWORD
 
 DOUBTFUL: Content = (
@@ -245,3 +245,28 @@ async def test_who_may_only_read_is_offered_no_decision(
         assert control in for_all.text
         assert control not in page.text
     assert "The invoice" in text_of(page)
+
+
+async def test_a_payment_and_its_return_of_one_statement_are_both_named(
+    client: httpx.AsyncClient, made: Papers
+) -> None:
+    out = {**STATEMENT[1]["transactions"][1], "counterparty": "Sommer GmbH"}
+    back = {
+        **out,
+        "date": "2026-02-03",
+        "amount": "1190.00",
+        "description": "RE-2026-0815 Rücklastschrift AC04",
+    }
+    returned: Content = ("bank_statement", {**STATEMENT[1], "transactions": [out, back]})
+    await made.read("invoice", INVOICE, title="The invoice")
+    await made.read("statement", returned, title="The statement")
+
+    of_statement = text_of(await client.get(f"/docs/{made.id_of('statement')}?tab=matches"))
+    assert (
+        "Payment to Sommer GmbH Payment · 2026-01-30 · 1,190.00 EUR "
+        "Payment from Sommer GmbH Payment · 2026-02-03 · 1,190.00 EUR" in of_statement
+    )
+    assert "payment and its return" in of_statement.casefold()
+    assert "It gives a reason for which banks return payments: AC04." in of_statement
+    of_invoice = text_of(await client.get(f"/docs/{made.id_of('invoice')}?tab=matches"))
+    assert "Payment returned: 0.00 paid of 1,190.00" in of_invoice

@@ -8,7 +8,6 @@ import typer
 from docmill.cli.console import (
     AskPassword,
     EngineName,
-    Folder,
     Jobs,
     Json,
     LabelsFile,
@@ -81,6 +80,9 @@ StateAddress = Annotated[
         show_default=".docmill/runs.sqlite beside FILE",
     ),
 ]
+OptionalFolder = Annotated[
+    Path | None, typer.Argument(help="A folder, read with its subfolders, or one file.")
+]
 OwnPipeline = Annotated[
     Path | None,
     typer.Option("--pipeline", help="Run a pipeline of your own: its YAML file, or its folder.", exists=True),
@@ -89,9 +91,7 @@ OwnPipeline = Annotated[
 
 @app.command()
 def run(
-    folder: Annotated[
-        Path | None, typer.Argument(help="A folder, read with its subfolders, or one file.")
-    ] = None,
+    folder: OptionalFolder = None,
     out: RecordFile = None,
     jobs: Jobs = None,
     config: SettingsFile = None,
@@ -244,7 +244,7 @@ def match_documents(
 
 
 TruthFile = Annotated[
-    Path, typer.Option(help="True values: JSON Lines, JSON or CSV by file, or a folder of NAME.json.")
+    Path | None, typer.Option(help="True values: JSON Lines, JSON or CSV by file, or a folder of NAME.json.")
 ]
 SchemaOrType = Annotated[
     str | None,
@@ -276,10 +276,24 @@ TrustPicture = Annotated[
 ]
 
 
+EvaluatedPipeline = Annotated[
+    Path | None,
+    typer.Option(
+        "--pipeline",
+        help="Evaluate a pipeline of your own: its YAML file, or its folder.",
+        exists=True,
+    ),
+]
+EvaluationName = Annotated[
+    str | None,
+    typer.Option("--run", help="Name of the evaluation of a pipeline; one that was interrupted goes on."),
+]
+
+
 @app.command("eval")
 def evaluate(
-    folder: Folder,
-    truth: TruthFile,
+    folder: OptionalFolder = None,
+    truth: TruthFile = None,
     schema: SchemaOrType = None,
     model: ModelFile = None,
     labels: LabelsFile = None,
@@ -294,14 +308,27 @@ def evaluate(
     month_first: MonthFirst = False,
     trust: Trust = False,
     picture: TrustPicture = None,
+    pipeline: EvaluatedPipeline = None,
+    name: EvaluationName = None,
 ) -> None:
     """Measure how much of a folder is read right, against its true values.
+
+    With --pipeline, a pipeline of your own is measured as its configuration says; of the other options, it
+    takes --run, --baseline, --out and --html.
 
     Exit code: 0 measured, 1 worse than the baseline by more than is allowed and than chance explains,
     2 nothing was measured, 130 interrupted (with --records, run it again to go on).
     """
     from docmill.cli.files.eval import EvalOptions, evaluate
 
+    if pipeline is not None:
+        from docmill.cli.files.eval_pipeline import evaluate_pipeline
+
+        if folder is not None or truth is not None:
+            raise typer.BadParameter("the test_data_loader of the pipeline says what is true of which files")
+        raise typer.Exit(evaluate_pipeline(pipeline, run_id=name, baseline=baseline, out=out, html=html))
+    if folder is None or truth is None:
+        raise typer.BadParameter("give FOLDER and --truth, or --pipeline")
     loaded_schema, loaded_model = _load_schema(schema, model, labels, config)
     options = EvalOptions(
         folder=folder,

@@ -23,12 +23,15 @@ from docmill.reading.statements.parsed import (
     exact_amount,
     find_iban,
     one_line,
+    text_with_return,
 )
 from docmill.schemas.statement_data import StatementFormat
 from docmill.schemas.types import Transaction
 
 _CONTAINERS = {"BkToCstmrStmt": "Stmt", "BkToCstmrDbtCdtNtfctn": "Ntfctn"}
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
+_RETURNS = frozenset({"UPDD", "RRTN"})
+"""Subfamilies of bank transactions: an unpaid direct debit, and a credit transfer that was returned."""
 _OPENING, _CLOSING, _INTERIM = ("OPBD", "PRCD"), ("CLBD",), ("ITBD",)
 
 Element = _Element
@@ -187,7 +190,8 @@ def _transaction(
     own_iban: str | None,
 ) -> Transaction:
     is_credit = (amount or 0) >= 0
-    if _is_true(_text(entry, "RvslInd")):  # its parties are those of what is reversed
+    is_return = _is_return(entry, part)
+    if is_return or _is_true(_text(entry, "RvslInd")):  # its parties are those of what is reversed
         is_credit = not is_credit
     name, account = _other_side(part, own_iban, roles=("Dbtr", "Cdtr") if is_credit else ("Cdtr", "Dbtr"))
     remittance = _child(part, "RmtInf")
@@ -195,6 +199,9 @@ def _transaction(
     free = [] if remittance is None else [child.text or "" for child in _children(remittance, "Ustrd")]
     free += [text.text or "" for each in structured for text in _children(each, "AddtlRmtInf")]
     description = one_line(" ".join(free)) or one_line(_text(part, "AddtlTxInf"))
+    description = description or one_line(_text(entry, "AddtlNtryInf"))
+    if is_return:
+        description = text_with_return(description, *_return_reason(part))
     return Transaction(
         date=day,
         amount=amount,
@@ -206,8 +213,22 @@ def _transaction(
             *(_text(each, "RfrdDocInf", "Nb") for each in structured),
             _text(part, "Refs", "EndToEndId"),
         ),
-        description=description or one_line(_text(entry, "AddtlNtryInf")),
+        description=description,
     )
+
+
+def _is_return(entry: Element, part: Element) -> bool:
+    """True if a transaction returns an earlier one, as a bank does with a direct debit that is not paid."""
+    families = (_text(each, "BkTxCd", "Domn", "Fmly", "SubFmlyCd") for each in (entry, part))
+    return _child(part, "RtrInf") is not None or not _RETURNS.isdisjoint(families)
+
+
+def _return_reason(part: Element) -> Iterator[str | None]:
+    """The code of the reason for a return, then its words."""
+    information = _child(part, "RtrInf")
+    yield _text(information, "Rsn", "Cd") or _text(information, "Rsn", "Prtry")
+    for text in _children(information, "AddtlInf") if information is not None else ():
+        yield text.text
 
 
 def _other_side(

@@ -20,6 +20,7 @@ from docmill.reading.statements.parsed import (
     exact_amount,
     find_iban,
     one_line,
+    text_with_return,
 )
 from docmill.schemas.types import Transaction
 
@@ -32,6 +33,8 @@ _ENTRY = re.compile(
     r"(?P<value>\d{6})(?P<entry>\d{4}|\s{4})?(?P<mark>R?[CD])(?P<funds>[A-Z])?\s?(?P<amount>\d[\d]*[.,]?\d*)"
     r"(?P<type>[A-Z][A-Z0-9 ]{3})?(?P<rest>[^\n]*)(?:\n(?P<more>[\s\S]*))?\Z"
 )
+_RETURNED_ITEM = "RTI"
+"""The type of a transaction that returns an earlier one."""
 _LAST_CENTURY = 80
 """Two digits from here on are of the last century, as SWIFT has it."""
 _ACCOUNT_CURRENCY = re.compile(r"(?<=\d)\s*([A-Z]{3})\Z")
@@ -147,6 +150,9 @@ def _transaction(lines: _Lines, currency: str | None) -> Transaction:
     entry = (match["entry"] or "").strip()
     reference, _, _ = match["rest"].partition("//")
     details = read_details("\n".join(lines.details)) if lines.details else Details()
+    description = details.text or one_line(match["more"])
+    if (match["type"] or "")[1:] == _RETURNED_ITEM and "RETURN" not in (description or ""):
+        description = text_with_return(description)
     return Transaction(
         date=_entry_day(value, entry) if entry else value,
         # RC takes back a credit and RD a debit (SWIFT, field 61, subfield 3).
@@ -155,7 +161,7 @@ def _transaction(lines: _Lines, currency: str | None) -> Transaction:
         counterparty=details.name,
         iban=details.iban or find_iban(match["more"]),
         reference=choose_reference(*details.references, reference),
-        description=details.text or one_line(match["more"]),
+        description=description,
     )
 
 

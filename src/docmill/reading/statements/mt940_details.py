@@ -8,9 +8,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from docmill.reading.statements.parsed import find_iban, is_creditor_reference, one_line
+from docmill.reading.statements.parsed import (
+    find_iban,
+    is_creditor_reference,
+    one_line,
+    text_with_return,
+)
 
 _SUBFIELDS = re.compile(r"\A\d{3}(?P<mark>[?<>~^|])(?=\d\d)")
+_RETURNS = frozenset({"108", "109", "159", "181", "184"})
+"""Codes of returned direct debits, a returned transfer, and direct debits that are given back."""
 _FULL = 27
 """Characters of a subfield. A shorter one ends with its text; a full one may end within a word."""
 _LINE = 65
@@ -44,7 +51,7 @@ def read_details(text: str) -> Details:
     joined = "".join(_with_lost_spaces(text.rstrip("\n").split("\n")))
     subfields = _SUBFIELDS.match(joined)
     if subfields is not None:
-        return _of_subfields(joined[subfields.end() - 1 :], subfields["mark"])
+        return _of_subfields(joined[subfields.end() - 1 :], subfields["mark"], code=joined[:3])
     if len(_SLASH_CODE.findall(f"/{joined}")) > 1:
         return _of_slash_codes(joined)
     words = _keywords(joined)
@@ -65,7 +72,7 @@ def _with_lost_spaces(lines: Sequence[str]) -> Iterator[str]:
             yield " "
 
 
-def _of_subfields(text: str, mark: str) -> Details:
+def _of_subfields(text: str, mark: str, *, code: str) -> Details:
     parts: dict[str, str] = {}
     for part in text.split(mark):
         number, content = part[:2], part[2:]
@@ -78,6 +85,10 @@ def _of_subfields(text: str, mark: str) -> Details:
     iban = find_iban(parts.get("31")) or find_iban(words.get("IBAN"))
     name = one_line("".join(_joined(parts, _NAMES)))
     details = _of_keywords(words, name=name, iban=iban)
+    if code in _RETURNS:
+        return details._replace(
+            text=text_with_return(one_line(f"{parts.get('00', '')} {details.text or ''}"))
+        )
     return details if details.text else details._replace(text=one_line(parts.get("00")))
 
 
@@ -125,9 +136,9 @@ def _of_slash_codes(text: str) -> Details:
     elif is_creditor_reference(remittance):
         structured = remittance
     reference = codes.get("EREF", "").strip("/")
+    purpose = one_line(remittance.strip("/"))
+    if "RTRN" in codes:
+        purpose = text_with_return(purpose, codes["RTRN"].strip("/").replace("/", " "))
     return Details(
-        one_line((name or "").strip("/")),
-        iban,
-        (structured, reference, codes.get("CREF")),
-        one_line(remittance.strip("/")),
+        one_line((name or "").strip("/")), iban, (structured, reference, codes.get("CREF")), purpose
     )

@@ -24,6 +24,8 @@ NO_REFERENCES = frozenset({
     "", "NONREF", "NOTPROVIDED", "NOTPROVIDE", "NOT PROVIDED", "NONE", "EREF", "KREF", "PREF", "MARF",
 })  # fmt: skip
 """What programs write where a payment has no reference of its own, or has it elsewhere."""
+RETURNED = "RETURNED PAYMENT"
+"""What is added to the text of a booking that returns an earlier one, if only a code of the bank says so."""
 _CREDITOR_REFERENCE = re.compile(r"RF\d{2}[A-Z0-9]{1,21}")
 _IBAN = re.compile(r"(?<![A-Z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?![A-Z0-9])")
 _AMOUNT = re.compile(r"\d{1,20}(?:[.,]\d{0,6})?|[.,]\d{1,6}")
@@ -107,6 +109,12 @@ def choose_reference(*candidates: str | None) -> str | None:
 def is_creditor_reference(text: str) -> bool:
     """True for the form of an ISO 11649 reference."""
     return _CREDITOR_REFERENCE.fullmatch(re.sub(r"\s", "", text).upper()) is not None
+
+
+def text_with_return(text: str | None, *reason: str | None) -> str | None:
+    """The text of a booking that returns an earlier one. reason: the code of why, then words, if known."""
+    told = [each for part in reason if (each := one_line(part))]
+    return one_line(" ".join([text or "", *([f"RETURN/{told[0]}", *told[1:]] if told else [RETURNED])]))
 
 
 def one_line(text: str | None) -> str | None:

@@ -5,7 +5,14 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from docmill.errors import CorruptError, MisconfiguredError, NetworkError, TimeLimitError, ValidationError
+from docmill.errors import (
+    CorruptError,
+    MisconfiguredError,
+    NetworkError,
+    TimeLimitError,
+    UnauthorizedError,
+    ValidationError,
+)
 from docmill.ports import Ref
 from docmill.runs.components.config import ComponentConfig
 from docmill.runs.components.temporary_files import IncomingContent
@@ -72,6 +79,10 @@ class HttpReader:
                 with IncomingContent(ref.name, self.config.max_bytes) as content:
                     await self._fetch(ref.key, shown, content)
                     return content.take()
+        except UnauthorizedError as error:
+            if urlsplit(ref.key).hostname in self.config.headers:  # what is sent there is wrong for all
+                raise
+            raise ValidationError(f"{error.message}: not everybody is given it; set headers") from error
         except TimeoutError as error:
             raise TimeLimitError(f"{shown!r} was not complete within {self.config.limit_s:g} s") from error
         except (OSError, h11.ProtocolError, EOFError) as error:

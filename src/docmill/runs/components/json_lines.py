@@ -28,7 +28,8 @@ class JsonLinesExporter:
 
     Records are collected and written together, and are on the disk before their documents count as done. A
     killed run leaves at most one torn line, which is cut off when the file is next opened; no record is
-    written twice. Of a document whose content has changed, `close` leaves the newest record.
+    written twice. Of a document whose content has changed, `close` leaves the newest record; the file
+    `….open`, which is there meanwhile, has the next one do it if this process is killed.
     """
 
     is_sole_writer = True
@@ -42,6 +43,7 @@ class JsonLinesExporter:
         self._is_unsynced = False
         self._written: set[tuple[str, str]] | None = None
         self._changed: set[str] = set()
+        self._was_killed = False
 
     def open(self, context: Context[Any]) -> None:
         """Open the file, and cut off what a killed run has left unfinished.
@@ -55,6 +57,8 @@ class JsonLinesExporter:
             self._file = AppendOnlyFile(path)
             if self._file.is_regular:
                 self._file.cut(_whole_length(path))
+                self._was_killed = self._marker.exists()
+                self._marker.touch()
         except BlockingIOError as error:
             raise MisconfiguredError(
                 f"another run is writing {str(path)!r}; wait for it, or give another path"
@@ -65,13 +69,13 @@ class JsonLinesExporter:
     async def export(self, document: Document, data: ExtractionResult[Any], context: Context[Any]) -> None:
         """See `Exporter.export`."""
         current = context.document
+        if current.is_changed:
+            self._changed.add(current.ref.key)
         if current.may_be_exported:
             if self._written is None:
                 self._written = await asyncio.to_thread(self._read_written)
             if (current.key, current.ref.key) in self._written:
                 return
-        if current.is_changed:
-            self._changed.add(current.ref.key)
         record = record_of(document, data, current, with_text=self.config.with_text)
         self._lines.append(
             (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
@@ -98,10 +102,15 @@ class JsonLinesExporter:
             return
         try:
             self.drop_outdated()
+            self._marker.unlink(missing_ok=True)
         finally:
             self._file.close()
             self._file = None
             self._written = None
+
+    @property
+    def _marker(self) -> Path:
+        return self.config.path.with_name(f"{self.config.path.name}.open")
 
     def _read_written(self) -> set[tuple[str, str]]:
         return {(record["key"], record["source"]) for _, record in self.records()}
@@ -114,12 +123,12 @@ class JsonLinesExporter:
 
     def drop_outdated(self) -> None:
         """Of documents that were processed again since the file was opened, leave only the newest record."""
-        if not self._changed:
+        if not self._changed and not self._was_killed:
             return
         newest = {
             record["source"]: number
             for number, (_, record) in enumerate(self.records())
-            if record["source"] in self._changed
+            if self._was_killed or record["source"] in self._changed
         }
         target = self.config.path.resolve()
         draft = target.with_name(target.name + ".draft")
@@ -136,6 +145,7 @@ class JsonLinesExporter:
         finally:
             draft.unlink(missing_ok=True)
         self._changed.clear()
+        self._was_killed = False
 
 
 def _whole_length(path: Path) -> int:

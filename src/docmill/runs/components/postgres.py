@@ -58,7 +58,7 @@ class PostgresExporter:
     Rows are collected, and written together by `flush` with `ON CONFLICT (key, source) DO UPDATE`, so that a
     result is there once however often it is exported. Lists are `jsonb`; the column `record` has everything
     that is known of the document. Columns that the table lacks are added; other columns of a table that was
-    there before are left alone. Needs the extra `docmill[service]`.
+    there before are left alone. Needs the extra `docmill[postgres]`.
     """
 
     def __init__(self, config: PostgresExporterConfig | str) -> None:
@@ -122,7 +122,7 @@ class PostgresExporter:
             self._connection = None
 
     async def _connected(self) -> "psycopg.AsyncConnection":
-        psycopg: Any = required("psycopg", "service")
+        psycopg: Any = required("psycopg", "postgres")
         if self._connection is None or self._connection.closed:
             self._connection = await psycopg.AsyncConnection.connect(
                 self.config.url,
@@ -135,12 +135,12 @@ class PostgresExporter:
 
     @property
     def _table(self) -> "sql.Identifier":
-        sql: Any = required("psycopg.sql", "service")
+        sql: Any = required("psycopg.sql", "postgres")
         return sql.Identifier(self.config.schema_name, self.config.table)
 
     async def _create(self, columns: tuple[Column, ...]) -> None:
         """Create the table, or the columns that it lacks."""
-        sql: Any = required("psycopg.sql", "service")
+        sql: Any = required("psycopg.sql", "postgres")
         connection = await self._connected()
         own = [sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(kind)) for name, kind in _OWN]
         async with connection.transaction():
@@ -163,7 +163,7 @@ class PostgresExporter:
                 )
 
     def _upsert(self, columns: tuple[Column, ...]) -> Any:  # noqa: ANN401  a composed statement
-        sql: Any = required("psycopg.sql", "service")
+        sql: Any = required("psycopg.sql", "postgres")
         names = [name for name, _ in _OWN] + [_name(column) for column in columns]
         settings = [
             sql.SQL("{0} = EXCLUDED.{0}").format(sql.Identifier(name))
@@ -178,12 +178,12 @@ class PostgresExporter:
         )
 
     def _delete(self) -> Any:  # noqa: ANN401  a composed statement
-        sql: Any = required("psycopg.sql", "service")
+        sql: Any = required("psycopg.sql", "postgres")
         return sql.SQL("DELETE FROM {} WHERE run_id = %s AND source = %s AND key <> %s").format(self._table)
 
     @asynccontextmanager
     async def _translated(self) -> AsyncGenerator[None]:
-        psycopg: Any = required("psycopg", "service")
+        psycopg: Any = required("psycopg", "postgres")
         try:
             yield
         except (psycopg.errors.InsufficientPrivilege, psycopg.ProgrammingError, psycopg.DataError) as error:
@@ -210,7 +210,7 @@ def _value(record: Record, column: Column) -> Any:  # noqa: ANN401  as its kind 
 
 
 def _jsonb(value: object) -> Any:  # noqa: ANN401  psycopg's wrapper
-    json_types: Any = required("psycopg.types.json", "service")
+    json_types: Any = required("psycopg.types.json", "postgres")
     return json_types.Jsonb(value, dumps=_dumps)
 
 

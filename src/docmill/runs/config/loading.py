@@ -6,12 +6,15 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from docmill.errors import MisconfiguredError
-from docmill.runs.config.registry import METHODS, Role, component_class, config_model, imported, short_names
+from docmill.runs.components.config import ComponentConfig
+from docmill.runs.config.registry import METHODS, Role, component_class, config_model, short_names
 from docmill.runs.config.yaml_source import Place, Source, read_yaml, substituted, write_yaml
 from docmill.runs.definition import Kind
+from docmill.runs.evaluation.evaluation_report import TOLERANCE
+from docmill.runs.imports import imported
 from docmill.runs.policy import RunPolicy
 from docmill.runs.running import Pipeline
 from docmill.schemas.user_schemas import nearest, schema_of
@@ -24,13 +27,28 @@ FILES: Mapping[str, str] = {
     "extractor": "extractor",
     "extraction_exporter": "exporter",
     "kinds": "kinds",
+    "evaluator": "evaluator",
+    "test_data_loader": "test_data_loader",
+    "evaluation_exporter": "evaluation_exporter",
+    "evaluation_orchestrator": "evaluation_orchestrator",
 }
 """Files of a folder, and the key that each of them stands for. `extraction_orchestrator` has the others."""
+EVALUATION_KEYS = ("evaluator", "test_data_loader", "evaluation_exporter", "evaluation_orchestrator")
+"""Keys that running does not need; see `load_evaluation`."""
 
 _ORCHESTRATOR = "extraction_orchestrator"
 _SETTINGS = ("schema", "policy", "processes", "store")
 _KEYS = (*FILES.values(), *_SETTINGS)
 _REQUIRED = ("schema", "reader", "converter", "extractor", "exporter")
+
+
+class EvaluationSettings(ComponentConfig):
+    """Settings of an evaluation, see `Evaluation`."""
+
+    predictions: Path | None = None
+    baseline: Path | None = None
+    tolerance: float = Field(default=TOLERANCE, ge=0)
+    month_first: bool = False
 
 
 class PipelineConfig(BaseModel):
@@ -48,13 +66,12 @@ def load_pipeline(path: Path | str, *, environment: Mapping[str, str] | None = N
     environment: for `${NAME}` and `${NAME:-default}`; that of this process unless given. Paths in it are
     relative to the current folder. Raises MisconfiguredError with file, line and column.
     """
-    path = Path(path)
-    return _Loader(_read_folder(path) if path.is_dir() else read_yaml(path), environment).pipeline()
+    return PipelineLoader(read_configuration(path), environment, without=EVALUATION_KEYS).pipeline()
 
 
 def pipeline_of(configuration: JsonValue, *, environment: Mapping[str, str] | None = None) -> Pipeline[Any]:
     """The pipeline of a configuration that a run has kept. Raises MisconfiguredError."""
-    return _Loader(Source(configuration), environment).pipeline()
+    return PipelineLoader(Source(configuration), environment, without=EVALUATION_KEYS).pipeline()
 
 
 def dump_pipeline(pipeline: Pipeline[Any]) -> str:
@@ -65,6 +82,12 @@ def dump_pipeline(pipeline: Pipeline[Any]) -> str:
     if pipeline.configuration is None:
         raise MisconfiguredError("the pipeline was made in Python; it has no configuration to write")
     return write_yaml(pipeline.configuration)
+
+
+def read_configuration(path: Path | str) -> Source:
+    """The configuration in a file, or in the files of a folder. Raises MisconfiguredError."""
+    path = Path(path)
+    return _read_folder(path) if path.is_dir() else read_yaml(path)
 
 
 def _read_folder(folder: Path) -> Source:
@@ -91,14 +114,17 @@ def _read_folder(folder: Path) -> Source:
     return source
 
 
-class _Loader:
-    """Makes the parts of a pipeline of one configuration."""
+class PipelineLoader:
+    """Makes the parts of a pipeline of one configuration. without: keys that are not looked into."""
 
-    def __init__(self, source: Source, environment: Mapping[str, str] | None) -> None:
+    def __init__(
+        self, source: Source, environment: Mapping[str, str] | None, *, without: Collection[str] = ()
+    ) -> None:
         self._source = source
         # the only place where a pipeline meets the environment, and only if the caller gave none
         given = os.environ if environment is None else environment
-        self._values = self._mapping(substituted(source, given), ())
+        wanted = {key: item for key, item in self._mapping(source.value, ()).items() if key not in without}
+        self._values = self._mapping(substituted(Source(wanted, source.marks), given), ())
 
     def pipeline(self) -> Pipeline[Any]:
         """See `load_pipeline`."""
@@ -200,7 +226,13 @@ class _Loader:
     def _at(self, place: Place) -> JsonValue:
         value: JsonValue = self._values
         for part in place:
-            value = value.get(part) if isinstance(value, dict) else None
+            match value:
+                case list():
+                    value = value[int(part)]
+                case dict():
+                    value = value.get(part)
+                case _:
+                    return None
         return value
 
     def _mapping(self, value: JsonValue, place: Place) -> dict[str, JsonValue]:
@@ -223,6 +255,10 @@ def configuration_schema() -> dict[str, Any]:
     """JSON Schema of a pipeline in one file, for editors: its keys, and those of components by short name."""
     policy = {**TypeAdapter(RunPolicy).json_schema(), "additionalProperties": False}
     roles = {role: _role_schema(role) for role in METHODS}
+    several = {
+        role: {"anyOf": [roles[role], {"type": "array", "items": roles[role]}]}
+        for role in ("evaluator", "evaluation_exporter")
+    }
     kind = {
         "type": "object",
         "properties": {
@@ -237,6 +273,8 @@ def configuration_schema() -> dict[str, Any]:
         "type": "object",
         "properties": {
             **roles,
+            **several,
+            "evaluation_orchestrator": EvaluationSettings.model_json_schema(),
             "schema": {"type": "string"},
             "kinds": {"type": "object", "additionalProperties": kind},
             "policy": policy,

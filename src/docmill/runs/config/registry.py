@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable
-from importlib import import_module
 from importlib.metadata import entry_points
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -10,9 +9,20 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from pydantic import BaseModel
 
 from docmill.errors import MisconfiguredError
+from docmill.runs.imports import imported
 from docmill.schemas.user_schemas import nearest
 
-Role = Literal["lister", "reader", "converter", "classifier", "extractor", "exporter"]
+Role = Literal[
+    "lister",
+    "reader",
+    "converter",
+    "classifier",
+    "extractor",
+    "exporter",
+    "evaluator",
+    "test_data_loader",
+    "evaluation_exporter",
+]
 METHODS: dict[Role, str] = {
     "lister": "list",
     "reader": "read",
@@ -20,12 +30,16 @@ METHODS: dict[Role, str] = {
     "classifier": "classify",
     "extractor": "extract",
     "exporter": "export",
+    "evaluator": "evaluate",
+    "test_data_loader": "load",
+    "evaluation_exporter": "export_evaluation",
 }
 ENTRY_POINTS = "docmill.components"
 
 _Class = TypeVar("_Class", bound=type)
 
 _COMPONENTS = "docmill.runs.components"
+_EVALUATION = "docmill.runs.evaluation"
 _targets: dict[tuple[str, str], str | type] = {
     ("lister", "local"): f"{_COMPONENTS}.local:LocalLister",
     ("lister", "glob"): f"{_COMPONENTS}.glob:GlobLister",
@@ -43,6 +57,15 @@ _targets: dict[tuple[str, str], str | type] = {
     ("exporter", "parquet"): f"{_COMPONENTS}.parquet:ParquetExporter",
     ("exporter", "postgres"): f"{_COMPONENTS}.postgres:PostgresExporter",
     ("exporter", "dataset"): f"{_COMPONENTS}.dataset:DatasetExporter",
+    ("evaluator", "exact"): f"{_EVALUATION}.evaluators:ExactEvaluator",
+    ("evaluator", "numeric"): f"{_EVALUATION}.evaluators:NumericEvaluator",
+    ("evaluator", "similarity"): f"{_EVALUATION}.evaluators:SimilarityEvaluator",
+    ("evaluator", "f1"): f"{_EVALUATION}.evaluators:FieldEvaluator",
+    ("evaluator", "function"): f"{_EVALUATION}.evaluators:FunctionEvaluator",
+    ("test_data_loader", "folder"): f"{_EVALUATION}.example_loaders:FolderExampleLoader",
+    ("test_data_loader", "manifest"): f"{_EVALUATION}.example_loaders:ManifestExampleLoader",
+    ("evaluation_exporter", "json"): f"{_EVALUATION}.evaluation_exporters:JsonEvaluationExporter",
+    ("evaluation_exporter", "html"): f"{_EVALUATION}.evaluation_exporters:HtmlEvaluationExporter",
 }
 
 
@@ -81,20 +104,6 @@ def component_class(role: Role, kind: str) -> type:
     if not isinstance(found, type) or not callable(getattr(found, METHODS[role], None)):
         raise MisconfiguredError(f"{kind!r} is no {role}: it must be a class with a method {METHODS[role]!r}")
     return found
-
-
-def imported(target: str) -> object:
-    """What `package.module:Name` names. Raises MisconfiguredError."""
-    module, _, name = target.partition(":")
-    try:
-        value: object = import_module(module)
-    except Exception as error:  # a module of another package may raise anything
-        raise MisconfiguredError(f"cannot import {target!r}: {error}") from error
-    for part in name.split("."):
-        value = getattr(value, part, None)
-        if value is None:
-            raise MisconfiguredError(f"{module!r} has no {name!r}")
-    return value
 
 
 def config_model(component: type) -> tuple[type[BaseModel] | None, bool]:

@@ -4,7 +4,7 @@ import os
 import pickle
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,12 @@ class Assignment:
     """A pipeline, packed, and the run that it works on.
 
     pipeline: with the object that its components share. fingerprint: of the pipeline. store: address of the
-    run's states. folder: against which relative paths are meant. module_folders: where modules are looked for.
+    run's states. folder: against which relative paths are meant. module_folders: where modules are found.
     """
 
-    pipeline: bytes
+    pipeline: bytes = field(repr=False)
     fingerprint: str
-    store: str
+    store: str = field(repr=False)
     folder: str
     module_folders: Sequence[str]
     run_id: str

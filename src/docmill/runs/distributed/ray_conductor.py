@@ -27,6 +27,7 @@ class RayConductor:
         self._events: list[Event] = []
         self._has_news = asyncio.Event()
         self._nodes: dict[int, str] = {}
+        self._has_begun = False
         self._errors: list[bytes] = []
 
     async def work(self) -> int:
@@ -38,6 +39,7 @@ class RayConductor:
     async def begin(self, ticket: int, node: str) -> None:
         """Hear that a runner has begun to work on a ticket."""
         self._nodes[ticket] = node
+        self._has_begun = True
 
     async def end(self, ticket: int, error: bytes | None) -> None:
         """Hear that a runner has ended. error: why it could not go on; then all others stop, too."""
@@ -61,6 +63,10 @@ class RayConductor:
         self._has_news.clear()
         events, self._events = self._events, []
         return events
+
+    async def has_begun(self) -> bool:
+        """Whether a runner has begun, ever."""
+        return self._has_begun
 
     async def busy_nodes(self) -> list[str]:
         """The nodes of the runners that have begun, and have not ended."""

@@ -23,6 +23,12 @@ from docmill.runs.reporting.listeners import Listener
 from docmill.runs.roles import Inputs
 from docmill.runs.states import StateStore
 
+log = logging.getLogger(__name__)
+
+REACH_S = 10.0
+"""A cluster must answer within this time."""
+WARN_S = 30.0
+"""If no runner has begun after so long, the log says so."""
 RayModule: TypeAlias = Any
 """Loaded by name, since only an extra installs it."""
 ActorHandle: TypeAlias = Any
@@ -32,13 +38,17 @@ ActorHandle: TypeAlias = Any
 class RayEngine:
     """Where a run is worked on: a Ray cluster.
 
-    address: of the cluster, as `ray.init` takes it; None for the one that this process is connected to, that
+    address: of the cluster, HOST:PORT; None for the one that this process is connected to, that
     of the variable RAY_ADDRESS, or one on this machine that lasts as long as the run. runners: their number,
     each with a CPU of the cluster; one for each node unless given.
     """
 
     address: str | None = None
     runners: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.runners is not None and self.runners < 1:
+            raise MisconfiguredError(f"there must be at least one runner, not {self.runners}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +76,7 @@ class RayRun:
         stop = asyncio.Event()
         meter = ProgressMeter(self.notify)
         async with connected(self.engine) as ray:
-            _refuse_files_of_one_machine(ray, self.assignment.store)
+            refuse_files_of_one_machine(ray, self.assignment.store)
             with stopping_on_signals(stop.set) if self.handles_signals else nullcontext():
                 await self._list(meter, stop)
                 if not stop.is_set():
@@ -104,19 +114,19 @@ class RayRun:
             .remote(self.assignment, runners)
         )
         working = asyncio.create_task(_result_of(conductor.work.remote()))
-        others = [
-            asyncio.create_task(self._hear(conductor, meter)),
-            asyncio.create_task(_pass_on(stop, conductor)),
-        ]
+        passing_on = asyncio.create_task(_pass_on(stop, conductor))
+        is_over = asyncio.Event()
+        hearing = asyncio.create_task(self._hear(conductor, meter, is_over))
         try:
             with _translated(ray):
                 await self._wait(ray, conductor, working, stop)
-                self._note(await conductor.news.remote(), meter)
+                is_over.set()
+                await hearing
                 errors = await conductor.errors.remote()
             if errors:
                 raise _loaded(errors[0])
         finally:
-            await cancel_and_wait([working, *others])
+            await cancel_and_wait([working, passing_on, hearing])
             ray.kill(conductor)
 
     async def _wait(
@@ -131,10 +141,15 @@ class RayRun:
         Ray waits for ever for a place for the tickets of a node that is lost; the state store says whether
         somebody has done their work.
         """
-        idle_since: float | None = None
+        run_id = self.assignment.run_id
+        began, idle_since = time.monotonic(), None
+        is_warned = False
         while not working.done():
             await asyncio.wait([working], timeout=POLL_S)
-            if not stop.is_set() and await self.store.next_due_s(self.assignment.run_id) is not None:
+            if not is_warned and time.monotonic() - began > WARN_S and not await conductor.has_begun.remote():
+                log.warning("no runner has begun yet; Ray waits for a free CPU", extra={"run_id": run_id})
+                is_warned = True
+            if not stop.is_set() and await self.store.next_due_s(run_id) is not None:
                 idle_since = None
                 continue
             idle_since = idle_since or time.monotonic()
@@ -144,8 +159,11 @@ class RayRun:
                 return
         await working
 
-    async def _hear(self, conductor: ActorHandle, meter: ProgressMeter) -> None:
-        while True:
+    async def _hear(self, conductor: ActorHandle, meter: ProgressMeter, is_over: asyncio.Event) -> None:
+        """Tell what the runners tell, until `is_over`, and everything up to then."""
+        is_last = False
+        while not is_last:
+            is_last = is_over.is_set()
             self._note(await conductor.news.remote(), meter)
 
     def _note(self, events: list[Event], meter: ProgressMeter) -> None:
@@ -176,6 +194,8 @@ async def connected(engine: RayEngine) -> AsyncGenerator[RayModule]:
     own = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     logging.getLogger("ray").setLevel(logging.ERROR)
     address = engine.address or os.environ.get("RAY_ADDRESS")
+    if address is not None:
+        await _reach(address)
     try:
         await asyncio.to_thread(
             ray.init,
@@ -185,16 +205,31 @@ async def connected(engine: RayEngine) -> AsyncGenerator[RayModule]:
             **({} if address else own),
         )
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise MisconfiguredError(
-            f"there is no Ray cluster at {address!r}: {_line(error)}" if address else _line(error)
-        ) from error
+        place = f" at {address!r}" if address else ""
+        raise MisconfiguredError(f"Ray cannot be used{place}: {_line(error)}") from error
     try:
         yield ray
     finally:
         await asyncio.to_thread(ray.shutdown)
 
 
-def _refuse_files_of_one_machine(ray: RayModule, store: str) -> None:
+async def _reach(address: str) -> None:
+    """Refuse an address at which nothing answers; Ray itself tries for minutes, and cannot be stopped."""
+    host, colon, port = address.rpartition(":")
+    if "://" in address or not (colon and port.isdigit()):
+        raise MisconfiguredError(
+            f"the address of a Ray cluster is HOST:PORT, such as 10.0.0.5:6379, not {address!r}"
+        )
+    try:
+        async with asyncio.timeout(REACH_S):
+            _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+    except (OSError, TimeoutError) as error:
+        raise MisconfiguredError(f"there is no Ray cluster at {address!r}: {error or 'no answer'}") from error
+    writer.close()
+
+
+def refuse_files_of_one_machine(ray: RayModule, store: str) -> None:
+    """Raise MisconfiguredError if the states of a run are in a file, and the cluster has several machines."""
     machines = {node["NodeManagerHostname"] for node in ray.nodes() if node["Alive"]}
     if len(machines) > 1 and is_of_one_machine(store):
         raise MisconfiguredError(

@@ -107,7 +107,9 @@ class MemoryStore:
                 entry = stored.entries[document.path] = _Entry(state, len(stored.entries) + 1, listing)
                 heapq.heappush(stored.waiting, (0.0, entry.number, document.path))
                 continue
-            entry.listing = max(entry.listing, listing)
+            if entry.listing >= listing:
+                continue
+            entry.listing = listing
             state, is_other = entry.state, entry.state.version != document.version
             is_doubtful = is_other or not document.version
             entry.state = replace(

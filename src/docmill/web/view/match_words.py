@@ -18,7 +18,9 @@ from docmill.web.view.words import Tone, type_name
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,6})?")
-_MONEY = frozenset({"price", "over_billed", "under_billed", "paid_twice", "overpaid", "underpaid"})
+_MONEY = frozenset({
+    "price", "over_billed", "under_billed", "paid_twice", "overpaid", "underpaid", "payment_returned",
+})  # fmt: skip
 _QUANTITIES = frozenset({"quantity", "tax"})
 """Discrepancies whose figures are amounts of money, or other numbers."""
 RELATIONS: Mapping[str, str] = {**RELATION_NAMES, RELATED: gettext_noop("related documents")}

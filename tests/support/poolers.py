@@ -1,0 +1,65 @@
+"""PgBouncer in front of a server, for tests."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+
+from docmill.service.storage.postgres_server import SERVER_USER, EmbeddedPostgres
+
+# Fewer than our pools have, so that they are shared.
+SERVER_CONNECTIONS = 8
+
+CONFIG = """
+[databases]
+* = host={server} user=postgres
+
+[pgbouncer]
+listen_addr =
+listen_port = 6432
+unix_socket_dir = {folder}
+auth_type = any
+pool_mode = transaction
+default_pool_size = {connections}
+"""
+
+
+@contextmanager
+def pgbouncer(postgres: EmbeddedPostgres) -> Generator[Path]:
+    """The folder in which PgBouncer listens, in front of the server; the test is skipped without it."""
+    program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+    if program is None:
+        pytest.skip("PgBouncer is not installed")
+    user = SERVER_USER if os.geteuid() == 0 else None  # it refuses root
+    with tempfile.TemporaryDirectory(prefix="docmill-") as name:
+        folder = Path(name)
+        (server,) = parse_qs(urlsplit(postgres.url()).query)["host"]
+        config = folder / "pgbouncer.ini"
+        config.write_text(CONFIG.format(server=server, folder=folder, connections=SERVER_CONNECTIONS))
+        if user:
+            os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
+            config.chmod(0o644)
+        with subprocess.Popen(
+            [program, "-q", config], user=user, group=user, stderr=subprocess.DEVNULL
+        ) as process:
+            _until_listening(folder / ".s.PGSQL.6432")
+            yield folder
+            process.terminate()
+
+
+def _until_listening(socket: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not socket.exists():
+        assert time.monotonic() < deadline
+
+
+def through(bouncer: Path, url: str) -> str:
+    return f"postgresql://postgres@{urlsplit(url).path}?host={quote(str(bouncer), safe='')}&port=6432"
