@@ -14,6 +14,7 @@ from textwrap import dedent
 from threading import Lock, Thread
 from typing import Any
 
+import psycopg
 import pytest
 from tests.runs.components import MemoryExporter
 from tests.runs.ray_components import POLICY, LockingExtractor, SlowExtractor, letters, letters_pipeline
@@ -21,6 +22,7 @@ from tests.runs.ray_components import POLICY, LockingExtractor, SlowExtractor, l
 from docmill.errors import MisconfiguredError
 from docmill.runs.components.csv_file import CsvExporter
 from docmill.runs.components.json_lines import JsonLinesExporter
+from docmill.runs.components.postgres import PostgresExporter
 from docmill.runs.distributed.assignment import pack_assignment
 from docmill.runs.distributed.ray_engine import RayEngine, refuse_files_of_one_machine
 from docmill.runs.events import DocumentEnded, Event, Progress
@@ -126,13 +128,32 @@ def test_a_node_that_is_lost_changes_neither_states_nor_results(two_nodes: TwoNo
     assert [event.total for event in events if isinstance(event, Progress)][-1] == COUNT + 1
 
 
+def test_states_and_results_in_postgresql_are_those_of_the_plain_engine(
+    two_nodes: TwoNodes, tmp_path: Path, database_url: str
+) -> None:
+    pipeline = replace(
+        letters_pipeline(tmp_path, exporter=PostgresExporter(database_url)), store=database_url
+    )
+
+    report = pipeline.run(letters(20, "broken"), run_id="ray", engine=two_nodes.engine)
+    plain = replace(pipeline, extractor=SlowExtractor(delay_s=0)).run(letters(20, "broken"), run_id="plain")
+
+    assert what_became(report) == what_became(plain)
+    with psycopg.connect(database_url) as connection:
+        rows = connection.execute("SELECT run_id, source, sender FROM extractions").fetchall()
+    assert sorted(rows) == sorted(
+        (run_id, key, key) for run_id in ("ray", "plain") for key in (f"letter {n}" for n in range(20))
+    )
+
+
 def test_what_a_person_must_mend_stops_all_runners_and_the_run_goes_on_without_ray(
     two_nodes: TwoNodes, tmp_path: Path
 ) -> None:
     pipeline = letters_pipeline(tmp_path, extractor=SlowExtractor(has_key=False))
+    engine = replace(two_nodes.engine, runners=3)  # for one of which there is no place
 
     with pytest.raises(MisconfiguredError, match="the key of the model is missing"):
-        pipeline.run(letters(COUNT), run_id="run", engine=two_nodes.engine)
+        pipeline.run(letters(COUNT), run_id="run", engine=engine)
     between = len(records_of(tmp_path))
     mended = replace(pipeline, extractor=SlowExtractor(delay_s=0))
     report = mended.resume("run", lists=False)

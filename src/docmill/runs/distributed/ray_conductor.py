@@ -13,6 +13,10 @@ NEWS_S = 0.5
 """Who asks for events waits at most so long for some."""
 
 
+MAX_RESTARTS = 20
+"""A runner whose process has died so often is not started again, and the run ends: something kills it."""
+
+
 class RayConductor:
     """Owner of the runners of a run: when it ends, Ray ends them.
 
@@ -97,5 +101,6 @@ class RayConductor:
             compute=data.ActorPoolStrategy(size=self._runners, max_tasks_in_flight_per_actor=1),
             num_cpus=1,
             scheduling_strategy="SPREAD",
+            max_restarts=MAX_RESTARTS,
         )
         return sum(1 for _ in tickets.iter_rows())

@@ -149,12 +149,13 @@ class RayRun:
             if not is_warned and time.monotonic() - began > WARN_S and not await conductor.has_begun.remote():
                 log.warning("no runner has begun yet; Ray waits for a free CPU", extra={"run_id": run_id})
                 is_warned = True
-            if not stop.is_set() and await self.store.next_due_s(run_id) is not None:
+            is_stopping = stop.is_set() or bool(await conductor.errors.remote())
+            if not is_stopping and await self.store.next_due_s(run_id) is not None:
                 idle_since = None
                 continue
             idle_since = idle_since or time.monotonic()
             busy = set(await conductor.busy_nodes.remote()) & _living_nodes(ray)
-            is_overdue = not stop.is_set() and time.monotonic() - idle_since > self.lease_s
+            is_overdue = not is_stopping and time.monotonic() - idle_since > self.lease_s
             if not busy or is_overdue:
                 return
         await working
