@@ -162,3 +162,16 @@ def test_decisions_that_cannot_be_are_refused() -> None:
     for decided_pairs, words in refused:
         with pytest.raises(ValidationError, match=words):
             match(records, **decided_pairs)
+
+
+def test_a_confirmed_link_of_a_copy_stays() -> None:
+    copy = invoice("zcopy", content_hash="other")
+    before = decided(order(), invoice(), copy)
+    ((first, second),) = [pair for pair, link in before.items() if link.relation == "duplicate"]
+    assert before[first, second].state == "automatic"
+    assert ("order", second) not in before
+
+    after = decided(order(), invoice(), copy, confirmed=frozenset({("order", second)}))
+
+    assert after["order", second].state == "automatic"
+    assert after["order", second].score > 0.99

@@ -481,6 +481,7 @@ def test_a_number_names_nothing_for_sure_where_the_sellers_differ() -> None:
 
 
 def test_reasons_end_with_one_full_stop_and_name_the_days_that_are_known() -> None:
+    assert reason_text(Reason("party_same_name", 1.0, {})) == "The seller is the same."
     assert reason_text(Reason("party_same_name", 1.0, {"second": "Copper Kettle Supply Co."})) == (
         "The seller is the same: Copper Kettle Supply Co."
     )

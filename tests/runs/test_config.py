@@ -14,6 +14,7 @@ from tests.runs.components import FirstWordExtractor
 
 from docmill.errors import MisconfiguredError
 from docmill.runs.components.config import ComponentConfig
+from docmill.runs.components.local import LocalReader
 from docmill.runs.config.loading import (
     PipelineConfig,
     configuration_schema,
@@ -231,3 +232,28 @@ def test_a_module_that_fails_at_its_import_is_named(tmp_path: Path, monkeypatch:
 def test_every_short_name_is_a_component_whose_settings_are_known(role: Role, name: str) -> None:
     model, _ = config_model(component_class(role, name))
     assert model is not None
+
+
+def test_all_bad_values_of_a_component_are_told_with_their_places(tmp_path: Path) -> None:
+    text = TEXT.replace(
+        "  kind: local\n  max_bytes: ${LIMIT:-500}", "  kind: http\n  max_bytes: many\n  limit_s: soon"
+    )
+
+    with pytest.raises(MisconfiguredError) as raised:
+        load(tmp_path, text)
+
+    first, second = raised.value.message.splitlines()
+    assert "pipeline.yaml:4:" in first
+    assert "reader.max_bytes: Input should be a valid integer" in first
+    assert "pipeline.yaml:5:" in second
+    assert "reader.limit_s: Input should be a valid number" in second
+
+
+def test_a_component_without_settings_is_its_name(tmp_path: Path) -> None:
+    text = TEXT.replace("reader:\n  kind: local\n  max_bytes: ${LIMIT:-500}", "reader: local")
+
+    pipeline = load(tmp_path, text)
+
+    assert isinstance(pipeline.reader, LocalReader)
+    assert dump_pipeline(pipeline).splitlines().count("reader: local") == 1
+    Draft202012Validator(configuration_schema()).validate(pipeline.configuration)

@@ -1,6 +1,8 @@
 """Runs of pipelines: what becomes of documents, good and bad."""
 
 import asyncio
+import os
+import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
@@ -8,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, Field
 from tests.runs.components import (
     QUICK,
     FirstWordExtractor,
@@ -28,7 +31,7 @@ from docmill.errors import (
     UnauthorizedError,
     UnknownRunError,
 )
-from docmill.model.document import Document
+from docmill.model.document import Document, Usage
 from docmill.model.result import Classification, Failure, Verdict
 from docmill.ports import Ref
 from docmill.runs.context import Context
@@ -37,9 +40,11 @@ from docmill.runs.document_bytes import DocumentBytes
 from docmill.runs.events import DocumentEnded, Event, Progress, RetryScheduled, RunEnded, RunStarted
 from docmill.runs.policy import RunPolicy
 from docmill.runs.roles import ExtractionResult
+from docmill.runs.running import Pipeline
 from docmill.runs.states import DeadLetter, DocumentState
 from docmill.runs.stores.memory import MemoryStore
 from docmill.runs.stores.sqlite import SqliteStore
+from docmill.schemas.filling import filled
 
 
 def failing_times(times: int, error: Exception, *, on: str) -> Callable[[str, int], None]:
@@ -571,3 +576,92 @@ async def test_a_document_that_another_runner_has_taken_over_is_not_settled_twic
 
 async def _never(run_id: str, *, owner: str, lease_s: float) -> None:
     del run_id, owner, lease_s
+
+
+class Counting:
+    """Computes in a process of its own: how many words a document has, and in which process."""
+
+    runs_in = "process"
+
+    def __init__(self, *, sleeps_s: float = 0.0) -> None:
+        self.sleeps_s = sleeps_s
+
+    def extract(self, document: Document, schema: type[Letter], context: Context[Any]) -> Letter:
+        time.sleep(self.sleeps_s)
+        if document.text == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if document.text == "fail":
+            raise CorruptError("not this one")
+        context.document.count_usage(Usage(input_tokens=3))
+        return schema(sender=f"{len(document.text.split())} {os.getpid()}")
+
+
+async def test_a_component_may_compute_in_processes_of_its_own() -> None:
+    exporter = MemoryExporter()
+    pipeline = text_pipeline(
+        extractor=Counting(),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        exporter=exporter,
+        policy=replace(QUICK, max_retries=0),
+    )
+
+    report = await pipeline.arun(["one two", "fail", "die"], store=MemoryStore())
+
+    states = {state.path: state async for state in report}
+    assert states["fail"].error == "[extract] not this one"
+    assert states["die"].error is not None
+    assert "the process of the component ended" in states["die"].error
+    assert states["one two"].tokens == 3
+    words, process = exporter.exported["one two"]["sender"].split()
+    assert words == "2"
+    assert int(process) != os.getpid()
+
+
+async def test_a_process_that_takes_too_long_is_ended() -> None:
+    pipeline = text_pipeline(
+        extractor=Counting(sleeps_s=30),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        policy=replace(QUICK, max_retries=0, limits_s={"extract": 3.0}),
+    )
+
+    async with asyncio.timeout(25):
+        report = await pipeline.arun(["a"], store=MemoryStore())
+
+    assert [state.error async for state in report] == [
+        "[extract] extract took longer than its limit and was cancelled"
+    ]
+
+
+class Demanding(BaseModel):
+    """Wants what documents do not always say."""
+
+    sender: str
+    number: int = Field(alias="No.")
+
+
+class Empty:
+    """Finds nothing. calls: that were made."""
+
+    calls = 0
+
+    async def extract(self, document: Document, schema: type[Demanding], context: Context[Any]) -> Demanding:
+        del document, context
+        self.calls += 1
+        return filled(schema, {"No.": 7})
+
+
+async def test_what_lacks_a_value_that_its_schema_wants_is_kept_too() -> None:
+    extractor = Empty()
+    exporter = MemoryExporter(failing_times(1, ConnectionError("not now"), on="a"))
+    pipeline = Pipeline(
+        schema=Demanding,
+        reader=TextReader(),
+        converter=TextConverter(),
+        extractor=extractor,
+        exporter=exporter,
+        policy=QUICK,
+    )
+
+    report = await pipeline.arun(["a"], store=MemoryStore())
+
+    assert report.completed == 1
+    assert extractor.calls == 1
+    assert exporter.exported == {"a": {"sender": None, "number": 7}}

@@ -62,7 +62,11 @@ def decide(
     ]
     links = _links(duplicates, [], weights, confirmed)
     copies = {link.second_id for link in links if link.state == "automatic"}
-    others = [pair for pair in pairs if pair.relation != "duplicate" and copies.isdisjoint(pair.ids)]
+    others = [
+        pair
+        for pair in pairs
+        if pair.relation != "duplicate" and (pair.ids in confirmed or copies.isdisjoint(pair.ids))
+    ]
     returns = without_impossible_returns(
         (pair for pair in others if pair.relation == "payment_to_return"), confirmed
     )

@@ -1,5 +1,6 @@
 """Links, reasons and discrepancies in sentences, for the pages, the command line and messages."""
 
+import re
 from collections.abc import Mapping
 
 from docmill.matching.outcome import Discrepancy, DiscrepancyCode, Reason, Relation
@@ -103,6 +104,10 @@ DISCREPANCIES: dict[DiscrepancyCode, str] = {
 }
 
 
+_NAMED = re.compile(r" ?: \{(first|second)\}\.$")
+"""The end of a sentence that names a value."""
+
+
 def reason_text(reason: Reason) -> str:
     """One sentence for a piece of evidence."""
     return as_sentence(REASONS[reason.code], reason.values)
@@ -110,6 +115,9 @@ def reason_text(reason: Reason) -> str:
 
 def as_sentence(text: str, values: Mapping[str, str]) -> str:
     """The text with its values; one full stop ends it, also behind a value such as `Supply Co.`."""
+    named = _NAMED.search(text)
+    if named is not None and named[1] not in values:  # "The seller is the same: …." of nobody known
+        text = f"{text[: named.start()]}."
     sentence = text.format_map({"first": "?", "second": "?", **values})
     return sentence[:-1] if sentence.endswith("..") else sentence
 

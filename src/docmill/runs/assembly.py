@@ -12,9 +12,9 @@ from docmill.runs.definition import Kind, PipelineDefinition
 from docmill.runs.fingerprints import schema_fingerprint
 from docmill.runs.flow import OTHER, Flow, Route, StageJournal
 from docmill.runs.policy import RunPolicy, StageName
+from docmill.runs.processes import Processes
 from docmill.runs.stages import Stage, call_if_there, opened, place_of
 from docmill.runs.threads import Threads
-from docmill.workers.pool import Pool
 
 
 @asynccontextmanager
@@ -27,7 +27,7 @@ async def opened_flow(
     """
     async with AsyncExitStack() as stack:
         stages = _Stages(pipeline.policy, pipeline.processes)
-        stack.push_async_callback(stages.close)
+        stack.callback(stages.close)
         for component in pipeline.components:
             await stack.enter_async_context(opened(component, context))
         routes: dict[str, Route] = {}
@@ -61,7 +61,7 @@ class _Stages:
         self._policy = policy
         self._threads = Threads(policy.concurrency)
         self._count = processes or os.cpu_count() or 1
-        self._processes: Pool | None = None
+        self._processes: Processes | None = None
         self._made: dict[tuple[StageName, int], Stage] = {}
 
     def of(self, name: StageName, component: object) -> Stage:
@@ -74,7 +74,7 @@ class _Stages:
             raise MisconfiguredError(f"{type(component).__name__} has no method {name!r}")
         place = place_of(component, method)
         if place == "process" and self._processes is None:
-            self._processes = Pool(self._count)
+            self._processes = Processes(self._count)
         stage = self._made[name, id(component)] = Stage(
             name,
             method,
@@ -85,8 +85,6 @@ class _Stages:
         )
         return stage
 
-    async def close(self) -> None:
-        """End the threads and processes."""
+    def close(self) -> None:
+        """End the threads."""
         self._threads.close()
-        if self._processes is not None:
-            await self._processes.close()

@@ -64,11 +64,16 @@ async def _gathered(inputs: AsyncIterable[Listed]) -> AsyncIterator[list[NewDocu
 def _listed(given: Listed) -> NewDocument:
     match given:
         case Ref():
-            return NewDocument(given.key, given.name, given.metadata, given.version)
+            return NewDocument(_text(given.key), _text(given.name), given.metadata, given.version)
         case Path():
             return NewDocument(key_of(given), key_of(Path(given.name)), version=version_of(given))
         case str():
-            return NewDocument(given, given.rstrip("/").rpartition("/")[2] or given)
+            key = _text(given)
+            return NewDocument(key, key.rstrip("/").rpartition("/")[2] or key)
+
+
+def _text(name: str) -> str:
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def key_of(path: Path) -> str:

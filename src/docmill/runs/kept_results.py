@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from docmill.model.document import Usage
 from docmill.model.result import Classification, Evidence, Suggestion, Verdict
 from docmill.runs.roles import ExtractionResult
+from docmill.schemas.filling import filled
 
 Data = TypeVar("Data", bound=BaseModel)
 FORMAT = 1
@@ -49,8 +50,12 @@ def load_extraction(content: bytes, schema: type[Data]) -> ExtractionResult[Data
         raise ValueError("not a kept extraction") from error
     if stored.get("format") != FORMAT:
         raise ValueError("an extraction of another format")
+    # As the extractor fills it: a value that was not found is null, also where the schema wants one.
+    data = filled(schema, stored["data"])
+    if data.model_dump(mode="json") != stored["data"]:
+        raise ValueError("the data of another schema")
     return ExtractionResult(
-        data=schema.model_validate(stored["data"]),
+        data=data,
         evidence={path: Evidence.model_validate(proof) for path, proof in stored["evidence"].items()},
         suggestions={
             path: tuple(Suggestion.model_validate(one) for one in several)

@@ -12,8 +12,8 @@ from docmill.resilience.breaker import Breaker
 from docmill.runs.context import CurrentDocument
 from docmill.runs.failures import as_docmill_error
 from docmill.runs.policy import RunPolicy, StageName
+from docmill.runs.processes import Processes
 from docmill.runs.threads import Threads
-from docmill.workers.pool import Pool
 
 if TYPE_CHECKING:
     from docmill.runs.states import NewDocument
@@ -66,7 +66,7 @@ class Stage:
         place: Place,
         policy: RunPolicy,
         threads: Threads,
-        processes: Pool | None = None,
+        processes: Processes | None = None,
     ) -> None:
         self.name: StageName = name
         self._method = method
@@ -101,7 +101,7 @@ class Stage:
                     result = await result
             else:
                 assert self._processes is not None
-                result = await self._processes.run(self._method, *args, limit_s=self._limit_s)
+                result = await self._processes.call(work.document, self._method, *args)
         except asyncio.CancelledError:
             if self._place == "thread":
                 self._threads.replace_one()

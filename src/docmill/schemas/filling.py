@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from types import UnionType
 from typing import Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError, create_model
+from pydantic import BaseModel, Field, ValidationError, create_model
 
 from docmill.model.paths import set_value
 from docmill.model.result import Evidence, Extraction, Schema
@@ -89,7 +89,13 @@ def _relaxed(fields: type[Model], within: frozenset[type] = frozenset()) -> type
     for name, info in fields.model_fields.items():
         annotation = _annotation(info.annotation, within)
         if info.is_required() or annotation is not info.annotation:
-            changed[name] = (Union[annotation, None], None)  # noqa: UP007 - built at run time
+            names = Field(
+                None,
+                alias=info.alias,
+                validation_alias=info.validation_alias,
+                serialization_alias=info.serialization_alias,
+            )
+            changed[name] = (Union[annotation, None], names)  # noqa: UP007 - built at run time
     return create_model(fields.__name__, __base__=fields, __module__=fields.__module__, **changed)
 
 

@@ -151,7 +151,7 @@ def test_a_dump_has_the_evaluation_too(folder: Path) -> None:
         ),
         ("evaluator", "- kind: f1\n  tier: S9", r"evaluator\.yaml:2:3: evaluator\.0\.tier: Input should be"),
         ("evaluator", "kind: local", r"evaluator\.yaml:1:1: there is no evaluator 'local'"),
-        ("evaluator", "- f1", r"evaluator\.yaml:1:3: evaluator\.0 must have keys and values"),
+        ("evaluator", "- 7", r"evaluator\.yaml:1:3: evaluator\.0 must have keys and values"),
         ("evaluator", "kind: tests.runs.components:Letter", r"yaml:1:1: .* method 'evaluate'"),
         ("evaluator", "kind: function\nfunction: no.such:x", r"yaml:2:1: evaluator\.function: .*no\.such"),
         ("test_data_loader", "kind: foldr", r"test_data_loader\.yaml:1:1: .*do you mean 'folder'"),

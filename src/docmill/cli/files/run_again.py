@@ -1,6 +1,7 @@
 """`docmill run --pipeline`, `docmill runs resume` and `retry`: own pipelines, and runs that go on."""
 
 import asyncio
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,7 @@ def run_pipeline(
 
     folder: whose documents are processed, in place of what the pipeline lists.
     """
+    sys.path.append(str(path.resolve().parent))  # where its own modules stand
     pipeline = load_pipeline(path)
     if folder is not None:
         pipeline = replace(pipeline, lister=LocalLister(folder))

@@ -171,7 +171,8 @@ class PipelineLoader:
             return None
         if value is None and len(place) > 1:  # a kind without it has the pipeline's
             return None
-        content = dict(self._mapping(value, place))
+        # A component without settings may be its name alone.
+        content = {"kind": value} if isinstance(value, str) else dict(self._mapping(value, place))
         kind = content.pop("kind", None)
         if not isinstance(kind, str):
             self._source.fail(place, f"the {role} needs a 'kind': a short name or package.module:Class")
@@ -218,10 +219,12 @@ class PipelineLoader:
         try:
             return adapter.validate_python(value)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            inner = tuple(str(part) for part in first["loc"])
-            name = ".".join((*place, *inner))
-            self._source.fail((*place, *inner), f"{name}: {first['msg']}", cause=MisconfiguredError(name))
+            told: dict[tuple[str, ...], str] = {}
+            for each in error.errors(include_url=False, include_input=False):
+                told[*place, *map(str, each["loc"])] = each["msg"]
+            first, *others = ((at, f"{'.'.join(at)}: {message}") for at, message in told.items())
+            text = "\n".join([first[1], *(self._source.told(at, message) for at, message in others)])
+            self._source.fail(first[0], text, cause=MisconfiguredError(".".join(first[0])))
 
     def _at(self, place: Place) -> JsonValue:
         value: JsonValue = self._values
@@ -296,4 +299,4 @@ def _role_schema(role: Role) -> dict[str, Any]:
         schema["properties"] = {"kind": {"const": name}, **schema.get("properties", {})}
         schema["required"] = ["kind", *schema.get("required", [])]
         choices.append({**schema, "additionalProperties": False})
-    return {"anyOf": choices}
+    return {"anyOf": [{"type": "string"}, *choices]}

@@ -34,13 +34,15 @@ class Source:
 
     def fail(self, place: Place, message: str, *, cause: Exception | None = None) -> NoReturn:
         """Raises MisconfiguredError that names the place, or the nearest one around it."""
+        raise MisconfiguredError(self.told(place, message)) from cause
+
+    def told(self, place: Place, message: str) -> str:
+        """The message with the place in front, or the nearest one around it."""
         known = place
         while known and known not in self.marks:
             known = known[:-1]
-        mark = self.marks.get(known)
-        name = ".".join(place)
-        where = mark or name
-        raise MisconfiguredError(f"{where}: {message}" if where else message) from cause
+        where = self.marks.get(known) or ".".join(place)
+        return f"{where}: {message}" if where else message
 
 
 def read_yaml(path: Path) -> Source:

@@ -413,6 +413,11 @@ def _json_of(value: Mapping[str, Any]) -> str | None:
     return json.dumps(dict(value)) if value else None
 
 
+def _printable(text: str) -> str:
+    """The text with halves of surrogate pairs, which UTF-8 does not have, written out."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
@@ -464,7 +469,7 @@ def _settled_row(run_id: str, end: Settlement) -> tuple[object, ...]:
         at,
         at if end.status in DONE else None,
         end.content_hash,
-        end.error,
+        None if end.error is None else _printable(end.error),
         end.retry_at.timestamp() if end.retry_at else 0.0,
         json.dumps({stage: round(seconds, 4) for stage, seconds in end.timings_s.items()}),
         end.tokens,
@@ -479,8 +484,8 @@ def _letter_row(run_id: str, letter: DeadLetter) -> tuple[object, ...]:
         letter.stage,
         letter.error_type,
         letter.code,
-        letter.message,
-        letter.traceback,
+        _printable(letter.message),
+        _printable(letter.traceback),
         letter.attempts,
         letter.failed_at.timestamp(),
         _json_of(letter.metadata),
