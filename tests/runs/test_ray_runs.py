@@ -1,5 +1,6 @@
 """Runs on a Ray cluster of two nodes on this machine."""
 
+import asyncio
 import json
 import os
 import signal
@@ -89,7 +90,9 @@ def records_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def what_became(report: RunReport) -> list[tuple[object, ...]]:
-    return [(state.path, state.status, state.content_hash, state.attempts, state.error) for state in report]
+    states = [(state.path, state.status, state.content_hash, state.attempts, state.error) for state in report]
+    asyncio.run(report.store.close())
+    return states
 
 
 def calls_by_runner(folder: Path) -> dict[str, list[str]]:
