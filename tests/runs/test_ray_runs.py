@@ -90,7 +90,9 @@ def records_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def what_became(report: RunReport) -> list[tuple[object, ...]]:
-    states = [(state.path, state.status, state.content_hash, state.attempts, state.error) for state in report]
+    states: list[tuple[object, ...]] = [
+        (state.path, state.status, state.content_hash, state.attempts, state.error) for state in report
+    ]
     asyncio.run(report.store.close())
     return states
 
