@@ -33,6 +33,7 @@ from docmill.runs.running import Pipeline
 from docmill.runs.stages import opened
 from docmill.runs.stores.memory import MemoryStore
 from docmill.schemas.registry import REGISTRY
+from support.llm_server import serving, spoken
 
 
 class Bill(BaseModel):
@@ -194,3 +195,46 @@ async def test_a_file_that_cannot_be_read_fails_for_good(tmp_path: Path) -> None
     assert report.failed == 1
     (letter,) = [letter async for letter in store.dead_letters("run")]
     assert (letter.code, letter.stage, letter.attempts) == (UnsupportedFileTypeError.code, "convert", 1)
+
+
+async def test_the_models_of_settings_are_asked_and_their_file_changes_the_fingerprint(
+    tmp_path: Path,
+) -> None:
+    blank = tmp_path / "blank.png"
+    Image.new("RGB", (400, 300), "white").save(blank)
+    settings = tmp_path / "docmill.toml"
+    exporter = ResultExporter()
+    async with serving() as server:
+        text = f"""
+            [llm]
+            base_url = "{server.url("openai")}"
+            [understanding]
+            classify = "small"
+            [understanding.small]
+            model = "own"
+            sees = true
+            """
+        settings.write_text(text)
+        server.replies = [
+            spoken("openai", {"title": "A sheet", "document_type": "invoice"}),
+            spoken("openai", {"number": "R-7"}),
+        ]
+        asked = Pipeline(
+            schema=REGISTRY["invoice"].fields,
+            reader=LocalReader(),
+            converter=StandardConverter(StandardConverterConfig(workers=1, settings=settings)),
+            classifier=StandardClassifier(StandardConfig(workers=1, settings=settings)),
+            extractor=StandardExtractor(StandardExtractorConfig(workers=1, settings=settings)),
+            exporter=exporter,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        )
+        before = asked.fingerprint
+
+        report = await asked.arun([blank], store=MemoryStore())
+
+    report.raise_on_failure()
+    assert exporter.types == {"blank.png": "invoice"}
+    assert len(server.requests) == 2
+    assert all("data:image/jpeg;base64," in request for request in server.requests)
+    settings.write_text(text + "\n")
+    assert asked.fingerprint != before
+    assert not standard._pools  # pyright: ignore[reportPrivateUsage]

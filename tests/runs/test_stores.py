@@ -2,13 +2,15 @@
 
 import sqlite3
 from collections.abc import AsyncGenerator
+from dataclasses import fields
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from tests.runs.stores import NOW, StateStoreContract
 
 from docmill.errors import MisconfiguredError
-from docmill.runs.states import Run, StateStore
+from docmill.runs.states import DocumentState, NewDocument, Run, Settlement, StateStore
 from docmill.runs.stores.memory import MemoryStore
 from docmill.runs.stores.opening import open_store, shown_address
 from docmill.runs.stores.sqlite import SqliteStore
@@ -18,6 +20,33 @@ class TestMemory(StateStoreContract):
     @pytest.fixture
     def store(self) -> StateStore:
         return MemoryStore()
+
+
+def fields_like_those_of_a_new_document(state: DocumentState) -> set[str]:
+    new = DocumentState("", "")
+    return {field.name for field in fields(state) if getattr(state, field.name) == getattr(new, field.name)}
+
+
+async def test_claims_and_ends_of_attempts_keep_every_field_of_a_state() -> None:
+    store = MemoryStore()
+    await store.create_run(Run("run", NOW))
+    timings_s = {"read": 1.0}
+    await store.add("run", [NewDocument("a", "A", {"page": 1}, "1")], listing=1)
+    await store.claim("run", owner="me", limit=1, lease_s=60)
+    done = Settlement("a", "completed", 1, NOW, "hash", timings_s=timings_s, tokens=5, cost=Decimal(1))
+    await store.settle("run", [done], owner="me")
+    await store.add("run", [NewDocument("a", "A", version="2")], listing=2)
+    await store.claim("run", owner="me", limit=1, lease_s=60)
+    await store.release("run", owner="me")
+
+    (claimed,) = await store.claim("run", owner="me", limit=1, lease_s=60)
+    failed = Settlement("a", "pending", 2, NOW, error="[read] gone", timings_s=timings_s)
+    await store.settle("run", [failed], owner="me")
+    settled = await store.find_document("run", "a")
+
+    assert fields_like_those_of_a_new_document(claimed) == {"error"}
+    assert settled is not None
+    assert fields_like_those_of_a_new_document(settled) == {"status", "completed_at"}
 
 
 class TestSqlite(StateStoreContract):

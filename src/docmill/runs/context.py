@@ -22,17 +22,18 @@ class CurrentDocument:
     """The document that a component is at work on.
 
     key: names its result whatever happens: the same run, content and schema always give the same one.
-    attempt: counts from 1. may_be_exported: an earlier attempt may have come to the export. is_changed: it
-    was exported before, with other content. classification: once it is known. journal: keeps results of parts
-    of a stage, such as pages, for the next attempt. document_bytes: what was read, for who looks at the
-    original once more. tokens, cost: spent in this attempt, in US dollars; see `count_usage`. extra_s: time
-    that the stage at work may take beyond its limit; see `allow_time`.
+    attempt: counts from 1, to `max_attempts`. may_be_exported: an earlier attempt may have come to the
+    export. is_changed: it was exported before, with other content. classification: once it is known. journal:
+    keeps results of parts of a stage, such as pages, for the next attempt. document_bytes: what was read, for
+    who looks at the original once more. tokens, cost: spent in this attempt, in US dollars; see
+    `count_usage`. extra_s: time that the stage at work may take beyond its limit; see `allow_time`.
     """
 
     ref: Ref
     content_hash: str = ""
     key: str = ""
     attempt: int = 1
+    max_attempts: int = 1
     may_be_exported: bool = False
     is_changed: bool = False
     classification: Classification | None = None

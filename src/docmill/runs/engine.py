@@ -67,7 +67,8 @@ class DocumentFlow(Protocol):
 class Engine:
     """One runner of a run. owner: its name among the runners that share the run's store.
 
-    notify: called in the event loop with every event.
+    notify: called in the event loop with every event; None if nobody is told, which saves a good part of the
+    time that a document costs.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Engine:
         run_id: str,
         owner: str,
         policy: RunPolicy,
-        notify: Callable[[Event], None],
+        notify: Callable[[Event], None] | None,
     ) -> None:
         self._flow = flow
         self._store = store
@@ -190,7 +191,7 @@ class Engine:
                 self._queue.put_nowait(state)
             if claimed:
                 self._is_low.clear()
-                if self._queue.qsize() > self._policy.concurrency:
+                if self._queue.qsize() > self._low_mark():
                     await self._is_low.wait()
                 continue
             is_listed = self._is_listed
@@ -205,6 +206,10 @@ class Engine:
         for _ in range(self._policy.concurrency):
             self._queue.put_nowait(None)
 
+    def _low_mark(self) -> int:
+        """Documents in the queue at which more are claimed, so that they are there before it is empty."""
+        return max(self._policy.concurrency, self._claim_size() // 2)
+
     def _claim_size(self) -> int:
         return max(2 * self._policy.concurrency, min(MAX_CLAIM, int(self._progress.rate * CLAIM_S)))
 
@@ -213,7 +218,7 @@ class Engine:
         task = asyncio.current_task()
         assert task is not None
         while (state := await self._queue.get()) is not None:
-            if self._queue.qsize() <= self._policy.concurrency:
+            if self._queue.qsize() <= self._low_mark():
                 self._is_low.set()
             if self._is_stopping:
                 continue  # claimed, and given back at the end
@@ -222,15 +227,18 @@ class Engine:
             document = CurrentDocument(
                 ref,
                 attempt=state.attempts + 1,
+                max_attempts=self._policy.max_retries + 1,
                 may_be_exported=state.is_uncertain or state.attempts > 0,
                 is_changed=state.done_as is not None,
             )
-            await self._attempt(state, Work(task, document, partial(self._tell_stage, state.path)))
+            on_stage_end = None if self._notify is None else partial(_tell_stage, self._notify, state.path)
+            await self._attempt(state, Work(task, document, on_stage_end))
 
     async def _attempt(self, state: DocumentState, work: Work) -> None:
         self._active.add(work)
         self._progress.start(state.path)
-        self._notify(DocumentStarted(state.path, state.attempts + 1))
+        if self._notify is not None:
+            self._notify(DocumentStarted(state.path, state.attempts + 1))
         started = time.monotonic()
         error: DocmillError | None = None
         outcome = _NO_OUTCOME
@@ -257,7 +265,7 @@ class Engine:
         if len(self._ended) >= MAX_UNSETTLED:
             self._may_go_on.clear()
         self._progress.finish(settlement.status)
-        if settlement.status != "pending":
+        if self._notify is not None and settlement.status != "pending":
             self._notify(
                 DocumentEnded(
                     state.path,
@@ -270,16 +278,11 @@ class Engine:
                 )
             )
 
-    def _tell_stage(self, path: str, stage: str, seconds: float, error: DocmillError | None) -> None:
-        if error is None:
-            self._notify(StageEnded(path, stage, seconds))
-            return
-        message = f"[{stage}] {error.message}"
-        self._notify(StageEnded(path, stage, seconds, message, _cause_of(error, stage)))
-
     def _succeed(self, state: DocumentState, work: Work, outcome: Outcome) -> Settlement:
         self._journal.forget(state.path)
-        if outcome.is_unchanged and state.done_as is not None:
+        # Where a kill came between export and settlement, the store has the content before the last one.
+        is_known = outcome.content_hash == state.content_hash
+        if outcome.is_unchanged and state.done_as is not None and is_known:
             return Settlement(state.path, state.done_as, state.attempts, datetime.now(UTC), is_unchanged=True)
         return Settlement(
             path=state.path,
@@ -310,13 +313,13 @@ class Engine:
             delay_s = self._policy.delay_s(error, attempt=attempt, jitter=random.random())  # noqa: S311  spreads load
             retry_at = now + timedelta(seconds=delay_s)
             self._progress.postpone(delay_s)
-            if error.attempted:
+            if not error.attempted:
+                attempts = state.attempts
+            elif self._notify is not None:
                 cause = _cause_of(error, stage)
                 self._notify(
                     RetryScheduled(state.path, stage, message, attempt, max_attempts, delay_s, cause)
                 )
-            else:
-                attempts = state.attempts
         else:
             dead_letter = DeadLetter(
                 path=state.path,
@@ -386,6 +389,16 @@ async def add_listed(
     """Add the documents of a run to its store, in batches; what each of them has changed."""
     async for batch in in_batches(inputs):
         yield await _persistently(partial(store.add, run_id, batch, listing=listing))
+
+
+def _tell_stage(
+    notify: Callable[[Event], None], path: str, stage: str, seconds: float, error: DocmillError | None
+) -> None:
+    if error is None:
+        notify(StageEnded(path, stage, seconds))
+        return
+    message = f"[{stage}] {error.message}"
+    notify(StageEnded(path, stage, seconds, message, _cause_of(error, stage)))
 
 
 def _cause_of(error: DocmillError, stage: str) -> Cause:

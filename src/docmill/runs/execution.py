@@ -53,7 +53,7 @@ class Runner:
             run, store, work, fingerprint=self.fingerprint, notify=notify, is_resumed=is_resumed
         )
 
-    async def take_part(self, run_id: str, store: StateStore, notify: Callable[[Event], None]) -> bool:
+    async def take_part(self, run_id: str, store: StateStore, notify: Callable[[Event], None] | None) -> bool:
         """Work on the documents of a run, and leave the run itself as it is; True if stopped before the end.
 
         Raises as `Engine.run` does.
@@ -85,7 +85,7 @@ async def carry_out(
     work: Callable[[], Awaitable[bool]],
     *,
     fingerprint: str,
-    notify: Callable[[Event], None],
+    notify: Callable[[Event], None] | None,
     is_resumed: bool,
 ) -> RunReport:
     """Keep in the store, and tell, that the run goes on and how it ended; the store is closed afterwards.
@@ -96,7 +96,8 @@ async def carry_out(
     is_changed = is_resumed and run.fingerprint != fingerprint
     if is_changed:
         log.warning("the pipeline has changed since the run was begun", extra={"run_id": run_id})
-    notify(RunStarted(run_id, is_resumed, is_changed))
+    if notify is not None:
+        notify(RunStarted(run_id, is_resumed, is_changed))
     await store.update_run(run_id, status="running", fingerprint=fingerprint)
     is_interrupted = True
     try:
@@ -113,7 +114,8 @@ async def carry_out(
             store=store,
         )
         await store.close()
-        notify(RunEnded(run_id, report.completed, report.failed, is_interrupted))
+        if notify is not None:
+            notify(RunEnded(run_id, report.completed, report.failed, is_interrupted))
     return report
 
 

@@ -73,7 +73,12 @@ def _listed(given: Listed) -> NewDocument:
 
 
 def _text(name: str) -> str:
-    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
+    if name.isascii():
+        return name
+    try:
+        return os.fsencode(name).decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # half of a pair that stands for no byte
+        return name.encode("utf-8", "backslashreplace").decode()
 
 
 def key_of(path: Path) -> str:

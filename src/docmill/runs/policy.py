@@ -25,8 +25,9 @@ class RunPolicy:
     many may be in a stage; a document waits before it in a queue that `concurrency` bounds. limits_s: seconds
     that a stage may take. max_retries: attempts after the first one. backoff_base: the wait after attempt n
     is `backoff_base ** n` seconds, half as much again at random, and what the other side asks for where it
-    does. breaker_failures: after so many failures in a row, a stage is left alone for `breaker_s`. lease_s:
-    after so long without a sign of life a runner counts as dead, and others take over its documents.
+    does. breaker_failures: after so many failures in a row, of which those of calls that were under way
+    together count as one, a stage is left alone for `breaker_s`. lease_s: after so long without a sign of
+    life a runner counts as dead, and others take over its documents.
     """
 
     concurrency: int = 5

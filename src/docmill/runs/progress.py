@@ -13,10 +13,13 @@ WINDOW_S = 30.0
 
 
 class ProgressMeter:
-    """Counts what a runner does, and tells it when asked to, if anything has changed."""
+    """Counts what a runner does, and tells it when asked to, if anything has changed.
+
+    notify: told of it; None for nobody.
+    """
 
     def __init__(
-        self, notify: Callable[[Event], None], *, clock: Callable[[], float] = time.monotonic
+        self, notify: Callable[[Event], None] | None, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._notify = notify
         self._clock = clock
@@ -89,7 +92,7 @@ class ProgressMeter:
         self._samples.append((now, self._ended))
         while len(self._samples) > 1 and self._samples[0][0] < now - WINDOW_S:
             self._samples.popleft()
-        if not self._has_changed:
+        if self._notify is None or not self._has_changed:
             return
         self._has_changed = False
         left = self._total - self._completed - self._failed

@@ -155,7 +155,7 @@ async def _work(
     inputs: Inputs | Lister | None,
     options: RunOptions,
     *,
-    notify: Listener,
+    notify: Listener | None,
     assignment: Assignment | None,
     is_resumed: bool = False,
 ) -> RunReport:

@@ -27,15 +27,15 @@ class Work:
     """One attempt at a document, as far as it has come.
 
     task: in which it is made. on_stage_end: is told of each stage that has ended, with its seconds and what
-    ended it. stage: the one it is in. deadline: when that stage must be over, by `time.monotonic`; 0 between
-    stages. is_late: it was cancelled because of that. parts: documents within this one, to be processed as
-    documents of their own.
+    ended it; None if nobody is. stage: the one it is in. deadline: when that stage must be over, by
+    `time.monotonic`; 0 between stages. is_late: it was cancelled because of that. parts: documents within
+    this one, to be processed as documents of their own.
     """
 
     __slots__ = ("deadline", "document", "is_late", "on_stage_end", "parts", "stage", "task", "timings_s")
 
     def __init__(
-        self, task: "asyncio.Task[Any]", document: CurrentDocument, on_stage_end: OnStageEnd
+        self, task: "asyncio.Task[Any]", document: CurrentDocument, on_stage_end: OnStageEnd | None
     ) -> None:
         self.task = task
         self.document = document
@@ -77,7 +77,9 @@ class Stage:
         assert place != "process" or processes is not None
         slots = policy.stage_concurrency.get(name)
         self._slots = None if slots is None else asyncio.Semaphore(slots)
-        self._breaker = Breaker(name, threshold=policy.breaker_failures, recovery_s=policy.breaker_s)
+        # Calls that are under way together fail together: they say no more than one.
+        threshold = policy.breaker_failures + policy.concurrency - 1
+        self._breaker = Breaker(name, threshold=threshold, recovery_s=policy.breaker_s)
 
     async def run(self, work: Work, *args: object) -> object:
         """Call the component for a document. Raises DocmillError, whatever the component raised."""
@@ -127,7 +129,8 @@ class Stage:
     def _end(self, work: Work, started: float, error: DocmillError | None) -> None:
         seconds = time.monotonic() - started
         work.timings_s[self.name] = seconds
-        work.on_stage_end(self.name, seconds, error)
+        if work.on_stage_end is not None:
+            work.on_stage_end(self.name, seconds, error)
 
 
 def late(work: Work) -> TimeLimitError:

@@ -14,6 +14,7 @@ import pillow_heif
 import pytest
 from PIL import Image
 
+from docmill.runs.append_only_file import AppendOnlyFile
 from support.bank_statements import CAMT_ENTRY, MT940, OFX_2, camt
 from support.commands import run_docmill
 
@@ -244,6 +245,22 @@ def test_an_interrupted_run_keeps_what_is_done_and_says_how_to_go_on(folder: Pat
     assert len(_records(out)) < 8
     assert docmill("run", folder, "--out", out, "--jobs", "1").returncode == 1
     assert len(_records(out)) == 8
+
+
+def test_starting_over_leaves_a_run_alone_that_is_writing_the_same_file(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    docmill("run", folder, "--out", out, "--jobs", "1", "--run", "first")
+    before = out.read_text()
+    writer = AppendOnlyFile(out)
+
+    refused = docmill("run", folder, "--out", out, "--jobs", "1", "--fresh")
+    writer.close()
+    runs = docmill("runs", "list", "--store", tmp_path / ".docmill" / "runs.sqlite")
+
+    assert refused.returncode == 2
+    assert "another run is writing" in refused.stderr
+    assert "first" in runs.stdout
+    assert out.read_text() == before
 
 
 def test_files_may_have_any_name(tmp_path: Path) -> None:

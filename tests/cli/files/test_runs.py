@@ -201,3 +201,34 @@ def test_the_state_of_runs_may_be_in_postgresql(folder: Path, database_url: str)
     assert [run["run_id"] for run in listed] == ["two"]
     assert "hunter2" not in resumed.stdout + resumed.stderr + dead.stdout
     assert not (folder / ".docmill").exists()
+
+
+def test_a_record_file_takes_no_second_folder_in_which_names_mean_other_files(folder: Path) -> None:
+    read("out.jsonl")
+    (folder / "other").mkdir()
+    (folder / "other" / "invoice.txt").write_text(INVOICE.replace("R-1", "R-2"))
+    before = (folder / "out.jsonl").read_text()
+
+    other = run_docmill("run", "other", "--out", "out.jsonl", "--jobs", "1")
+    after = (folder / "out.jsonl").read_text()
+    (folder / "inbox").rename(folder / "moved")
+    moved = run_docmill("run", "moved", "--out", "out.jsonl", "--jobs", "1")
+
+    assert other.returncode == 2
+    assert "has the records of" in other.stderr
+    assert after == before
+    assert moved.returncode == 1, moved.stderr
+    assert "2 unchanged" in moved.stdout
+
+
+def test_a_run_of_another_command_is_gone_on_with_by_that_command(folder: Path) -> None:
+    done = run_docmill("match", "inbox", "--records", "matched.jsonl", "--jobs", "1", "--quiet")
+    (run,) = data_of("runs", "list")
+
+    resumed = run_docmill("runs", "resume", run["run_id"])
+
+    assert done.returncode == 1, done.stderr
+    assert resumed.returncode == 2
+    assert f"docmill match` or `docmill eval`; give that command again, with --records {folder}" in (
+        " ".join(resumed.stderr.split())
+    )

@@ -403,6 +403,53 @@ async def test_what_has_lost_its_record_is_read_again(run_with: Callable[..., Ru
     assert set(run.records) == {"a", "b"}
 
 
+async def test_a_record_file_that_was_restored_is_brought_up_to_date(
+    run_with: Callable[..., Run], tmp_path: Path
+) -> None:
+    run = run_with()
+    await run("a", "b")
+    restored = run.path.read_bytes()
+    changed = MemoryReader({"a": b"another", "b": b"b"}, tmp_path)
+    await run("a", "b", reader=changed, version="2")
+    after = run.records["a"]["content_hash"]
+    run.path.write_bytes(restored)
+
+    await run("a", "b", reader=changed, version="2")
+
+    assert {done.ref.key: done.status for done in run.done} == {"a": "completed", "b": "unchanged"}
+    assert run.records["a"]["content_hash"] == after
+
+
+async def test_content_that_came_back_is_compared_with_its_record_as_well(
+    run_with: Callable[..., Run], tmp_path: Path
+) -> None:
+    run, store = run_with(), tmp_path / "runs.sqlite"
+    await run("a")
+    before = run.records["a"]["content_hash"]
+    kept = store.read_bytes()
+    await run("a", reader=MemoryReader({"a": b"another"}, tmp_path), version="2")
+    store.write_bytes(kept)  # the state of a run that was elsewhere meanwhile
+
+    await run("a", version="3")
+
+    assert run.records["a"]["content_hash"] == before
+
+
+async def test_a_document_that_fails_without_a_hash_does_not_restart_the_run(
+    run_with: Callable[..., Run], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = run_with()
+    await run("a", "b")
+    gone = MemoryReader({"b": b"b"}, tmp_path)
+    await run("a", "b", reader=gone, version="2", retry_failed=False)
+    assert (run.records["a"]["status"], run.records["a"]["content_hash"]) == ("failed", None)
+
+    await run("a", "b", reader=gone, version="2", retry_failed=False)
+
+    assert run.done == []
+    assert "records are missing" not in caplog.text
+
+
 async def test_a_changed_document_is_read_and_hashed_once_and_has_one_record(
     run_with: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,3 +85,23 @@ def test_progress_that_cannot_be_shown_harms_neither_the_run_nor_others_who_are_
         "the function that is told of events failed; the run goes on",
         "the progress of the run cannot be shown to its end",
     ]
+
+
+def test_nobody_is_told_where_there_is_no_listener() -> None:
+    assert listeners.guarded() is None
+    assert listeners.guarded(None, None) is None
+    with listeners.listening(None, None) as notify:
+        assert notify is None
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_errors_of_listeners_reach_nobody(count: int) -> None:
+    def fail(event: Event) -> None:
+        raise ValueError(event)
+
+    events: list[Event] = []
+    notify = listeners.guarded(*[fail, events.append][:count])
+
+    assert notify is not None
+    notify(RunEnded("run", 1, 0, is_interrupted=False))
+    assert len(events) == count - 1

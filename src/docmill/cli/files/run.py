@@ -150,9 +150,11 @@ def run_folder(options: RunOptions) -> int:
 def _open_records(records: RecordFile, options: RunOptions) -> Mapping[str, EarlierRecord]:
     """Open the record file; the records of earlier runs that stay."""
     address = options.store_address
-    if options.fresh and ("://" in address or Path(address).exists()):
-        asyncio.run(_forget(address, options.out))
-    earlier = records.open(keep=lambda record: _is_kept(record, options))
+    forgets = options.fresh and ("://" in address or Path(address).exists())
+    earlier = records.open(
+        keep=lambda record: _is_kept(record, options),
+        when_locked=(lambda: asyncio.run(_forget(address, options.out))) if forgets else None,
+    )
     if records.torn_count:
         stderr.print(
             f"{options.out} has {counted(records.torn_count, 'record')} that an earlier run did not finish:"

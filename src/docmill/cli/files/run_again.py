@@ -80,6 +80,11 @@ def resume_run(
         return run_folder(
             replace(options, store=store, run_id=run_id, retry=retry, passwords=passwords, quiet=quiet)
         )
+    if "command" not in configuration and {"folder", "out"} <= configuration.keys():
+        raise MisconfiguredError(
+            f"the run {run_id!r} was begun by `docmill match` or `docmill eval`; give that command again,"
+            f" with --records {configuration['out']}"
+        )
     pipeline = pipeline_of(configuration)
     if not isinstance(retry, bool):
         asyncio.run(_requeue(address, run_id, retry))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel
 
 from docmill.errors import MisconfiguredError, UnsupportedFileTypeError
+from docmill.files import digest
 from docmill.model.document import Document, Usage
 from docmill.model.result import Classification, Schema, Verdict
 from docmill.page_journal import JournalOfPages
@@ -19,6 +20,7 @@ from docmill.resilience.time_limits import TimeLimit
 from docmill.runs.components.config import ComponentConfig
 from docmill.runs.context import Context, CurrentDocument
 from docmill.runs.document_bytes import DocumentBytes
+from docmill.runs.fingerprints import fingerprint_of
 from docmill.runs.in_memory import MemoryExporter, MemoryJournal
 from docmill.runs.roles import ExtractionResult
 from docmill.schemas.registry import REGISTRY
@@ -35,9 +37,14 @@ _ALL_DOCUMENTS = TimeLimits()
 
 
 class StandardConfig(ComponentConfig):
-    """workers: processes of the pool, as many as the machine has cores unless given."""
+    """workers: processes of the pool, as many as the machine has cores unless given.
+
+    settings: a docmill.toml, whose engines and language models are used, and whose limits; without, no
+    document leaves this machine.
+    """
 
     workers: int | None = None
+    settings: Path | None = None
 
 
 class StandardConverterConfig(StandardConfig):
@@ -62,7 +69,12 @@ class StandardConverter:
 
     def __init__(self, config: StandardConverterConfig | None = None) -> None:
         self.config = config or StandardConverterConfig()
-        self._pool = _PoolLease(self.config.workers)
+        self._pool = _PoolLease(self.config)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the settings, also with what their file says."""
+        return _fingerprint_of(self.config)
 
     async def open(self, context: Context[Any]) -> None:
         """Take part in the run's pool."""
@@ -75,8 +87,7 @@ class StandardConverter:
     async def convert(self, document_bytes: DocumentBytes, context: Context[Any]) -> Document:
         """See `Converter.convert`."""
         current = _current_of(context)
-        reading = replace(READING, passwords=self.config.passwords)
-        converter = steps_for(self._pool.pool, reading=reading).converter
+        converter = self._pool.steps(passwords=self.config.passwords).converter
         content_hash = current.content_hash if current is not None else ""
         async with _as_original(document_bytes, content_hash) as original:
             if current is None or current.journal is None:
@@ -94,7 +105,12 @@ class StandardClassifier:
 
     def __init__(self, config: StandardConfig | None = None) -> None:
         self.config = config or StandardConfig()
-        self._pool = _PoolLease(self.config.workers)
+        self._pool = _PoolLease(self.config)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the settings, also with what their file says."""
+        return _fingerprint_of(self.config)
 
     async def open(self, context: Context[Any]) -> None:
         """Take part in the run's pool."""
@@ -106,9 +122,14 @@ class StandardClassifier:
 
     async def classify(self, document: Document, context: Context[Any]) -> Classification:
         """See `Classifier.classify`."""
-        del context
-        understander = steps_for(self._pool.pool).understander
-        return (await understander.understand(document, schemas=REGISTRY)).classification
+        steps = self._pool.steps()
+        current = _current_of(context)
+        content = None if current is None else current.document_bytes
+        if current is None or content is None:
+            return (await steps.understander.understand(document, schemas=steps.schemas)).classification
+        async with _as_original(content, current.content_hash) as original:
+            found = await steps.understander.understand(document, original, schemas=steps.schemas)
+        return found.classification
 
 
 class StandardExtractor:
@@ -120,8 +141,13 @@ class StandardExtractor:
 
     def __init__(self, config: StandardExtractorConfig | None = None) -> None:
         self.config = config or StandardExtractorConfig()
-        self._pool = _PoolLease(self.config.workers)
+        self._pool = _PoolLease(self.config)
         self._models: Mapping[str, str] = NO_SCHEMA_MODELS
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the settings, also with what their file says."""
+        return _fingerprint_of(self.config)
 
     async def open(self, context: Context[Any]) -> None:
         """Take part in the run's pool. Raises MisconfiguredError if the trained model cannot be read."""
@@ -147,8 +173,16 @@ class StandardExtractor:
             original = Original(Path(), ref.name, document.content_hash)
             result = await process(ref, steps, _io(), original=original)
         else:
-            async with _as_original(content, current.content_hash if current else "") as original:
-                result = await process(ref, steps, _io(), original=original)
+            assert current is not None
+            async with _as_original(content, current.content_hash) as original:
+                result = await process(
+                    ref,
+                    steps,
+                    _io(),
+                    original=original,
+                    attempt=current.attempt,
+                    max_attempts=current.max_attempts,
+                )
         if result.extraction is None:
             reason = result.refusal or f"{ref.name!r} holds several documents; take out the one to read"
             raise UnsupportedFileTypeError(reason, media_type=result.media_type)
@@ -173,14 +207,19 @@ class StandardExtractor:
         return schema_of(schema, labels=labels)
 
     def _steps(self, document: Document, schema: Schema, classification: Classification | None) -> Steps:
-        pool = self._pool.pool
         if classification is None:
-            steps = steps_for(pool, schema=schema, schema_models=self._models)
+            steps = self._pool.steps(schema=schema, schema_models=self._models)
         else:
             schemas = {**REGISTRY, classification.document_type: schema}
-            steps = steps_for(pool, schemas=schemas, schema_models=self._models)
+            steps = self._pool.steps(schemas=schemas, schema_models=self._models)
             steps = replace(steps, understander=_Classified(classification))
         return replace(steps, converter=_Converted(document), reads_in_turns=False, unpacker=None)
+
+
+def _fingerprint_of(config: StandardConfig) -> str:
+    files = [config.settings, getattr(config, "model", None)]
+    digests = [None if file is None or not file.is_file() else digest(file) for file in files]
+    return fingerprint_of([config.model_dump(mode="json"), digests])
 
 
 def _io() -> DocumentIO:
@@ -265,11 +304,14 @@ class _TimedPages:
 
 
 class _PoolLease:
-    """A component's part in the pool of its run."""
+    """A component's part in the pool of its run, with the engines and models of its settings."""
 
-    def __init__(self, workers: int | None) -> None:
-        self._workers = workers
+    def __init__(self, config: StandardConfig) -> None:
+        self._config = config
         self._key: _PoolKey | None = None
+        self._chosen = AsyncExitStack()
+        self._reading = READING
+        self._given: dict[str, Any] = {}
 
     @property
     def pool(self) -> Pool:
@@ -280,18 +322,51 @@ class _PoolLease:
             )
         return _pools[self._key].pool
 
+    def steps(
+        self,
+        *,
+        passwords: tuple[str, ...] = (),
+        **given: Any,  # noqa: ANN401  as `steps_for`
+    ) -> Steps:
+        """The steps by the settings. given: see `steps_for`."""
+        reading = replace(self._reading, passwords=passwords) if passwords else self._reading
+        return steps_for(self.pool, reading=reading, **{**self._given, **given})
+
     async def open(self, context: Context[Any]) -> None:
-        """Take part in the pool, which is made for the first component that does."""
+        """Take part in the pool, which is made for the first component that does.
+
+        Raises MisconfiguredError if the settings cannot be used.
+        """
         await self.close()
-        key = id(asyncio.get_running_loop()), context.run_id, context.runner, self._workers
+        workers = self._config.workers
+        key = id(asyncio.get_running_loop()), context.run_id, context.runner, workers
         shared = _pools.get(key)
         if shared is None:
-            shared = _pools[key] = _SharedPool(reading_pool(self._workers))
+            shared = _pools[key] = _SharedPool(reading_pool(workers))
         shared.components += 1
         self._key = key
+        if self._config.settings is not None:
+            await self._choose(self._config.settings)
+
+    async def _choose(self, path: Path) -> None:
+        try:
+            from docmill.service.config.settings import Settings  # noqa: PLC0415  an extra brings it
+            from docmill.service.steps import models_of, page_readers, reading_options  # noqa: PLC0415
+        except ModuleNotFoundError as error:
+            raise MisconfiguredError("settings need an extra; run: pip install 'docmill[service]'") from error
+        settings = Settings.load(path)
+        self._reading = reading_options(settings)
+        engines = await self._chosen.enter_async_context(page_readers(settings, self.pool, self._reading))
+        self._given = {
+            "engines": engines,
+            "models": models_of(settings),
+            "limits": settings.limits.times,
+            "schemas": settings.own.by_choice,
+        }
 
     async def close(self) -> None:
         """Leave the pool; the last component closes it."""
+        await self._chosen.aclose()
         if self._key is None:
             return
         shared = _pools[self._key]

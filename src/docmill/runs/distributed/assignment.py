@@ -23,6 +23,7 @@ class Assignment:
 
     pipeline: with the object that its components share. fingerprint: of the pipeline. store: address of the
     run's states. folder: against which relative paths are meant. module_folders: where modules are found.
+    is_heard: whether somebody is told of events.
     """
 
     pipeline: bytes = field(repr=False)
@@ -32,6 +33,7 @@ class Assignment:
     module_folders: Sequence[str]
     run_id: str
     metadata: Mapping[str, JsonValue]
+    is_heard: bool = True
 
     def unpack(self) -> tuple[PipelineDefinition[Any], object]:
         """The pipeline, and the object that its components share.

@@ -7,7 +7,7 @@ import pickle
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 from docmill.errors import DocmillError, MisconfiguredError, ServerError
@@ -64,7 +64,7 @@ class RayRun:
     store: StateStore
     listed: Callable[[], AbstractAsyncContextManager[Inputs | None]]
     lease_s: float
-    notify: Listener
+    notify: Listener | None
     handles_signals: bool
 
     async def work(self) -> bool:
@@ -111,7 +111,7 @@ class RayRun:
                 max_concurrency=1000,
                 scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(here, soft=False),
             )
-            .remote(self.assignment, runners)
+            .remote(replace(self.assignment, is_heard=self.notify is not None), runners)
         )
         working = asyncio.create_task(_result_of(conductor.work.remote()))
         passing_on = asyncio.create_task(_pass_on(stop, conductor))
@@ -179,7 +179,8 @@ class RayRun:
                     meter.postpone(event.delay_s)
                 case _:
                     pass
-            self.notify(event)
+            if self.notify is not None:
+                self.notify(event)
         meter.tell()
 
 

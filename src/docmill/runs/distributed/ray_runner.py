@@ -85,7 +85,7 @@ class RayRunner:
         events: list[Event] = []
         telling = asyncio.create_task(self._tell_again_and_again(events))
         try:
-            await runner.take_part(assignment.run_id, store, events.append)
+            await runner.take_part(assignment.run_id, store, events.append if assignment.is_heard else None)
         finally:
             await cancel_and_wait([telling])
             await self._tell(events)

@@ -100,7 +100,9 @@ class FolderFlow:
             return self._pass_over(ref, trusted, state, work)
         async with self._files.original(ref) as original:
             work.document.content_hash = original.content_hash
-            if state.done_as is not None and original.content_hash == state.content_hash:
+            recorded = self._earlier.get(ref.key)
+            is_recorded = recorded is not None and recorded.content_hash == original.content_hash
+            if state.done_as is not None and original.content_hash == state.content_hash and is_recorded:
                 self._on_done(DocumentOutcome(ref, "unchanged", ref.name))
                 return Outcome(original.content_hash, is_unchanged=True)
             earlier = self._complete_record(ref.key)
@@ -249,7 +251,7 @@ class _ReadBefore:
 class _Noted:
     """`Observer` that notes of which media type a document is, and tells the end of each step."""
 
-    def __init__(self, on_stage_end: OnStageEnd) -> None:
+    def __init__(self, on_stage_end: OnStageEnd | None) -> None:
         self._on_stage_end = on_stage_end
         self.media_type = ""
 
@@ -258,6 +260,8 @@ class _Noted:
 
     def step_ended(self, step: str, *, seconds: float, error: BaseException | None) -> None:
         """See `Observer.step_ended`. A step that was cancelled has not come to an end."""
+        if self._on_stage_end is None:
+            return
         if error is None:
             self._on_stage_end(step, seconds, None)
         elif isinstance(error, Exception):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import cast
 from uuid import uuid4
 
 from pydantic import JsonValue
@@ -63,7 +64,7 @@ class FolderRun:
     retry: Sequence[str] | bool = False
     configuration: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     on_done: Callable[[DocumentOutcome], None] = _ignore
-    on_event: Callable[[Event], None] = _ignore
+    on_event: Callable[[Event], None] | None = None
     handles_signals: bool = False
 
     async def run(
@@ -129,8 +130,8 @@ class FolderRun:
         )
 
     def _listed(self, ref: Ref) -> Ref:
-        top = self.folder if self.folder.is_dir() else self.folder.parent
-        document = stored_document(replace(ref, version=ref.version or version_of(top / ref.key)))
+        version = ref.version or version_of(_top_of(self.folder) / ref.key)
+        document = stored_document(replace(ref, version=version))
         return Ref(document.path, document.name, document.metadata, document.version)
 
     async def _begin(self, earlier: Mapping[str, EarlierRecord]) -> tuple[Run, bool]:
@@ -140,7 +141,7 @@ class FolderRun:
             chosen = None if isinstance(self.retry, bool) else [text_of(key) for key in self.retry]
             await self.store.requeue(run.run_id, chosen)
         if run is not None and await self._lacks_records(run, earlier):
-            log.warning("records are missing that were written before; their documents are read again")
+            log.warning("records are missing or of other content; their documents are read again")
             await self.store.remove_run(run.run_id)
             run = replace(run, fingerprint=self._fingerprint, started_at=datetime.now(UTC), listing=0)
             await self.store.create_run(run)
@@ -165,12 +166,33 @@ class FolderRun:
             raise MisconfiguredError(
                 f"{str(self.out)!r} belongs to the run {run.run_id!r}; give another file, or no name"
             )
+        if run is not None:
+            await asyncio.to_thread(self._check_folder, run)
         return run
 
+    def _check_folder(self, run: Run) -> None:
+        """Raise MisconfiguredError if the records are those of another folder: names would mean two files.
+
+        A folder that is not there any more may have been moved here.
+        """
+        before = Path(str(cast("Mapping[str, JsonValue]", run.configuration)["folder"]))
+        if before.exists() and not _top_of(before).samefile(_top_of(self.folder)):
+            raise MisconfiguredError(
+                f"{str(self.out)!r} has the records of {str(before)!r}; give another file, or --fresh to"
+                " replace them"
+            )
+
     async def _lacks_records(self, run: Run, earlier: Mapping[str, EarlierRecord]) -> bool:
+        """Whether what counts as ended has no record, or one of another content: of a restored file."""
         ended = {*DONE, "failed"}
         async for state in self.store.documents(run.run_id):
-            if state.status in ended and ref_of(state).key not in earlier:
+            if state.status not in ended:
+                continue
+            record = earlier.get(ref_of(state).key)
+            if record is None:
+                return True
+            # A document that could not be read has no hash in its record; its state keeps that of before.
+            if record.content_hash and record.content_hash != state.content_hash:
                 return True
         return False
 
@@ -183,6 +205,11 @@ class FolderRun:
             if state.status not in DONE and containers and containers[-1].key in there:
                 parts.append(Ref(state.path, state.name, state.metadata, state.version))
         return parts
+
+
+def _top_of(folder: Path) -> Path:
+    """The folder to which names of documents relate: of a single file, that in which it is."""
+    return folder if folder.is_dir() else folder.parent
 
 
 async def find_run_of(store: StateStore, out: Path) -> Run | None:

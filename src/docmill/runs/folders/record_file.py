@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
-from docmill.errors import MisconfiguredError, ServerError
+from docmill.errors import DocmillError, MisconfiguredError, ServerError
 from docmill.model.document import Part
 from docmill.runs.append_only_file import AppendOnlyFile
 from docmill.runs.folders.document_records import Record
@@ -68,19 +68,24 @@ class RecordFile:
         self._is_unsynced = False
         self._has_superseded = False
 
-    def open(self, *, keep: Callable[[Record], bool]) -> dict[str, EarlierRecord]:
+    def open(
+        self, *, keep: Callable[[Record], bool], when_locked: Callable[[], None] | None = None
+    ) -> dict[str, EarlierRecord]:
         """Open for appending, and return the records that `keep` accepts, by source; the others are dropped.
 
-        Raises MisconfiguredError if the file cannot be written or is not a file of records.
+        when_locked: called once no other run can write the file, before anything is dropped. Raises what it
+        raises, and MisconfiguredError if the file cannot be written or is not a file of records.
         """
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = AppendOnlyFile(self._path)
+            if when_locked is not None:
+                when_locked()
             if self._file.is_regular:
                 latest = self._build_index(keep)
                 self._drop_all_but(latest.earlier, latest)
                 self._earlier, self.torn_count = latest.earlier, latest.torn_count
-        except (MisconfiguredError, OSError) as error:
+        except (DocmillError, OSError) as error:
             if self._file is not None:
                 with suppress(OSError):
                     self._file.close()

@@ -20,8 +20,10 @@ Listener: TypeAlias = Callable[[Event], None]
 
 
 @contextmanager
-def listening(progress: ShownProgress | None, on_event: Listener | None) -> Generator[Listener]:
+def listening(progress: ShownProgress | None, on_event: Listener | None) -> Generator[Listener | None]:
     """One function for all who are told; their errors are logged, and harm neither the run nor each other.
+
+    None if there is nobody.
 
     Raises MisconfiguredError if the progress cannot be shown as it is asked for.
     """
@@ -63,9 +65,14 @@ _MAKERS: Mapping[str, Callable[[], Listener | None]] = {
 }
 
 
-def guarded(*listeners: Listener | None) -> Listener:
-    """One function for all of them. Errors of one harm nothing; the first one of each is logged."""
+def guarded(*listeners: Listener | None) -> Listener | None:
+    """One function for all of them. Errors of one harm nothing; the first one of each is logged.
+
+    None if there is nobody: then events need not even be made.
+    """
     told = [_guarded(listener) for listener in listeners if listener is not None]
+    if len(told) <= 1:
+        return told[0] if told else None
 
     def notify(event: Event) -> None:
         for tell in told:

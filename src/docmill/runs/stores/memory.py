@@ -149,7 +149,7 @@ class MemoryStore:
             if entry.state.status != "pending" or entry.due != due:
                 continue
             entry.owner, entry.lease_ends = owner, now + lease_s
-            entry.state = replace(entry.state, status="in_progress")
+            entry.state = _claimed(entry.state)
             stored.in_progress.add(path)
             claimed.append(entry.state)
         return claimed
@@ -169,20 +169,7 @@ class MemoryStore:
             if end.is_unchanged:
                 entry.state = replace(state, status=end.status, done_as=None, is_uncertain=False)
                 continue
-            entry.state = replace(
-                state,
-                status=end.status,
-                done_as=None if end.status in DONE else state.done_as,
-                attempts=end.attempts,
-                last_attempt=end.at,
-                completed_at=end.at if end.status in DONE else None,
-                content_hash=end.content_hash or state.content_hash,
-                error=end.error,
-                timings_s=end.timings_s,
-                tokens=state.tokens + end.tokens,
-                cost=state.cost + end.cost,
-                is_uncertain=state.is_uncertain and end.status not in DONE,
-            )
+            entry.state = _settled(state, end)
             if end.status == "pending":
                 self._make_pending(stored, entry, due=end.retry_at.timestamp() if end.retry_at else 0.0)
             elif end.status in DONE:
@@ -302,3 +289,46 @@ class MemoryStore:
         entry.owner, entry.due = None, due
         entry.state = replace(entry.state, status="pending")
         heapq.heappush(stored.waiting, (due, entry.number, entry.state.path))
+
+
+def _claimed(state: DocumentState) -> DocumentState:
+    """The state of a document in progress. All fields are named: `replace` takes three times as long."""
+    return DocumentState(
+        state.path,
+        state.name,
+        "in_progress",
+        state.content_hash,
+        state.error,
+        state.attempts,
+        state.last_attempt,
+        state.completed_at,
+        state.metadata,
+        state.version,
+        state.is_uncertain,
+        state.done_as,
+        state.timings_s,
+        state.tokens,
+        state.cost,
+    )
+
+
+def _settled(state: DocumentState, end: Settlement) -> DocumentState:
+    """The state after an attempt. All fields are named, as in `_claimed`."""
+    is_done = end.status in DONE
+    return DocumentState(
+        state.path,
+        state.name,
+        end.status,
+        end.content_hash or state.content_hash,
+        end.error,
+        end.attempts,
+        end.at,
+        end.at if is_done else None,
+        state.metadata,
+        state.version,
+        state.is_uncertain and not is_done,
+        None if is_done else state.done_as,
+        end.timings_s,
+        state.tokens + end.tokens,
+        state.cost + end.cost,
+    )
