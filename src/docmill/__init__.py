@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from docmill.runs.config.registry import register
     from docmill.runs.context import Context
     from docmill.runs.definition import Kind
+    from docmill.runs.distributed.ray_engine import RayEngine
     from docmill.runs.document_bytes import DocumentBytes
     from docmill.runs.evaluation.evaluating import Evaluation, aevaluate, evaluate
     from docmill.runs.evaluation.evaluation_exporters import HtmlEvaluationExporter, JsonEvaluationExporter
@@ -96,6 +97,7 @@ _HOME = {
     "docmill.runs.config.registry": ("register",),
     "docmill.runs.context": ("Context",),
     "docmill.runs.definition": ("Kind",),
+    "docmill.runs.distributed.ray_engine": ("RayEngine",),
     "docmill.runs.document_bytes": ("DocumentBytes",),
     "docmill.runs.config.evaluation_loading": ("load_evaluation",),
     "docmill.runs.evaluation.evaluating": ("Evaluation", "aevaluate", "evaluate"),
@@ -167,6 +169,7 @@ __all__ = [
     "PolarsExporter",
     "PostgresExporter",
     "ProcessedFile",
+    "RayEngine",
     "Reason",
     "Ref",
     "Result",

@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import typer
@@ -135,6 +135,19 @@ Passwords = Annotated[
     ),
 ]
 AskPassword = Annotated[bool, typer.Option("--ask-password", help="Ask for a password, without showing it.")]
+EngineName = Annotated[
+    Literal["local", "ray"],
+    typer.Option(
+        "--engine", help="Where documents of the pipeline are worked on: here, or on a Ray cluster."
+    ),
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(
+        help="Address of the Ray cluster; implies --engine ray.",
+        show_default="RAY_ADDRESS, or Ray on this machine for as long as the run lasts",
+    ),
+]
 ModelFile = Annotated[
     Path | None,
     typer.Option("--model", help="Model written by `docmill learn`.", dir_okay=False, exists=True),

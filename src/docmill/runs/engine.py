@@ -4,7 +4,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Protocol, TypeVar
@@ -29,7 +29,7 @@ from docmill.runs.policy import RunPolicy
 from docmill.runs.progress import ProgressMeter
 from docmill.runs.roles import Inputs
 from docmill.runs.stages import Work, late
-from docmill.runs.states import DeadLetter, DocumentState, NewDocument, Settlement, StateStore
+from docmill.runs.states import Added, DeadLetter, DocumentState, NewDocument, Settlement, StateStore
 from docmill.runs.write_behind import WriteBehindJournal
 
 log = logging.getLogger(__name__)
@@ -158,13 +158,11 @@ class Engine:
     async def _list(self, inputs: Inputs | None) -> None:
         if inputs is not None:
             listing = self._listing = await self._store.begin_listing(self._run_id)
-            async for batch in in_batches(inputs):
-                if self._is_stopping:
-                    return  # what is not listed yet has not vanished
-                add = partial(self._store.add, self._run_id, batch, listing=listing)
-                added = await _persistently(add)
+            async for added in add_listed(self._store, self._run_id, inputs, listing=listing):
                 self._progress.add(added.new, again=added.changed)
                 self._wake.set()
+                if self._is_stopping:
+                    return  # what is not listed yet has not vanished
             await _persistently(partial(self._store.end_listing, self._run_id, listing=listing))
         self._is_listed = True
         self._progress.end_listing(await self._store.count(self._run_id))
@@ -383,6 +381,14 @@ class Engine:
                     work.is_late = True
                     work.task.cancel()
             self._progress.tell()
+
+
+async def add_listed(
+    store: StateStore, run_id: str, inputs: Inputs, *, listing: int
+) -> AsyncGenerator[Added]:
+    """Add the documents of a run to its store, in batches; what each of them has changed."""
+    async for batch in in_batches(inputs):
+        yield await _persistently(partial(store.add, run_id, batch, listing=listing))
 
 
 def _tell_stage(

@@ -2,11 +2,12 @@
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast
 from uuid import uuid4
 
 from pydantic import JsonValue
@@ -15,10 +16,13 @@ from docmill.errors import MisconfiguredError
 from docmill.runs.assembly import opened_flow
 from docmill.runs.context import Context
 from docmill.runs.definition import Data, PipelineDefinition
-from docmill.runs.execution import Runner
+from docmill.runs.distributed.assignment import Assignment, pack_assignment
+from docmill.runs.distributed.ray_engine import RayEngine, RayRun
+from docmill.runs.execution import Runner, carry_out
 from docmill.runs.report import RunReport
 from docmill.runs.reporting.listeners import Listener, ShownProgress, listening
 from docmill.runs.roles import Inputs, Lister
+from docmill.runs.stages import opened
 from docmill.runs.states import Run, StateStore
 from docmill.runs.stores.opening import open_store
 
@@ -33,7 +37,8 @@ class RunOptions(TypedDict, total=False):
     unless given. shared: an object for all components, see `Context`. metadata: of the run. progress: how it
     is shown how far the run is, see `ShownProgress`. on_event: is told of everything, in the event loop; its
     errors are logged and harm nothing. handles_signals: whether SIGINT and SIGTERM stop the run in good
-    order.
+    order. engine: where documents are worked on: in this process (`local`), or by runners on a Ray cluster,
+    see `RayEngine`; the latter need the address of a store that they all can reach, and copies of `shared`.
     """
 
     store: StateStore | Path | str | None
@@ -42,6 +47,7 @@ class RunOptions(TypedDict, total=False):
     progress: ShownProgress | None
     on_event: Listener | None
     handles_signals: bool
+    engine: Literal["local", "ray"] | RayEngine
 
 
 class Pipeline(PipelineDefinition[Data]):
@@ -79,11 +85,12 @@ class Pipeline(PipelineDefinition[Data]):
             self.fingerprint,
             configuration=self.configuration,
         )
+        assignment = _assignment(self, run.run_id, options)
         with listening(options.get("progress"), options.get("on_event")) as notify:
             store = open_store(options.get("store") or self.store)
             await store.create_run(run)
             listed = self.lister if inputs is None else inputs
-            return await _work(self, run, store, listed, options, notify=notify)
+            return await _work(self, run, store, listed, options, notify=notify, assignment=assignment)
 
     def resume(
         self,
@@ -117,13 +124,23 @@ class Pipeline(PipelineDefinition[Data]):
         without, this runner takes part in what the store has, beside others. Raises UnknownRunError, and what
         `arun` raises.
         """
+        assignment = _assignment(self, run_id, options)
         with listening(options.get("progress"), options.get("on_event")) as notify:
             store = open_store(options.get("store") or self.store)
             run = await store.find_run(run_id)
             if retry_failed:
                 await store.requeue(run_id)
             listed = (self.lister if inputs is None else inputs) if lists else None
-            return await _work(self, run, store, listed, options, notify=notify, is_resumed=True)
+            return await _work(
+                self,
+                run,
+                store,
+                listed,
+                options,
+                notify=notify,
+                assignment=assignment,
+                is_resumed=True,
+            )
 
 
 def new_run_id() -> str:
@@ -139,11 +156,27 @@ async def _work(
     options: RunOptions,
     *,
     notify: Listener | None,
+    assignment: Assignment | None,
     is_resumed: bool = False,
 ) -> RunReport:
     owner = uuid4().hex
     metadata = dict(options.get("metadata") or {})
     context = Context(run.run_id, options.get("shared"), metadata, pipeline.fingerprint, owner)
+    handles_signals = options.get("handles_signals", False)
+    if assignment is not None:
+        engine = options.get("engine")
+        ray_run = RayRun(
+            engine=engine if isinstance(engine, RayEngine) else RayEngine(),
+            assignment=assignment,
+            store=store,
+            listed=partial(_opened_list, pipeline, inputs, context),
+            lease_s=pipeline.policy.lease_s,
+            notify=notify,
+            handles_signals=handles_signals,
+        )
+        return await carry_out(
+            run, store, ray_run.work, fingerprint=pipeline.fingerprint, notify=notify, is_resumed=is_resumed
+        )
     runner = Runner(
         opened=partial(opened_flow, pipeline, context),
         listed=partial(_listed, inputs, context),
@@ -151,9 +184,35 @@ async def _work(
         fingerprint=pipeline.fingerprint,
         owner=owner,
         on_event=notify,
-        handles_signals=options.get("handles_signals", False),
+        handles_signals=handles_signals,
     )
     return await runner.work_through(run, store, is_resumed=is_resumed)
+
+
+def _assignment(pipeline: PipelineDefinition[Any], run_id: str, options: RunOptions) -> Assignment | None:
+    """What runners elsewhere are given; None if the work is done here. Raises MisconfiguredError."""
+    engine = options.get("engine", "local")
+    if engine == "local":
+        return None
+    if not isinstance(engine, RayEngine) and engine != "ray":
+        raise MisconfiguredError(f"there is no engine {engine!r}; there are 'local' and 'ray'")
+    return pack_assignment(
+        pipeline,
+        options.get("store") or pipeline.store,
+        run_id=run_id,
+        shared=options.get("shared"),
+        metadata=dict(options.get("metadata") or {}),
+    )
+
+
+@asynccontextmanager
+async def _opened_list(
+    pipeline: PipelineDefinition[Any], inputs: Inputs | Lister | None, context: Context[Any]
+) -> AsyncGenerator[Inputs | None]:
+    """The documents of a run, with the lister opened that names them."""
+    lister = pipeline.lister
+    async with opened(lister, context) if inputs is lister and lister is not None else nullcontext():
+        yield await _listed(inputs, context)
 
 
 async def _listed(inputs: Inputs | Lister | None, context: Context[Any]) -> Inputs | None:

@@ -7,11 +7,13 @@ import typer
 
 from docmill.cli.console import (
     AskPassword,
+    EngineName,
     Jobs,
     Json,
     LabelsFile,
     ModelFile,
     Passwords,
+    RayAddress,
     SettingsFile,
     given_passwords,
 )
@@ -110,12 +112,15 @@ def run(
     name: RunName = None,
     store: StateAddress = None,
     pipeline: OwnPipeline = None,
+    engine: EngineName = "local",
+    ray_address: RayAddress = None,
     json_log: JsonLog = False,
 ) -> None:
     """Read every document of a folder and write the results, one JSON line each.
 
     With --pipeline, documents go through a pipeline of your own instead, which says what lists, reads and
-    exports them; of the other options, it takes --run and --store. `docmill runs` tells of runs.
+    exports them; of the other options, it takes --run, --store, --engine and --ray-address. `docmill runs`
+    tells of runs.
 
     Engines, languages, splitting and limits come from docmill.toml and DOCMILL_… variables, as for the vault;
     options win over both. With nothing set, no document leaves this machine. An engine or model that works
@@ -126,12 +131,23 @@ def run(
     be changed first, 130 interrupted (after both, run it again to go on).
     """
     from docmill.cli.files.run import RunOptions, run_folder
-    from docmill.cli.files.run_again import configuration_of, run_pipeline
+    from docmill.cli.files.run_again import chosen_engine, configuration_of, run_pipeline
 
     if pipeline is not None:
         if out is not None:
             raise typer.BadParameter("the exporter of the pipeline says where results go", param_hint="--out")
-        raise typer.Exit(run_pipeline(pipeline, folder, run_id=name, store=store, json_log=json_log))
+        raise typer.Exit(
+            run_pipeline(
+                pipeline,
+                folder,
+                run_id=name,
+                store=store,
+                engine=chosen_engine(engine, ray_address),
+                json_log=json_log,
+            )
+        )
+    if engine != "local" or ray_address is not None:
+        raise typer.BadParameter("is for pipelines of your own; give --pipeline", param_hint="--engine")
     if folder is None or out is None:
         raise typer.BadParameter("give FOLDER and --out, or --pipeline")
     if str(out) == "-":

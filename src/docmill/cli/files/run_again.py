@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pydantic import JsonValue
 
@@ -16,6 +16,7 @@ from docmill.cli.files.run_states import opened_store
 from docmill.errors import MisconfiguredError
 from docmill.runs.components.local import LocalLister
 from docmill.runs.config.loading import load_pipeline, pipeline_of
+from docmill.runs.distributed.ray_engine import RayEngine
 from docmill.runs.report import RunReport
 from docmill.runs.states import Run
 from docmill.runs.stores.opening import DEFAULT_PATH, shown_address
@@ -25,8 +26,19 @@ COMMAND = "docmill run"
 """In the configuration of a run: the command that began it."""
 
 
+def chosen_engine(name: Literal["local", "ray"], ray_address: str | None) -> RayEngine | None:
+    """The engine of these options; None for this process."""
+    return RayEngine(address=ray_address) if name == "ray" or ray_address is not None else None
+
+
 def run_pipeline(
-    path: Path, folder: Path | None, *, run_id: str | None, store: str | None, json_log: bool
+    path: Path,
+    folder: Path | None,
+    *,
+    run_id: str | None,
+    store: str | None,
+    engine: RayEngine | None = None,
+    json_log: bool,
 ) -> int:
     """Begin a run of a configured pipeline, and print what became of it; the exit code.
 
@@ -38,7 +50,9 @@ def run_pipeline(
         pipeline = replace(pipeline, lister=LocalLister(folder))
     if pipeline.lister is None:
         raise MisconfiguredError(f"{str(path)!r} lists no documents; add a lister, or give a folder")
-    report = pipeline.run(run_id=run_id, store=store, progress="json" if json_log else "auto")
+    report = pipeline.run(
+        run_id=run_id, store=store, progress="json" if json_log else "auto", engine=engine or "local"
+    )
     return _finish(report, store or pipeline.store)
 
 
@@ -49,6 +63,7 @@ def resume_run(
     retry: Sequence[str] | bool = False,
     passwords: tuple[str, ...] = (),
     quiet: bool = False,
+    engine: RayEngine | None = None,
 ) -> int:
     """Go on with a run; the exit code. retry: paths of failed documents that are tried again, or all."""
     run = asyncio.run(_find(address, run_id))
@@ -58,6 +73,8 @@ def resume_run(
             f"the run {run_id!r} was begun by a pipeline in Python; go on there: pipeline.resume({run_id!r})"
         )
     if configuration.get("command") == COMMAND:
+        if engine is not None:
+            raise MisconfiguredError("a run of `docmill run FOLDER` cannot go on on Ray; pipelines can")
         options = _options_of(configuration)
         store = address or str(DEFAULT_PATH)
         return run_folder(
@@ -76,6 +93,7 @@ def resume_run(
         retry_failed=retry is True,
         lists=pipeline.lister is not None,
         store=address or pipeline.store or str(DEFAULT_PATH),
+        engine=engine or "local",
     )
     return _finish(report, address)
 

@@ -5,7 +5,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from docmill.cli.console import AskPassword, Json, Passwords, exit_after, given_passwords
+from docmill.cli.console import (
+    AskPassword,
+    EngineName,
+    Json,
+    Passwords,
+    RayAddress,
+    exit_after,
+    given_passwords,
+)
 
 app = typer.Typer(
     name="runs",
@@ -77,6 +85,8 @@ def resume_run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the summary.")] = False,
     password: Passwords = None,
     ask_password: AskPassword = False,
+    engine: EngineName = "local",
+    ray_address: RayAddress = None,
 ) -> None:
     """Go on with a run, with the options or the configuration with which it was begun.
 
@@ -85,10 +95,19 @@ def resume_run(
 
     Exit code: as of `docmill run`.
     """
-    from docmill.cli.files.run_again import resume_run
+    from docmill.cli.files.run_again import chosen_engine, resume_run
 
     passwords = given_passwords(password, ask=ask_password)
-    raise typer.Exit(resume_run(store, run, retry=retry_failed, passwords=passwords, quiet=quiet))
+    raise typer.Exit(
+        resume_run(
+            store,
+            run,
+            retry=retry_failed,
+            passwords=passwords,
+            quiet=quiet,
+            engine=chosen_engine(engine, ray_address),
+        )
+    )
 
 
 @app.command("retry")

@@ -32,6 +32,8 @@ class JsonLinesExporter:
     `….open`, which is there meanwhile, has the next one do it if this process is killed.
     """
 
+    is_sole_writer = True
+
     def __init__(self, config: JsonLinesExporterConfig | Path | str) -> None:
         if not isinstance(config, JsonLinesExporterConfig):
             config = JsonLinesExporterConfig(path=Path(config))

@@ -46,6 +46,8 @@ class TableExporter:
     records, columns: other places for these files.
     """
 
+    is_sole_writer = True
+
     def __init__(
         self, path: Path, writer: TableWriter, *, records: Path | None = None, columns: Path | None = None
     ) -> None:
