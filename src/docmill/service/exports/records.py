@@ -44,6 +44,7 @@ def vault_record(
     return {
         "source": source,
         "content_hash": row.content_hash,
+        "media_type": row.media_type,
         "status": _STATUSES[row.state],
         "document_type": row.document_type,
         "title": row.title,
@@ -70,7 +71,6 @@ def vault_record(
         "document_id": str(row.id),
         "file_name": row.file_name,
         "state": row.outcome,
-        "media_type": row.media_type,
         "page_count": row.page_count,
         "byte_size": row.byte_size,
         "created_at": row.created_at.isoformat(),
