@@ -21,12 +21,11 @@ PAGES = 17
 
 
 def write_scan(path: Path) -> None:
-    font = ImageFont.truetype(FONT, 60)
+    font = ImageFont.truetype(FONT, 36)
     pages: list[Image.Image] = []
     for number in range(1, PAGES + 1):
-        page = Image.new("L", (1240, 600), 255)
-        lines = "\n".join(f"Line {line} of page {number} says nothing new" for line in range(1, 3))
-        ImageDraw.Draw(page).multiline_text((60, 100), lines, fill=0, font=font, spacing=30)
+        page = Image.new("L", (620, 150), 255)
+        ImageDraw.Draw(page).text((30, 50), f"Page {number} says nothing new", fill=0, font=font)
         pages.append(page)
     pages[0].save(path, save_all=True, append_images=pages[1:])
 

@@ -34,6 +34,8 @@ from docmill.runs.write_behind import WriteBehindJournal
 log = logging.getLogger(__name__)
 
 _ID_LENGTH = 8
+_OWNER = "the process that has the record file"
+"""There is one at a time: what an earlier one was at work on when it was killed is free at once."""
 _OUT = "out"
 """In the configuration of a run over a folder: where its records are."""
 
@@ -100,6 +102,7 @@ class FolderRun:
             listed=listed,
             policy=self.policy,
             fingerprint=self._fingerprint,
+            owner=_OWNER,
             on_event=self.on_event,
             handles_signals=self.handles_signals,
         )
@@ -137,6 +140,8 @@ class FolderRun:
     async def _begin(self, earlier: Mapping[str, EarlierRecord]) -> tuple[Run, bool]:
         """The run that writes this record file, or a new one; whether it is an earlier one."""
         run = await self._find()
+        if run is not None:
+            await self.store.release(run.run_id, owner=_OWNER)
         if run is not None and self.retry:
             given: Sequence[str] = () if isinstance(self.retry, bool) else self.retry
             # As the file is called, or as the store calls it.
