@@ -1,7 +1,7 @@
 """What a run has done: every document, read from the state store when it is asked for."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -55,7 +55,7 @@ class RunReport:
         return self.store.documents(self.run_id)
 
     def __iter__(self) -> Iterator[DocumentState]:
-        return _in_turn(lambda: self.store.documents(self.run_id), "async for document in report")
+        return _in_turn(self.store, self.store.documents(self.run_id), "async for document in report")
 
     def failures(self) -> Iterator[DocumentState]:
         """The failed documents."""
@@ -67,7 +67,7 @@ class RunReport:
         In a running event loop, iterate over `report.store.dead_letters(report.run_id)` with `async for`.
         """
         alternative = "async for letter in report.store.dead_letters(report.run_id)"
-        return _in_turn(lambda: self.store.dead_letters(self.run_id), alternative)
+        return _in_turn(self.store, self.store.dead_letters(self.run_id), alternative)
 
     def raise_on_failure(self) -> None:
         """Raise FailedDocumentsError if a document has failed."""
@@ -124,8 +124,11 @@ class RunReport:
         return f"run {self.run_id}: {counts or 'no document'} in {self.seconds:.1f} s{left}"
 
 
-def _in_turn(ask: Callable[[], AsyncIterator[Value]], alternative: str) -> Iterator[Value]:
-    """What an asynchronous iterator gives. alternative: what to write where an event loop is running."""
+def _in_turn(store: StateStore, values: AsyncIterator[Value], alternative: str) -> Iterator[Value]:
+    """What the store gives, one after the other; then it is closed, until it is asked again.
+
+    alternative: what to write where an event loop is running.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -133,12 +136,15 @@ def _in_turn(ask: Callable[[], AsyncIterator[Value]], alternative: str) -> Itera
     else:
         raise MisconfiguredError(f"an event loop is running here; write: {alternative}")
     with asyncio.Runner() as runner:
-        values = ask()
-        while True:
-            try:
-                yield runner.run(_next_of(values))
-            except StopAsyncIteration:
-                return
+        try:
+            while True:
+                try:
+                    value = runner.run(_next_of(values))
+                except StopAsyncIteration:
+                    return
+                yield value
+        finally:
+            runner.run(store.close())
 
 
 async def _next_of(values: AsyncIterator[Value]) -> Value:
