@@ -29,7 +29,7 @@ Status = Literal["pending", "in_progress", "completed", "failed"]
 
 @dataclass(frozen=True)
 class Components:
-    """What takes a document from its source to its export."""
+    """The components that take a document from its source to its export."""
 
     reader: Any
     converter: Any

@@ -44,7 +44,7 @@ POLL_S = 0.001
 
 @dataclass(frozen=True)
 class Losses:
-    """What became of the documents of a run that was killed."""
+    """Counts of the documents of a killed run, by what became of them."""
 
     kills: int
     lost: int

@@ -37,7 +37,7 @@ Runs = Callable[[int, Path], Awaitable[int]]
 
 @dataclass
 class Cost:
-    """What a document costs, in µs of the clock and of the processor."""
+    """The time of a document, in µs of the clock and of the processor."""
 
     name: str
     documents: int

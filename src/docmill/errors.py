@@ -252,20 +252,15 @@ def retry_delay_s(error: TransientError | SetupError, *, attempt: int, jitter: f
     return delay_s * (1 + jitter / 2) if error.has_jitter else delay_s
 
 
-E = TypeVar("E", bound=DocmillError)
-
-
 def codes() -> frozenset[str]:
     """Every code that an error can have."""
-    return frozenset(error.code for error in _classes(DocmillError) if "code" in vars(error))
-
-
-def _classes(base: type[E]) -> list[type[E]]:
-    """An error and all that are derived from it."""
-    found = [base]
+    found = [DocmillError]
     for error in found:
         found += error.__subclasses__()
-    return found
+    return frozenset(error.code for error in found if "code" in vars(error))
+
+
+E = TypeVar("E", bound=DocmillError)
 
 
 def first_of(errors: BaseExceptionGroup[E]) -> E:

@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any, Literal
@@ -73,6 +74,11 @@ def give_up_stdout() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
+
+
+def local_time(moment: datetime) -> str:
+    """A moment by the clock of this machine, to the minute."""
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
 
 
 def shown(name: str) -> str:

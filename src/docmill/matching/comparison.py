@@ -258,7 +258,7 @@ def _any_misread(left: frozenset[str], right: frozenset[str]) -> bool:
 
 
 def compare_days(rule: RelationRule, first: MatchRecord, second: MatchRecord) -> DateLevel:
-    """Whether the second record is in one of the windows of a relation after the first."""
+    """True if the second record is in one of the windows of a relation after the first."""
     start, stop = first.issue_date, second.issue_date
     if first.delivery_date and first.delivery_date == second.delivery_date:
         return DateLevel.EXPECTED

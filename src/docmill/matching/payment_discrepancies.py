@@ -139,7 +139,10 @@ def _of_missing(
     paid: Decimal,
     credited: Decimal,
 ) -> Iterator[Discrepancy]:
-    """What is missing of an invoice, unless a suggested link would explain it. payments: in their order."""
+    """The discrepancy of an invoice that is not paid in full, unless a suggested link would explain it.
+
+    payments: in their order.
+    """
     billed, acceptable = total(invoice) or Decimal(0), _acceptable_amounts(invoice)
     set_off = (
         note

@@ -83,7 +83,7 @@ def _text(name: str) -> str:
 
 def key_of(path: Path) -> str:
     r"""The path as a key. Bytes of it that are no UTF-8 are written as \xNN: stores keep text."""
-    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
+    return _text(path.as_posix())
 
 
 def path_of(key: str) -> Path:

@@ -23,11 +23,10 @@ from docmill.runs.report import RunReport
 from docmill.runs.reporting.listeners import Listener, ShownProgress, listening
 from docmill.runs.roles import Inputs, Lister
 from docmill.runs.stages import opened
-from docmill.runs.states import Run, StateStore
+from docmill.runs.states import Run, StateStore, new_run_id
 from docmill.runs.stores.opening import open_store
 
 Value = TypeVar("Value")
-_ID_LENGTH = 8
 
 
 class RunOptions(TypedDict, total=False):
@@ -141,11 +140,6 @@ class Pipeline(PipelineDefinition[Data]):
                 assignment=assignment,
                 is_resumed=True,
             )
-
-
-def new_run_id() -> str:
-    """A name for a run that has none."""
-    return str(uuid4())[:_ID_LENGTH]
 
 
 async def _work(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Literal, NamedTuple, Protocol
+from uuid import uuid4
 
 from pydantic import JsonValue
 
@@ -33,6 +34,11 @@ class Run:
     completed_at: datetime | None = None
     configuration: JsonValue = None
     listing: int = 0
+
+
+def new_run_id() -> str:
+    """A name for a run that has none."""
+    return str(uuid4())[:8]
 
 
 @dataclass(frozen=True, slots=True)

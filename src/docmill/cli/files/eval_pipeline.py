@@ -7,7 +7,7 @@ from docmill.cli.console import FAILED, INTERRUPTED, stderr, stdout
 from docmill.errors import RunExistsError
 from docmill.runs.config.evaluation_loading import load_evaluation
 from docmill.runs.evaluation.evaluation_exporters import HtmlEvaluationExporter, JsonEvaluationExporter
-from docmill.runs.running import new_run_id
+from docmill.runs.states import new_run_id
 
 
 def evaluate_pipeline(

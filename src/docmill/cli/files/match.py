@@ -18,7 +18,7 @@ from docmill.matching.outcome import Link, Matching, State
 from docmill.matching.record_building import is_matchable
 from docmill.matching.wording import RELATION_NAMES, discrepancy_text, reason_text
 from docmill.model.result import percent_text
-from docmill.runs.folders.document_records import Record
+from docmill.runs.components.records import Record
 from docmill.runs.folders.record_file import RecordFile
 
 _MARKS = {

@@ -28,9 +28,9 @@ from docmill.cli.files.run_config import RunConfig, run_config, warn_about_remot
 from docmill.errors import DocmillError
 from docmill.model.result import Schema
 from docmill.ports import Ref
+from docmill.runs.components.records import Record
 from docmill.runs.events import Event, RetryScheduled
 from docmill.runs.folder_files import FolderLister, FolderReader
-from docmill.runs.folders.document_records import Record
 from docmill.runs.folders.folder_flow import DocumentOutcome, FolderPolicy, Status
 from docmill.runs.folders.folder_run import FolderRun, forget_run_of
 from docmill.runs.folders.nested_refs import text_of
@@ -87,7 +87,7 @@ class RunOptions:
 
     @property
     def store_address(self) -> str:
-        """Where the state of the run is kept: beside its records, unless these are not to be kept."""
+        """The address of the state store: a file beside the records, unless these are not to be kept."""
         if self.store is not None:
             return self.store
         out = self.out.resolve()

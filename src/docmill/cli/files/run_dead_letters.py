@@ -2,9 +2,8 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
-from datetime import datetime
 
-from docmill.cli.console import FAILED, counted, shown, stderr, stdout
+from docmill.cli.console import FAILED, counted, local_time, shown, stderr, stdout
 from docmill.cli.files.run_states import confirmed, opened_store, print_json
 from docmill.errors import ValidationError
 from docmill.runs.folders.nested_refs import RAW, text_of
@@ -110,11 +109,7 @@ def _print_letter(letter: DeadLetter) -> None:
     tries = counted(letter.attempts, "attempt")
     stdout.print(
         f"    [{letter.stage}] {letter.code} ({letter.error_type}) after {tries},"
-        f" {_moment(letter.failed_at)}: {shown(letter.message)}",
+        f" {local_time(letter.failed_at)}: {shown(letter.message)}",
         markup=False,
         style="dim",
     )
-
-
-def _moment(moment: datetime) -> str:
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}"

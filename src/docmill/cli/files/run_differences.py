@@ -8,7 +8,7 @@ from docmill.cli.files.run_states import opened_store, print_json
 from docmill.runs.states import DocumentState
 
 _COMPARED = {"status": "status", "error": "error", "content_hash": "content"}
-"""What of a document's state is compared, and what it is called."""
+"""The compared fields of a document's state, with the word for each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from docmill.cli.console import FAILED, MARKS, counted, shown, stderr, stdout
+from docmill.cli.console import FAILED, MARKS, counted, local_time, shown, stderr, stdout
 from docmill.errors import MisconfiguredError, ValidationError
 from docmill.runs.report import RunReport
 from docmill.runs.states import DocumentState, DocumentStatus, Run, StateStore
@@ -51,7 +51,9 @@ async def list_runs(address: str | None, *, as_json: bool) -> int:
     if not runs:
         stdout.print("no runs")
     for run, counts in runs:
-        stdout.print(f"{run.run_id}  {_moment(run.started_at)}  {run.status}: {_told(counts)}", markup=False)
+        stdout.print(
+            f"{run.run_id}  {local_time(run.started_at)}  {run.status}: {_told(counts)}", markup=False
+        )
     return 0
 
 
@@ -73,8 +75,8 @@ async def show_run(
         )
         return 0
     stdout.print(f"{run.run_id}: {run.status}, {_told(counts)}", markup=False)
-    ended = "" if run.completed_at is None else f", ended {_moment(run.completed_at)}"
-    stdout.print(f"began {_moment(run.started_at)}{ended}; pipeline {run.fingerprint}", markup=False)
+    ended = "" if run.completed_at is None else f", ended {local_time(run.completed_at)}"
+    stdout.print(f"began {local_time(run.started_at)}{ended}; pipeline {run.fingerprint}", markup=False)
     for document in documents[:limit]:
         _print_document(document)
     if len(documents) > limit:
@@ -110,7 +112,7 @@ async def remove_run(address: str | None, run_id: str, *, yes: bool) -> int:
 
 
 def confirmed(question: str, *, yes: bool) -> bool:
-    """Whether a person agrees. Raises ValidationError where nobody can be asked."""
+    """True if a person agrees. Raises ValidationError where nobody can be asked."""
     if yes:
         return True
     if not sys.stdin.isatty():
@@ -133,10 +135,6 @@ def _as_json(value: object) -> object:
 
 def _summary(run: Run) -> dict[str, object]:
     return {name: value for name, value in asdict(run).items() if name != "listing"}
-
-
-def _moment(moment: datetime) -> str:
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
 
 
 def _told(counts: Mapping[DocumentStatus, int]) -> str:

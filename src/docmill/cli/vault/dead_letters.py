@@ -9,7 +9,7 @@ from uuid import UUID
 
 import typer
 
-from docmill.cli.console import FAILED, counted, shown, stderr, stdout
+from docmill.cli.console import FAILED, counted, local_time, shown, stderr, stdout
 from docmill.cli.vault.access import existing_service, log_command
 from docmill.errors import ValidationError
 from docmill.service.config.settings import Settings
@@ -39,8 +39,7 @@ async def list_letters(
     if not rows:
         stdout.print("no dead letters" if code is None and step is None else "no such dead letters")
     for row in rows[:limit]:
-        died_at = f"{row.died_at.astimezone():%Y-%m-%d %H:%M}"
-        stdout.print(f"{row.id}  {died_at}  {shown(row.file_name)}", markup=False)
+        stdout.print(f"{row.id}  {local_time(row.died_at)}  {shown(row.file_name)}", markup=False)
         step_name = f" at {row.step}" if row.step else ""
         tries = counted(row.attempts, "try", "tries")
         reason = f"    {row.error_code}{step_name} after {tries}: {shown(row.error_message)}"

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict
 
-from docmill.cli.console import counted, shown, stdout
+from docmill.cli.console import counted, local_time, shown, stdout
 from docmill.cli.vault.access import existing_service, log_command
 from docmill.service.config.settings import Settings
 from docmill.service.match_learning import MatchLearning
@@ -36,7 +36,7 @@ async def show_learned(settings: Settings, *, as_json: bool) -> int:
         stdout.print(names, markup=False)
     stdout.print("scores are corrected" if is_corrected else "scores are as shipped")
     for trial in trials:
-        made_at = f"{trial.made_at.astimezone():%Y-%m-%d %H:%M}"
+        made_at = local_time(trial.made_at)
         text = f"    {trial.version}  {made_at}  {trial.outcome}"
         if trial.shipped_loss is not None:
             text += f", {trial.confirmed} confirmed and {trial.declined} declined"

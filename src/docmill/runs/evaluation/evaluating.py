@@ -22,8 +22,9 @@ from docmill.runs.evaluation.scoring_documents import ScoredDocument, Scorer
 from docmill.runs.evaluation.typed_examples import TypedExamples, type_examples
 from docmill.runs.report import RunReport
 from docmill.runs.roles import EvaluationExporter, Evaluator, Example, ExampleLoader
-from docmill.runs.running import Pipeline, RunOptions, new_run_id, run_to_end
+from docmill.runs.running import Pipeline, RunOptions, run_to_end
 from docmill.runs.stages import call_anywhere, opened
+from docmill.runs.states import new_run_id
 from docmill.runs.stores.opening import DEFAULT_PATH, open_store
 
 PREDICTIONS = DEFAULT_PATH.parent / "evaluations"

@@ -2,17 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 from docmill.errors import DocmillError, UnsupportedFileTypeError
 from docmill.model.document import Part, Usage
 from docmill.model.result import Classification, Result
 from docmill.ports import Ref
+from docmill.runs.components.records import LONGEST_TEXT, Record
 
-Record = dict[str, Any]
-
-_LONGEST_TEXT = 100_000
-"""Characters of a text that are kept. Matching looks at no more, either."""
 _UNKNOWN = Classification()
 _DESCRIPTION = ("document_type", "title", "summary", "document_date", "tags", "language")
 
@@ -20,7 +16,7 @@ _DESCRIPTION = ("document_type", "title", "summary", "document_date", "tags", "l
 def result_record(ref: Ref, result: Result, *, with_text: bool = False) -> Record:
     """The record of a document that went through the pipeline. with_text: what it says, as far as needed."""
     extraction, verdict = result.extraction, result.verdict
-    text = {"text": result.document.text[:_LONGEST_TEXT]} if with_text and result.document else {}
+    text = {"text": result.document.text[:LONGEST_TEXT]} if with_text and result.document else {}
     return {
         "source": ref.key,
         "content_hash": result.content_hash,

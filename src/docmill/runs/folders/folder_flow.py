@@ -50,11 +50,10 @@ class DocumentOutcome:
 class FolderPolicy:
     """How a run treats documents.
 
-    max_attempts: of a document. document_type: of every document, as a person says; None to recognise it.
+    document_type: of every document, as a person says; None to recognise it.
     keeps_text: whether records have the texts, too.
     """
 
-    max_attempts: int = 4
     parts: PartLimits = field(default_factory=PartLimits)
     document_type: str | None = None
     keeps_text: bool = False
@@ -155,7 +154,7 @@ class FolderFlow:
                 io,
                 original=original,
                 attempt=state.attempts + 1,
-                max_attempts=self._policy.max_attempts,
+                max_attempts=work.document.max_attempts,
                 spending=spending,
             )
         finally:

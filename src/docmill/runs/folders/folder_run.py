@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import cast
-from uuid import uuid4
 
 from pydantic import JsonValue
 
@@ -28,14 +27,14 @@ from docmill.runs.inputs import version_of
 from docmill.runs.policy import RunPolicy
 from docmill.runs.report import RunReport
 from docmill.runs.roles import Inputs
-from docmill.runs.states import DONE, Run, StateStore
+from docmill.runs.states import DONE, DocumentStatus, Run, StateStore, new_run_id
 from docmill.runs.write_behind import WriteBehindJournal
 
 log = logging.getLogger(__name__)
 
-_ID_LENGTH = 8
 _OWNER = "the process that has the record file"
 """There is one at a time: what an earlier one was at work on when it was killed is free at once."""
+_UNDONE: tuple[DocumentStatus, ...] = ("pending", "in_progress", "failed", "vanished")
 _OUT = "out"
 """In the configuration of a run over a folder: where its records are."""
 
@@ -88,7 +87,7 @@ class FolderRun:
                     records,
                     journal,
                     earlier=earlier,
-                    policy=replace(self.rules, max_attempts=self.policy.max_retries + 1),
+                    policy=self.rules,
                     on_done=self.on_done,
                 )
             finally:
@@ -155,7 +154,7 @@ class FolderRun:
         if run is not None:
             return run, True
         run = Run(
-            self.run_id or str(uuid4())[:_ID_LENGTH],
+            self.run_id or new_run_id(),
             datetime.now(UTC),
             self._fingerprint,
             configuration=self._configuration,
@@ -190,7 +189,7 @@ class FolderRun:
             )
 
     async def _lacks_records(self, run: Run, earlier: Mapping[str, EarlierRecord]) -> bool:
-        """Whether what counts as ended has no record, or one of another content: of a restored file."""
+        """True if what counts as ended has no record, or one of another content, as in a restored file."""
         ended = {*DONE, "failed"}
         async for state in self.store.documents(run.run_id):
             if state.status not in ended:
@@ -207,10 +206,11 @@ class FolderRun:
         """What is left to do within documents that are done: a listing names it again."""
         there = {ref.key for ref in refs}
         parts: list[Ref] = []
-        async for state in self.store.documents(run.run_id):
-            containers = list(containers_of(ref_of(state)))
-            if state.status not in DONE and containers and containers[-1].key in there:
-                parts.append(Ref(state.path, state.name, state.metadata, state.version))
+        for status in _UNDONE:
+            async for state in self.store.documents(run.run_id, status=status):
+                containers = list(containers_of(ref_of(state)))
+                if containers and containers[-1].key in there:
+                    parts.append(Ref(state.path, state.name, state.metadata, state.version))
         return parts
 
 

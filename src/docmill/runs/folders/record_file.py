@@ -11,7 +11,7 @@ from typing import NamedTuple
 from docmill.errors import DocmillError, MisconfiguredError, ServerError
 from docmill.model.document import Part
 from docmill.runs.append_only_file import AppendOnlyFile
-from docmill.runs.folders.document_records import Record
+from docmill.runs.components.records import Record
 
 _AS_JSON = "backslashreplace"
 """Writes half a character, which UTF-8 does not have, in the way in which JSON reads it back."""
