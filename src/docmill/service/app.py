@@ -167,7 +167,7 @@ async def open_service(
                 settings.notifications.window_s,
                 settings.web.public_url,
             ),
-            Sources(database, intake, open_secret_box(settings), settings),
+            Sources(database, intake, open_secret_box(settings), settings, wakeups),
             tracer,
             matching=opened.matching
             and MatchingStep(

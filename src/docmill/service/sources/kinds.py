@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from docmill.service.config.settings import Settings
 from docmill.service.sources.item_intake import ItemIntake
+from docmill.service.store.doc_sources import SourceRow
 
 
 class KindSettings(BaseModel):
@@ -79,7 +80,9 @@ class Kind:
     """A kind of source. open: gives a connection, and connects to nothing yet.
 
     is_watched: False where the other side comes to us. checks: settings that need those of the installation;
-    raises SetupError or ValidationError for those that cannot work here.
+    raises SetupError or ValidationError for those that cannot work here. generated: settings that docmill
+    makes, by their defaults, when a source is made, and that nobody chooses. address: of a source to which
+    others send, for people to see; None where there is none.
     """
 
     name: str
@@ -88,3 +91,5 @@ class Kind:
     secrets: type[KindSettings] = NoSecrets
     is_watched: bool = True
     check: Callable[[Any, Settings], None] = lambda _, __: None
+    generated: tuple[str, ...] = ()
+    address: Callable[[SourceRow, Settings], str | None] = lambda _, __: None

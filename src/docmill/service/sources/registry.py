@@ -3,8 +3,9 @@
 from docmill.errors import ValidationError
 from docmill.service.sources.folder.watcher import FOLDER
 from docmill.service.sources.kinds import Kind
+from docmill.service.sources.smtp.smtp_source import SMTP
 
-KINDS = {kind.name: kind for kind in (FOLDER,)}
+KINDS = {kind.name: kind for kind in (FOLDER, SMTP)}
 WATCHED = tuple(name for name, kind in KINDS.items() if kind.is_watched)
 
 
