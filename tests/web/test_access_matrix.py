@@ -116,6 +116,7 @@ NEEDS = {
     "GET /settings/installation": "administer",
     "POST /language": "public",
     "GET /texts/{language}/{version}.json": "public",
+    "POST /hooks/{source_id}": "public",
     "GET /docs/{document_id}": "read",
     "GET /matches": "read",
     "POST /matches": "review",
