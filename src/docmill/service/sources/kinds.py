@@ -1,6 +1,6 @@
 """What each kind of source consists of."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
@@ -79,8 +79,9 @@ class Connection(Protocol):
 class Kind:
     """A kind of source. open: gives a connection, and connects to nothing yet.
 
-    is_watched: False where the other side comes to us. checks: settings that need those of the installation;
-    raises SetupError or ValidationError for those that cannot work here. generated: settings that docmill
+    is_watched: False where the other side comes to us. check: raises SetupError or ValidationError for
+    settings that cannot work in this installation. new_secrets: makes those that docmill makes itself, such
+    as the one with which a program signs; it is given the present ones. generated: settings that docmill
     makes, by their defaults, when a source is made, and that nobody chooses. address: of a source to which
     others send, for people to see; None where there is none.
     """
@@ -93,3 +94,4 @@ class Kind:
     check: Callable[[Any, Settings], None] = lambda _, __: None
     generated: tuple[str, ...] = ()
     address: Callable[[SourceRow, Settings], str | None] = lambda _, __: None
+    new_secrets: Callable[[Mapping[str, Any]], Mapping[str, str]] | None = None
