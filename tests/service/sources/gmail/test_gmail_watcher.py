@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from joserfc.jwk import RSAKey
+from pydantic import SecretStr
 
 from docmill.errors import MisconfiguredError, UnauthorizedError
 from docmill.service.app import Service
@@ -37,7 +38,7 @@ def settings(settings: Settings) -> Settings:
             "sources": settings.sources.model_copy(update={"allow_private_addresses": True}),
             "web": settings.web.model_copy(update={"public_url": "https://vault.example.org"}),
             "limits": settings.limits.model_copy(update={"file_mb": 0.5}),
-            "secrets": settings.secrets.model_copy(update={"key": "k" * 40}),
+            "secrets": settings.secrets.model_copy(update={"key": SecretStr("k" * 40)}),
         }
     )
 
