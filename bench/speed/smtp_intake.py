@@ -88,9 +88,7 @@ def main() -> None:
         send(int(port), to, int(count))
         return
     took_s = asyncio.run(measure(arguments.count))
-    print(
-        f"{arguments.count} mails accepted in {took_s:.1f} s, {arguments.count / took_s:.0f}/s; goal {_GOAL_S} s"
-    )
+    print(f"{arguments.count} mails accepted in {took_s:.1f} s; goal {_GOAL_S} s for 1,000")
 
 
 if __name__ == "__main__":

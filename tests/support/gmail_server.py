@@ -28,7 +28,6 @@ class Gmail:
     page: int = 2
     refresh_token: str = "refresh"
     access_tokens: set[str] = field(default_factory=set[str])
-    failures: list[int] = field(default_factory=list[int])
     asked: list[str] = field(default_factory=list[str])
     watches: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     key: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "k1"}))
@@ -62,20 +61,20 @@ class Gmail:
             signing,
         )
 
+    def _access(self, body: bytes) -> tuple[int, Any]:
+        if parse_qs(body.decode()).get("refresh_token") != [self.refresh_token]:
+            return 400, {"error": "invalid_grant"}
+        access = f"access-{time.monotonic_ns()}"
+        self.access_tokens.add(access)
+        return 200, {"access_token": access, "expires_in": 3600}
+
     def answer(self, path: str, query: dict[str, list[str]], body: bytes, token: str) -> tuple[int, Any]:
         """The status and the object of the answer."""
         self.asked.append(path)
         if path == "/token":
-            form = parse_qs(body.decode())
-            if form.get("refresh_token") != [self.refresh_token]:
-                return 400, {"error": "invalid_grant"}
-            access = f"access-{len(self.access_tokens)}-{time.monotonic_ns()}"
-            self.access_tokens.add(access)
-            return 200, {"access_token": access, "expires_in": 3600}
+            return self._access(body)
         if path == "/keys":
             return 200, KeySet([self.key]).as_dict(private=False)
-        if self.failures:
-            return self.failures.pop(0), {}
         if token not in self.access_tokens:
             return 401, {"error": {"code": 401, "status": "UNAUTHENTICATED"}}
         _, _, name = path.partition("/gmail/v1/users/me/")

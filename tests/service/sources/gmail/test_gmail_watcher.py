@@ -53,12 +53,12 @@ def chosen(gmail: Gmail, **others: Any) -> dict[str, Any]:  # noqa: ANN401  JSON
     }
 
 
-async def add(service: Service, gmail: Gmail, *, refresh_token: str = "refresh", **others: Any) -> SourceRow:  # noqa: ANN401
+async def add(service: Service, gmail: Gmail, **others: Any) -> SourceRow:  # noqa: ANN401
     return await service.sources.add(
         "gmail",
         "Inbox",
         chosen(gmail, **others),
-        {"refresh_token": refresh_token, "client_secret": "secret"},
+        {"refresh_token": gmail.refresh_token, "client_secret": "secret"},
         tenant_id=service.default_tenant_id,
         created_by=DEFAULT_USER_ID,
     )
