@@ -8,6 +8,7 @@ from typing import cast
 import dns.flags
 import dns.message
 import dns.rcode
+import dns.rdatatype
 import dns.rrset
 
 Records = Mapping[tuple[str, str], Sequence[str]]

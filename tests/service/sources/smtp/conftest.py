@@ -68,7 +68,7 @@ async def client(receive: Callable[[], AbstractAsyncContextManager[MailClient]])
 
 @pytest.fixture
 def add_mailbox(service: Service) -> Callable[..., Awaitable[Mailbox]]:
-    async def add(name: str = "Invoices", *, tenant_id: UUID | None = None, **chosen: object) -> Mailbox:
+    async def add(name: str = "Invoices", *, tenant_id: UUID | None = None, **chosen: Any) -> Mailbox:  # noqa: ANN401  JSON
         row = await service.sources.add(
             SMTP.name,
             name,

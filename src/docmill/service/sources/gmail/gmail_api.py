@@ -6,11 +6,13 @@ Source: https://developers.google.com/workspace/gmail/api/reference/rest
 import asyncio
 import base64
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from docmill.errors import ServerError, UnauthorizedError
 from docmill.service.sources.gmail.gmail_settings import GmailSecrets, GmailSettings
@@ -19,6 +21,60 @@ from docmill.service.sources.gmail.google_http import GoogleHttp, NotFoundError
 _EARLY_S = 120.0
 _LIFE_S = 3000.0
 _PAGE = 500
+
+
+class _Answer(BaseModel):
+    """A part of an answer, with the names that the API has for its fields."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class _Message(_Answer):
+    id: str
+    labelIds: list[str] = []  # noqa: N815  its name
+
+
+class _Change(_Answer):
+    """labelIds: that were added; None for a new mail."""
+
+    message: _Message
+    labelIds: list[str] | None = None  # noqa: N815  its name
+
+
+class _Record(_Answer):
+    messagesAdded: list[_Change] = []  # noqa: N815  its name
+    labelsAdded: list[_Change] = []  # noqa: N815  its name
+
+
+class _HistoryPage(_Answer):
+    history: list[_Record] = []
+    historyId: str = ""  # noqa: N815  its name
+    nextPageToken: str = ""  # noqa: N815  its name
+
+
+class _MessagePage(_Answer):
+    messages: list[_Message] = []
+    nextPageToken: str = ""  # noqa: N815  its name
+
+
+class _Label(_Answer):
+    id: str
+    name: str
+
+
+class _Labels(_Answer):
+    labels: list[_Label] = []
+
+
+AnswerPart = TypeVar("AnswerPart", bound=_Answer)
+
+
+def _parsed(model: type[AnswerPart], answer: Mapping[str, Any]) -> AnswerPart:
+    """An answer in the form that it should have. Raises ServerError."""
+    try:
+        return model.model_validate(answer)
+    except ValidationError:
+        raise ServerError("Gmail has answered in another form than its API describes") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +102,9 @@ class GmailApi:
 
     async def label_id(self, name: str) -> str | None:
         """The id of a label by its name or id; None if there is none."""
-        labels: list[dict[str, Any]] = (await self._get("labels")).get("labels") or []
-        for label in labels:
-            if name == label.get("id") or name.casefold() == str(label.get("name")).casefold():
-                return str(label["id"])
+        for label in _parsed(_Labels, await self._get("labels")).labels:
+            if name == label.id or name.casefold() == label.name.casefold():
+                return label.id
         return None
 
     async def history(self, position: str, label_id: str) -> History | None:
@@ -63,18 +118,15 @@ class GmailApi:
         message_ids: dict[str, None] = {}
         try:
             while True:
-                page = await self._get("history", query)
-                for record in page.get("history") or []:
-                    changes = [*(record.get("messagesAdded") or []), *(record.get("labelsAdded") or [])]
-                    for change in changes:
-                        # Of a label that was added, the mail has all labels of now, and the change its own.
-                        labels = change.get("labelIds") or change["message"].get("labelIds") or []
-                        if label_id in labels:
-                            message_ids[str(change["message"]["id"])] = None
-                position = str(page.get("historyId") or position)
-                if not page.get("nextPageToken"):
+                page = _parsed(_HistoryPage, await self._get("history", query))
+                for record in page.history:
+                    for change in (*record.messagesAdded, *record.labelsAdded):
+                        if label_id in (change.labelIds or change.message.labelIds):
+                            message_ids[change.message.id] = None
+                position = page.historyId or position
+                if not page.nextPageToken:
                     return History(position, list(message_ids))
-                query["pageToken"] = str(page["nextPageToken"])
+                query["pageToken"] = page.nextPageToken
         except NotFoundError:
             return None
 
@@ -84,11 +136,11 @@ class GmailApi:
         if since is not None:
             query["q"] = f"after:{int(since.timestamp())}"
         while True:
-            page = await self._get("messages", query)
-            yield [str(message["id"]) for message in page.get("messages") or []]
-            if not page.get("nextPageToken"):
+            page = _parsed(_MessagePage, await self._get("messages", query))
+            yield [message.id for message in page.messages]
+            if not page.nextPageToken:
                 return
-            query["pageToken"] = str(page["nextPageToken"])
+            query["pageToken"] = page.nextPageToken
 
     async def content(self, message_id: str, *, max_bytes: int) -> bytes | None:
         """A mail as it came; None if it is gone. Raises TooLargeError."""
