@@ -48,6 +48,7 @@ from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.head_requests import HeadRequests
 from docmill.web.languages import LanguageOfVisitor
+from docmill.web.mcp import http_endpoint
 from docmill.web.page_images import PageImages
 from docmill.web.pages import api_docs, openid, profile, sign_in
 from docmill.web.pages import bin as bin_page
@@ -100,6 +101,7 @@ PAGE_ROUTERS = (
     operations_page.router,
     settings_page.router,
     api_docs.router,
+    http_endpoint.router,
 )
 _KEY = HTTPBearer(auto_error=False, scheme_name="apiKey", description="A key of the page API keys: dm_…")
 """For the description of the API alone: `AccessRoute` checks the key."""

@@ -22,6 +22,7 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.service.review.review import InvalidValuesError
+from docmill.web.access import is_for_programs
 from docmill.web.languages import gettext_noop
 from docmill.web.security import HEADERS
 from docmill.web.templating import Templates
@@ -139,7 +140,7 @@ class _ErrorHandlers:
     def _answer(
         self, request: Request, status: int, *, code: str, detail: str, **members: object
     ) -> Response:
-        if request.url.path.startswith("/api/"):
+        if is_for_programs(request.url.path):
             return problem_response(status, code=code, detail=detail, **members)
         title = _TITLES.get(status, _OTHER_TITLE)
         return self._templates.page(
