@@ -102,10 +102,10 @@ class Tool(Generic[Arguments]):
 def _faults_in_words(error: InvalidArgumentsError) -> str:
     """The faults by argument, without the values: they may be whole files."""
     faults = error.errors(include_url=False, include_context=False, include_input=False)
-    named = [
-        ".".join(map(str, fault["loc"])) + ": " + fault["msg"].removeprefix("Value error, ")
-        for fault in faults[:_MOST_FAULTS]
-    ]
+    # Behind the name of the argument, the place names the alternatives of its type, too.
+    named = dict.fromkeys(
+        f"{fault['loc'][0]}: {fault['msg'].removeprefix('Value error, ')}" for fault in faults[:_MOST_FAULTS]
+    )
     return "These arguments do not fit. " + "; ".join(named)
 
 
