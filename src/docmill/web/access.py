@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 SESSION_COOKIE = "docmill-session"
 VISIT_COOKIE = "docmill-visit"
 MCP_PATH = "/mcp"
+_OF_PROGRAMS = ("/api/", "/hooks/")
 FORM_TOKEN = "form_token"  # noqa: S105  the name of a field
 FORM_TOKEN_HEADER = "x-form-token"  # noqa: S105  the name of a header
 
@@ -183,8 +184,8 @@ async def _ask_to_sign_in(request: Request) -> Response:
 
 
 def is_for_programs(path: str) -> bool:
-    """True for an address that programs use: errors are told as JSON there, and nobody is sent to a page."""
-    return path.startswith("/api/") or path == MCP_PATH
+    """True for a path to which programs send requests: errors are JSON there, and nobody is sent to a page."""
+    return path.startswith(_OF_PROGRAMS) or path == MCP_PATH
 
 
 async def _check_token(request: Request, access: Access | None, declaration: Declaration) -> None:
