@@ -184,7 +184,7 @@ async def _ask_to_sign_in(request: Request) -> Response:
 
 
 def is_for_programs(path: str) -> bool:
-    """True for a path to which programs send requests: errors are JSON there, and nobody is sent to a page."""
+    """True for a path of programs: errors are JSON there, and nobody is sent to the sign-in."""
     return path.startswith(_OF_PROGRAMS) or path == MCP_PATH
 
 

@@ -43,7 +43,8 @@ def context(app: FastAPI, service: Service) -> Context:
     def make(*scopes: Scope, folders: tuple[Path, ...] = (), tenant_id: UUID | None = None) -> ToolContext:
         vault: Vault = app.state.vault
         access = machine_access(tenant_id or service.default_tenant_id)
-        return ToolContext(replace(vault, bound_to=replace(access, allows=frozenset(scopes))), None, folders)
+        access = replace(access, allows=frozenset(scopes))
+        return ToolContext(replace(vault, bound_to=access, audit_details={"command": True}), None, folders)
 
     return make
 

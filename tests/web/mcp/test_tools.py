@@ -13,6 +13,7 @@ from mcp import Client, MCPError
 from docmill.service.app import Service
 from docmill.service.matches import Matches
 from docmill.service.people.access import Scope
+from docmill.service.store import audit_log
 from docmill.service.store.database import DEFAULT_USER_ID, new_id
 from docmill.service.store.match_decisions import Pair
 from docmill.web.context import Vault
@@ -283,7 +284,9 @@ async def test_a_file_that_is_too_large_is_refused(context: Context) -> None:
 class TestFiles:
     """Files of this machine."""
 
-    async def test_one_of_the_folder_is_filed(self, context: Context, tmp_path: Path) -> None:
+    async def test_one_of_the_folder_is_filed(
+        self, service: Service, context: Context, tmp_path: Path
+    ) -> None:
         (tmp_path / "in" / "deep").mkdir(parents=True)
         (tmp_path / "in" / "deep" / "bill.txt").write_text("12.90")
         caller = context("read", "write", folders=(tmp_path / "in",))
@@ -291,7 +294,11 @@ class TestFiles:
         answer = await ask(caller, "file_document_from_path", path=str(tmp_path / "in" / "deep" / "bill.txt"))
         shown = await ask(caller, "get_document", document_id=answer["document_id"])
 
+        async with service.database.tenant(service.default_tenant_id) as conn:
+            entry = (await audit_log.page(conn, after=None, limit=1))[0]
         assert answer["status"] == "accepted"
+        assert (entry.action, entry.target) == ("upload", answer["document_id"])
+        assert entry.details == {"files": 1, "by_assistant": True, "command": True}
         assert shown["from_document"]["file_name"] == "bill.txt"
 
     @pytest.mark.parametrize("name", ["../secret.txt", "link.txt", "missing.txt", ".", "a\0b"])

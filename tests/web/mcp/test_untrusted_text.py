@@ -76,6 +76,16 @@ async def test_orders_stand_in_what_comes_from_the_document_and_nowhere_else(
     assert min(counts[:3]) > 0
 
 
+async def test_text_that_gives_orders_is_told(
+    answers: list[CallToolResult], read: Read, context: Context
+) -> None:
+    async with Client(build_server(context("read"))) as assistant:
+        harmless = await assistant.call_tool("get_page_text", {"document_id": str(await read("other.png"))})
+
+    told = [answer.structured_content["has_orders_to_models"] for answer in (answers[2], harmless)]
+    assert told == [True, False]
+
+
 async def test_an_answer_stands_between_marks_that_no_document_can_know(
     answers: list[CallToolResult],
 ) -> None:

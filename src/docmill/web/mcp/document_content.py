@@ -1,5 +1,6 @@
 """The tools that show a document: its values with their places, and the text of its pages."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Annotated
 from uuid import UUID
@@ -7,6 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from docmill.errors import ValidationError
+from docmill.understanding.text.model_orders import holds_orders
 from docmill.web.api.shapes import DocumentSummary
 from docmill.web.mcp.tool_answers import (
     ContentOfDocument,
@@ -133,6 +135,7 @@ async def get_page_text(context: ToolContext, wanted: PageTextArguments) -> Page
         raise ValidationError(f"this document has no page {wanted.page}, only {len(document.pages)}")
     text = visible(page.text)
     stop = wanted.offset + wanted.length
+    piece = text[wanted.offset : stop]
     return PageTextAnswer(
         document_id=wanted.document_id,
         page=page.number,
@@ -140,7 +143,8 @@ async def get_page_text(context: ToolContext, wanted: PageTextArguments) -> Page
         source=page.source,
         quality=page.quality,
         problem=page.problem,
+        has_orders_to_models=await asyncio.to_thread(holds_orders, piece),
         offset=wanted.offset,
         next_offset=stop if stop < len(text) else None,
-        from_document=TextOfPage(text=text[wanted.offset : stop]),
+        from_document=TextOfPage(text=piece),
     )

@@ -136,7 +136,8 @@ class PageTextAnswer(AnswerWithText):
     """A piece of the text of a page. next_offset: for `offset`, to get what follows; null at its end.
 
     source: `text` came with the file, `ocr` was recognised, `none` could not be read. quality: the share of
-    words that are probably right.
+    words that are probably right. has_orders_to_models: true if some words of the piece seem to be meant for
+    a language model; false is no promise.
     """
 
     document_id: UUID
@@ -145,6 +146,7 @@ class PageTextAnswer(AnswerWithText):
     source: Literal["text", "ocr", "none"]
     quality: float
     problem: str | None
+    has_orders_to_models: bool
     offset: int
     next_offset: int | None
     from_document: TextOfPage
