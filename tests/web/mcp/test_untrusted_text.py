@@ -118,7 +118,7 @@ async def test_the_assistant_is_told_what_documents_are(context: Context) -> Non
         ("नि\u200dर्णय", "नि\u200dर्णय"),
         ("pay\U000e0069\U000e0067 now", "pay now"),  # tags
         ("a\ufe0f\U000e0101b", "ab"),  # variation selectors
-        ("\u202eevil\u202c\u2066x\u2069\u200b\ufeff\x00\x1b[0m", "evilx[0m"),
+        ("\u202eevil\u202c\u2066x\u2069\u200b\ufeff\x00\x1b[0m\u2028", "evilx[0m"),
     ],
 )
 def test_what_nobody_sees_is_left_out(text: str, seen: str) -> None:

@@ -26,8 +26,9 @@ from docmill.web.view.document import PageSelection, document_view
 _MOST_FIELDS = 200
 _MOST_CHARACTERS = 60_000
 """Of the values of one answer."""
-_MOST_TAGS = 20
+_MOST_TAGS = 10
 _MOST_CHECKS = 50
+_MOST_PATHS = 20
 _MOST_SUGGESTIONS = 3
 
 
@@ -74,7 +75,6 @@ async def get_document(context: ToolContext, wanted: DocumentArguments) -> Docum
         rejection=row.rejection,
         error=row.error_message,
         document_date=row.document_date,
-        language=row.language,
         page_count=row.page_count,
         media_type=row.media_type,
         created_at=row.created_at,
@@ -85,9 +85,12 @@ async def get_document(context: ToolContext, wanted: DocumentArguments) -> Docum
             title=row.title,
             file_name=row.file_name,
             summary=row.summary,
+            language=row.language,
             tags=row.tags[:_MOST_TAGS],
             failed_checks=[
-                FailedCheck(check=failure.check, message=failure.message, fields=list(failure.fields))
+                FailedCheck(
+                    check=failure.check, message=failure.message, fields=list(failure.fields[:_MOST_PATHS])
+                )
                 for failure in view.failures[:_MOST_CHECKS]
             ],
             fields=shown,

@@ -14,7 +14,7 @@ from docmill.web.api.shapes import DocumentSummary
 from docmill.web.mcp.tool_answers import ListedDocument, ListedInDocument, SearchAnswer
 from docmill.web.mcp.tool_context import ToolContext
 
-_MOST_TAGS = 20
+_MOST_TAGS = 10
 
 
 class SearchArguments(DocumentQuery):

@@ -33,7 +33,7 @@ class ListedInDocument(_Answer):
     amount: DocumentLine | None
     currency: DocumentLine | None
     tags: list[DocumentLine]
-    found: DocumentValue | None
+    found: DocumentLine | None
 
 
 class ListedDocument(_Answer):
@@ -95,6 +95,7 @@ class ContentOfDocument(_Answer):
     title: DocumentLine | None
     file_name: DocumentLine
     summary: DocumentValue | None
+    language: DocumentLine | None
     tags: list[DocumentLine]
     failed_checks: list[FailedCheck]
     fields: list[FieldValue]
@@ -113,10 +114,9 @@ class DocumentAnswer(AnswerWithText):
     state: State
     verdict: Literal["passed", "needs_look"] | None
     needs_human_review: bool
-    rejection: str | None
-    error: str | None
+    rejection: DocumentLine | None
+    error: DocumentValue | None
     document_date: date | None
-    language: str | None
     page_count: int | None
     media_type: str
     created_at: datetime
@@ -145,7 +145,7 @@ class PageTextAnswer(AnswerWithText):
     page_count: int
     source: Literal["text", "ocr", "none"]
     quality: float
-    problem: str | None
+    problem: DocumentValue | None
     has_orders_to_models: bool
     offset: int
     next_offset: int | None

@@ -17,7 +17,7 @@ NOTICE = (
 )
 
 _CUT = "…"
-_UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
+_UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 _KEPT = frozenset("\n\t\u200c\u200d")
 """Line ends, and the joiners that some scripts need. Other unseen characters can carry text past a reader."""
 _SELECTORS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
