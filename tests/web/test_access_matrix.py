@@ -74,6 +74,11 @@ NEEDS = {
     "DELETE /api/v1/bin/{document_id}": "administer",
     "GET /api/v1/ingestions": "read",
     "GET /api/v1/ingestions/{ingestion_id}": "read",
+    "OPTIONS /api/v1/uploads": "write",
+    "POST /api/v1/uploads": "write",
+    "GET /api/v1/uploads/{upload_id}": "write",
+    "PATCH /api/v1/uploads/{upload_id}": "write",
+    "DELETE /api/v1/uploads/{upload_id}": "write",
     "GET /api/v1/documents/{document_id}/related": "read",
     "GET /api/v1/documents/{document_id}/matches": "read",
     "POST /api/v1/documents/{document_id}/matches": "review",
@@ -448,6 +453,10 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         "view_id": view.id,
         "columns_id": columns.id,
     }
+    upload = await service.resumable_uploads.create(
+        tenant_id=service.default_tenant_id, user_id=owner, byte_length=8, file_name="bill.pdf"
+    )
+    ids["upload_id"] = upload.id
     linked = await Matches(service.database, service.feed).link(
         Pair(str(document_id), str(ids["other_id"]), RELATED),
         tenant_id=service.default_tenant_id,

@@ -42,6 +42,7 @@ from docmill.web.api import (
     signed_addresses,
     statement_columns,
     tags,
+    tus,
     views,
 )
 from docmill.web.api.shapes import Health
@@ -63,6 +64,7 @@ from docmill.web.pages import settings as settings_page
 from docmill.web.pages import tags as tags_page
 from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
+from docmill.web.tus_protocol import TusRequests
 
 API_PREFIX = "/api/v1"
 API_ROUTERS = (
@@ -75,6 +77,7 @@ API_ROUTERS = (
     views.router,
     bin_routes.router,
     ingestions.router,
+    tus.router,
     matches.router,
     statement_columns.router,
     signed_addresses.router,
@@ -162,6 +165,7 @@ def create_app(
     openapi.install(app, prefix=API_PREFIX)
     app.add_exception_handler(idempotency.ReplayedAnswerError, idempotency.replay)
     app.add_middleware(idempotency.IdempotentRequests, prefix=f"{API_PREFIX}/")
+    app.add_middleware(TusRequests, path=f"{API_PREFIX}/uploads")
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
     app.add_middleware(HeadRequests)
     app.add_middleware(
