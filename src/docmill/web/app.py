@@ -52,6 +52,7 @@ from docmill.web.languages import LanguageOfVisitor
 from docmill.web.page_images import PageImages
 from docmill.web.pages import api_docs, openid, profile, sign_in
 from docmill.web.pages import bin as bin_page
+from docmill.web.pages import capture as capture_page
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import edits as edits_page
 from docmill.web.pages import languages as languages_page
@@ -100,6 +101,7 @@ PAGE_ROUTERS = (
     edits_page.router,
     matches_page.router,
     bin_page.router,
+    capture_page.router,
     operations_page.router,
     settings_page.router,
     api_docs.router,
