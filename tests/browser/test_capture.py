@@ -1,5 +1,6 @@
 """Documents are photographed with a phone, wait without a connection, and arrive once."""
 
+import asyncio
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from docmill.service.people.sign_in import Visitor
 from docmill.service.store import document_list
 from docmill.service.store.document_list import DocumentFilters
 from docmill.testing.steps import PaintedPages
+from support.accessibility import violations
 from support.people import PASSWORD
 from support.photographs import page_picture
 
@@ -329,6 +331,54 @@ async def test_a_refusal_is_told_in_words_and_can_be_discarded(
     await page.get_by_role("button", name="Discard").click()
     await expect(page.locator("#waiting")).to_be_hidden()
     assert await stored_files(service) == []
+
+
+async def test_the_page_keeps_the_rules_of_accessibility(
+    page: Page, context: BrowserContext, address: str
+) -> None:
+    await page.goto(f"{address}capture")
+    await page.evaluate(WORKER_IS_THERE)
+    await choose(page, page_picture(1))
+    await context.set_offline(True)
+    await page.get_by_role("button", name="Send 1 page").click()
+    await choose(page, page_picture(2), page_picture(3, blur_px=5))
+
+    assert await violations(page) == []
+    await page.set_viewport_size({"width": 320, "height": 640})
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+async def test_the_browser_sends_what_waits_after_the_page_was_closed(
+    page: Page, context: BrowserContext, address: str, service: Service
+) -> None:
+    await page.goto(f"{address}capture")
+    await page.evaluate(WORKER_IS_THERE)
+    await context.set_offline(True)
+    await choose(page, page_picture(1))
+    await page.get_by_role("button", name="Send 1 page").click()
+    await expect(page.locator("#waiting li")).to_contain_text("Waits for a connection")
+    await page.goto("about:blank")
+    await context.set_offline(False)
+    await page.goto(address)
+
+    # Chromium asks for it when it has a connection; it does not notice one that is emulated.
+    devtools = await context.new_cdp_session(page)
+    registered = asyncio.Future[str]()
+    devtools.on(
+        "ServiceWorker.workerRegistrationUpdated",
+        lambda event: registered.set_result(event["registrations"][0]["registrationId"]),
+    )
+    await devtools.send("ServiceWorker.enable")
+    event = {
+        "origin": address,
+        "registrationId": await registered,
+        "tag": "docmill-capture",
+        "lastChance": True,
+    }
+    await devtools.send("ServiceWorker.dispatchSyncEvent", event)
+
+    await expect(page.locator("#arrivals")).to_have_text("1 new document")
+    assert len(await stored_files(service)) == 1
 
 
 async def test_the_application_can_be_installed(page: Page, address: str) -> None:

@@ -88,7 +88,7 @@ export class WaitingList {
     if (row && share !== undefined) {
       row.querySelector("progress").hidden = false;
       row.querySelector("progress").value = share;
-      row.querySelector(".waiting-status").textContent = gettext("Sending, %(percent)s %", { percent: Math.round(100 * share) });
+      row.querySelector(".waiting-status").textContent = gettext("Sending, %(share)s", { share: `${Math.round(100 * share)} %` });
       return;
     }
     if (row && sent) {
