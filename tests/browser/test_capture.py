@@ -333,6 +333,19 @@ async def test_a_refusal_is_told_in_words_and_can_be_discarded(
     assert await stored_files(service) == []
 
 
+async def test_a_document_larger_than_the_limit_keeps_its_pages(
+    page: Page, address: str, service: Service
+) -> None:
+    await page.goto(f"{address}capture")
+    await choose(page, page_picture(1), page_picture(2))
+    await page.evaluate("document.querySelector('#capture').dataset.limitBytes = 100000")
+    await page.get_by_role("button", name="Send 2 pages").click()
+
+    await expect(page.locator("#capture-note")).to_contain_text("larger than the limit")
+    await expect(page.locator("#pages li")).to_have_count(2)
+    assert await stored_files(service) == []
+
+
 async def test_the_page_keeps_the_rules_of_accessibility(
     page: Page, context: BrowserContext, address: str
 ) -> None:
@@ -362,12 +375,13 @@ async def test_the_browser_sends_what_waits_after_the_page_was_closed(
     await page.goto(address)
 
     # Chromium asks for it when it has a connection; it does not notice one that is emulated.
-    devtools = await context.new_cdp_session(page)
+    devtools: Any = await context.new_cdp_session(page)
     registered = asyncio.Future[str]()
-    devtools.on(
-        "ServiceWorker.workerRegistrationUpdated",
-        lambda event: registered.set_result(event["registrations"][0]["registrationId"]),
-    )
+
+    def note(told: dict[str, Any]) -> None:
+        registered.set_result(told["registrations"][0]["registrationId"])
+
+    devtools.on("ServiceWorker.workerRegistrationUpdated", note)
     await devtools.send("ServiceWorker.enable")
     event = {
         "origin": address,
@@ -383,7 +397,7 @@ async def test_the_browser_sends_what_waits_after_the_page_was_closed(
 
 async def test_the_application_can_be_installed(page: Page, address: str) -> None:
     await page.goto(f"{address}capture")
-    session = await page.context.new_cdp_session(page)
+    session: Any = await page.context.new_cdp_session(page)
 
     manifest = await session.send("Page.getAppManifest")
     problems = await session.send("Page.getInstallabilityErrors")

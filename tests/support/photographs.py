@@ -39,7 +39,7 @@ def page_picture(
     width, height = size
     picture = Image.new("RGB", size, (112, 92, 76))
     paper = Image.linear_gradient("L").resize((int(width * 0.9), int(height * 0.9)))
-    paper = paper.point(lambda value: 215 + value // 8).convert("RGB")
+    paper = paper.point([215 + value // 8 for value in range(256)]).convert("RGB")
     draw = ImageDraw.Draw(paper)
     font = ImageFont.load_default(width / 38)
     for index, line in enumerate(lines):
@@ -47,7 +47,9 @@ def page_picture(
             (width * 0.08, height * (0.07 + 0.045 * index)), line.format(number=number), "#202020", font
         )
     picture.paste(paper, (int(width * 0.05), int(height * 0.05)))
-    picture = picture.filter(ImageFilter.GaussianBlur(blur_px)).point(lambda value: int(value * light))
+    picture = picture.filter(ImageFilter.GaussianBlur(blur_px)).point(
+        [int(value * light) for value in range(256)] * 3
+    )
     if noise:
         picture = ImageChops.add(picture, Image.effect_noise(size, noise).convert("RGB"), offset=-128)
     buffer = BytesIO()

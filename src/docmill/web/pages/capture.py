@@ -27,7 +27,12 @@ _BACKGROUND = "#f6f7f9"
 @needs("write")
 async def show_capture(request: Request, vault: TheVault) -> HTMLResponse:
     """Photographs of pages, which become one document."""
-    return vault.templates.page(request, "capture.html", review_count=await vault.review_count())
+    return vault.templates.page(
+        request,
+        "capture.html",
+        review_count=await vault.review_count(),
+        limit_bytes=vault.settings.limits.file_bytes,
+    )
 
 
 @router.get("/capture/shell")
@@ -37,7 +42,7 @@ async def show_capture_shell(request: Request, vault: TheVault, *, language: str
     _choose(language)
     request.state.access = None
     request.state.session_token = None
-    return vault.templates.page(request, "capture.html")
+    return vault.templates.page(request, "capture.html", limit_bytes=vault.settings.limits.file_bytes)
 
 
 @router.get("/capture/session")

@@ -125,6 +125,11 @@ async function finish() {
   if (!taken.length || !owner) return;
   const now = new Date();
   const item = { id: newId(), owner, name: nameOf(now), file: pdfOf(taken), pageCount: taken.length, at: now.getTime() };
+  const limit = Number($("#capture").dataset.limitBytes);
+  if (item.file.size > limit) {
+    tell(gettext("All pages together are larger than the limit of %(size)s MB. Delete some, send the others, and take the rest as another document.", { size: Math.round(limit / 1e6) }));
+    return;
+  }
   const unsent = { upload: null, begun: 0, state: "waiting", reason: "", tries: 0, dueAt: 0 };
   try {
     await outbox.exchange(taken, { ...item, ...unsent });
@@ -152,7 +157,7 @@ async function deliver(options) {
   try {
     const dueAt = await sendAll(options);
     waitMs = RETRY_MS;
-    if (dueAt !== null) timer = setTimeout(deliver, Math.max(0, dueAt - Date.now()) + 50);
+    if (dueAt !== null) timer = setTimeout(findOwner, Math.max(0, dueAt - Date.now()) + 50);
   } catch {
     timer = setTimeout(findOwner, waitMs);
     waitMs = Math.min(LONGEST_WAIT_MS, 2 * waitMs);
@@ -171,7 +176,7 @@ async function askForBackgroundSync() {
 }
 
 /** Find out for whom pages are photographed: who has signed in, else who was here last. Then send what waits. */
-async function findOwner() {
+async function findOwner(options) {
   try {
     const who = await whoIsHere();
     $("#signed-out").hidden = Boolean(who);
@@ -187,16 +192,16 @@ async function findOwner() {
   $("#capture").hidden = !owner;
   $("#nobody").hidden = Boolean(owner);
   $("#capture-for").textContent = last?.person ? gettext("For %(person)s", { person: last.person }) : "";
-  await deliver({ isUrgent: navigator.onLine });
+  await deliver(options);
 }
 
 for (const input of document.querySelectorAll("#capture-files input[type=file]")) {
   input.addEventListener("change", () => addFiles(input));
 }
 $("#finish").addEventListener("click", finish);
-window.addEventListener("online", findOwner);
-document.addEventListener("visibilitychange", () => document.hidden || findOwner());
+window.addEventListener("online", () => findOwner({ isUrgent: true }));
+document.addEventListener("visibilitychange", () => document.hidden || findOwner({ isUrgent: true }));
 new BroadcastChannel(CHANNEL).addEventListener("message", ({ data }) => waitingList.onNews(data, owner));
 // Without the worker, as in a page without https, the page opens with a connection only.
 navigator.serviceWorker?.register($("#capture").dataset.worker, { type: "module", scope: "/capture" }).catch(() => {});
-await Promise.all([wireCamera(), findOwner()]);
+await Promise.all([wireCamera(), findOwner({ isUrgent: true })]);
