@@ -333,6 +333,30 @@ async def test_a_refusal_is_told_in_words_and_can_be_discarded(
     assert await stored_files(service) == []
 
 
+async def test_what_is_discarded_on_its_way_is_removed_from_the_vault_too(
+    page: Page, context: BrowserContext, address: str, service: Service
+) -> None:
+    await page.goto(f"{address}capture")
+    is_discarded = asyncio.Event()
+
+    async def wait(route: Route) -> None:
+        if route.request.method == "PATCH":
+            await is_discarded.wait()
+        await route.continue_()
+
+    await context.route("**/api/v1/uploads/*", wait)
+    await choose(page, page_picture(size=(2000, 2700), noise=20))
+    await page.get_by_role("button", name="Send 1 page").click()
+    await expect(page.locator("#waiting li")).to_contain_text("Sending")
+    await page.get_by_role("button", name="Discard").click()
+    async with page.expect_response(lambda answer: answer.request.method == "DELETE"):
+        is_discarded.set()
+
+    await expect(page.locator("#waiting")).to_be_hidden()
+    assert await stored_files(service) == []
+    assert await service.blobs.keys("partial") == []
+
+
 async def test_a_document_larger_than_the_limit_keeps_its_pages(
     page: Page, address: str, service: Service
 ) -> None:

@@ -53,6 +53,11 @@ function inBase64(text) {
   return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 }
 
+/** Keep what became of a document, unless it was discarded meanwhile. */
+async function note(item) {
+  if (await outbox.get("documents", item.id)) await outbox.put("documents", item);
+}
+
 async function begin(item, who) {
   const response = await ask("POST", API, who, {
     "Upload-Length": item.file.size,
@@ -60,7 +65,7 @@ async function begin(item, who) {
     "Idempotency-Key": `${item.id} ${item.begun}`,
   });
   item.upload = response.headers.get("location");
-  await outbox.put("documents", item);
+  await note(item);
 }
 
 /** How much the vault has; begins the upload if it has not begun, or is past its time. */
@@ -77,10 +82,14 @@ async function findOffset(item, who) {
   return Number((await ask("HEAD", item.upload, who)).headers.get("upload-offset"));
 }
 
-/** Send one document to its end; the document it became. */
+/** Send one document to its end; the document it became, null if it was discarded meanwhile. */
 async function send(item, who) {
   let offset = await findOffset(item, who);
   while (offset < item.file.size) {
+    if (!(await outbox.get("documents", item.id))) {
+      await ask("DELETE", item.upload, who);
+      return null;
+    }
     channel.postMessage({ id: item.id, share: offset / item.file.size });
     const body = item.file.slice(offset, offset + SLICE_BYTES);
     try {
@@ -102,7 +111,7 @@ async function keepFailure(item, error) {
   item.reason = error instanceof Refusal ? error.message : "";
   const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(item.tries, 10));
   item.dueAt = Date.now() + Math.max(wait, error.retryAfterMs || 0);
-  await outbox.put("documents", item);
+  await note(item);
 }
 
 async function sendDue(isUrgent) {
@@ -118,8 +127,8 @@ async function sendDue(isUrgent) {
     if (!current) continue;
     try {
       const sent = await send(current, who);
+      if (sent) channel.postMessage({ id: current.id, sent });
       await outbox.remove("documents", current.id);
-      channel.postMessage({ id: current.id, sent });
     } catch (error) {
       await keepFailure(current, error);
       channel.postMessage({ id: current.id });

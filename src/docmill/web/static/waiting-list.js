@@ -39,6 +39,7 @@ export class WaitingList {
     }
     for (const item of ours) {
       const row = rows.get(item.id) ?? this.append(item);
+      if (row.dataset.sent) continue; // its place on the device is just being freed
       if (!row.querySelector("progress").hidden && item.state === "waiting" && navigator.onLine) continue; // it is being sent
       row.querySelector("progress").hidden = true;
       row.querySelector(".waiting-status").textContent = statusOf(item);
