@@ -50,7 +50,7 @@ from docmill.web.context import Vault
 from docmill.web.head_requests import HeadRequests
 from docmill.web.languages import LanguageOfVisitor
 from docmill.web.page_images import PageImages
-from docmill.web.pages import api_docs, openid, profile, sign_in
+from docmill.web.pages import api_docs, bank_tables, openid, profile, sign_in
 from docmill.web.pages import bin as bin_page
 from docmill.web.pages import capture as capture_page
 from docmill.web.pages import documents as documents_page
@@ -104,6 +104,7 @@ PAGE_ROUTERS = (
     capture_page.router,
     operations_page.router,
     settings_page.router,
+    bank_tables.router,
     api_docs.router,
     inbound_webhooks.router,
 )
