@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from fastapi import Request, Response
@@ -20,27 +20,59 @@ router = Router(prefix="/uploads", tags=["documents"])
 _CONTENT_TYPE = "application/offset+octet-stream"
 
 
-def _header(name: str, description: str, example: str, *, required: bool = True) -> dict[str, object]:
+def _header(
+    name: str, description: str, example: object, schema: dict[str, object], *, required: bool = True
+) -> dict[str, object]:
     return {
         "name": name,
         "in": "header",
         "required": required,
         "description": description,
-        "schema": {"type": "string"},
+        "schema": schema,
         "example": example,
     }
 
 
-_VERSION = _header("Tus-Resumable", "the version of the protocol", tus_protocol.VERSION)
-_LENGTH = _header("Upload-Length", "the size of the file in bytes", "1048576")
-_OFFSET = _header("Upload-Offset", "the place of the first byte of the body in the file", "0")
+_VERSION = _header(
+    "Tus-Resumable", "the version of the protocol", tus_protocol.VERSION, {"const": tus_protocol.VERSION}
+)
+_LENGTH = _header(
+    "Upload-Length", "the size of the file in bytes", 1048576, {"type": "integer", "minimum": 1}
+)
+_OFFSET = _header(
+    "Upload-Offset",
+    "the place of the first byte of the body in the file",
+    0,
+    {"type": "integer", "minimum": 0},
+)
 _METADATA = _header(
-    "Upload-Metadata", "`filename` and its value in Base64", "filename YmlsbC5wZGY=", required=False
+    "Upload-Metadata",
+    "`filename` and its value in Base64",
+    "filename YmlsbC5wZGY=",
+    {"type": "string"},
+    required=False,
 )
 _CHECKSUM = _header(
-    "Upload-Checksum", "`sha1` or `sha256`, and the digest in Base64", "sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=",
+    "Upload-Checksum",
+    "`sha1` or `sha256`, and the digest in Base64",
+    "sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=",
+    {"type": "string", "pattern": "^(sha1|sha256) [A-Za-z0-9+/]+=*$"},
     required=False,
-)  # fmt: skip
+)
+
+
+def _problem(description: str) -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {"description": description, "content": {"application/problem+json": {"schema": schema}}}
+
+
+_OTHER_VERSION: dict[int | str, dict[str, Any]] = {
+    412: _problem("`Tus-Resumable` is absent, or another version")
+}
+_REFUSED_BYTES: dict[int | str, dict[str, Any]] = {
+    **_OTHER_VERSION,
+    460: _problem("The bytes do not have the checksum"),
+}
 
 
 class ResumableUpload(BaseModel):
@@ -75,6 +107,7 @@ async def describe_uploads(vault: TheVault) -> Response:
     "",
     status_code=201,
     response_class=Response,
+    responses=_OTHER_VERSION,
     openapi_extra={"parameters": [_VERSION, _LENGTH, _METADATA]},
 )
 @needs("write")
@@ -93,7 +126,7 @@ async def begin_upload(request: Request, vault: TheVault) -> Response:
     return Response(None, 201, {"location": location, "upload-expires": _expiry(upload)})
 
 
-@router.get("/{upload_id}")
+@router.get("/{upload_id}", responses=_OTHER_VERSION)
 @needs("write")
 async def get_upload(
     upload_id: UUID, request: Request, response: Response, vault: TheVault
@@ -122,6 +155,7 @@ async def get_upload(
     "/{upload_id}",
     status_code=204,
     response_class=Response,
+    responses=_REFUSED_BYTES,
     openapi_extra={
         "parameters": [_VERSION, _OFFSET, _CHECKSUM],
         "requestBody": {
@@ -155,7 +189,13 @@ async def continue_upload(upload_id: UUID, request: Request, vault: TheVault) ->
     return Response(None, 204, _state(upload))
 
 
-@router.delete("/{upload_id}", status_code=204, response_class=Response)
+@router.delete(
+    "/{upload_id}",
+    status_code=204,
+    response_class=Response,
+    responses=_OTHER_VERSION,
+    openapi_extra={"parameters": [_VERSION]},
+)
 @needs("write")
 async def end_upload(upload_id: UUID, request: Request, vault: TheVault) -> Response:
     """Remove an upload and what has arrived of it. A document that it became stays."""
