@@ -36,7 +36,9 @@ from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.record_matcher import RecordMatcher
 from docmill.service.review.edits import Edits
 from docmill.service.review.reviews import Reviews
+from docmill.service.secret_box import open_secret_box
 from docmill.service.signed_addresses import SignedAddresses
+from docmill.service.sources.sources import Sources
 from docmill.service.storage.blobs import Blobs
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import sweeps
@@ -88,6 +90,7 @@ class Service:
     openid: OpenIdProvider
     meaning: Meaning
     notifier: Notifier
+    sources: Sources
     tracer: Tracer = NO_TRACER
     default_tenant_id: UUID = DEFAULT_TENANT_ID
     matching: MatchingStep | None = None
@@ -164,6 +167,7 @@ async def open_service(
                 settings.notifications.window_s,
                 settings.web.public_url,
             ),
+            Sources(database, intake, open_secret_box(settings), settings),
             tracer,
             matching=opened.matching
             and MatchingStep(
