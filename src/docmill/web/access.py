@@ -5,6 +5,7 @@ A router is a `Router`; below the decorator of its method each route has `@needs
 the name of the route's function.
 """
 
+from base64 import b64decode
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
@@ -117,9 +118,9 @@ async def find_access(request: Request, *, is_activity: bool = True) -> Access |
     """
     vault: Vault = request.app.state.vault
     service = vault.service
-    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer":
-        return await service.sign_in.of_key(secret.strip())
+    secret = _key_in(request.headers.get("authorization", ""))
+    if secret is not None:
+        return await service.sign_in.of_key(secret)
     token = request.cookies.get(SESSION_COOKIE)
     if token:
         access = await service.sign_in.of_session(token, is_activity=is_activity)
@@ -129,6 +130,23 @@ async def find_access(request: Request, *, is_activity: bool = True) -> Access |
     if request.state.is_local and not await service.accounts.exist():
         return machine_access(service.default_tenant_id)
     return None
+
+
+def _key_in(authorization: str) -> str | None:
+    """Return the API key of a header; None if it has none.
+
+    Programs for paperless-ngx send `Token KEY`, or `Basic` with the key as the password of any user. No page
+    here asks a browser for such a password, so none is sent without a person's will.
+    """
+    scheme, _, secret = authorization.partition(" ")
+    if scheme.lower() in {"bearer", "token"}:
+        return secret.strip()
+    if scheme.lower() != "basic":
+        return None
+    try:
+        return b64decode(secret.strip(), validate=True).decode().partition(":")[2]
+    except ValueError:
+        return ""
 
 
 async def _signed_access(request: Request, token: str) -> Access:

@@ -62,6 +62,7 @@ from docmill.web.pages import review_queue as review_queue_page
 from docmill.web.pages import reviews as reviews_page
 from docmill.web.pages import settings as settings_page
 from docmill.web.pages import tags as tags_page
+from docmill.web.paperless import paperless_routes
 from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
 
@@ -103,6 +104,7 @@ PAGE_ROUTERS = (
     operations_page.router,
     settings_page.router,
     api_docs.router,
+    paperless_routes.router,
 )
 _KEY = HTTPBearer(auto_error=False, scheme_name="apiKey", description="A key of the page API keys: dm_…")
 """For the description of the API alone: `AccessRoute` checks the key."""
