@@ -133,7 +133,7 @@ async def test_a_document_comes_with_what_paperless_knows_of_it(
         assert await cur.fetchall() == [({"imported_from": "paperless-ngx", "paperless_id": 7},)]
     assert importing.manifest is not None
     assert importing.manifest.version == "2.14.7"
-    assert importing.manifest.not_imported == {"users": 1, "workflows": 1, "mail accounts": 1}
+    assert importing.manifest.not_imported == {"user": 1, "workflow": 1, "mail account": 1}
 
 
 LAYOUTS = {

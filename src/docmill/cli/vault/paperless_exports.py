@@ -74,7 +74,7 @@ def _print_report(manifest: Manifest, counts: Mapping[str, int], *, is_dry: bool
         if counts.get(status):
             stdout.print(f"  {counts[status]} {words[is_dry]}", markup=False)
     if manifest.not_imported:
-        left = ", ".join(f"{number} {name}" for name, number in manifest.not_imported.items())
+        left = ", ".join(counted(number, name) for name, number in manifest.not_imported.items())
         stdout.print(f"not imported: {left}", markup=False)
     if manifest.has_secrets:
         stdout.print("not imported: passwords and tokens that the export has encrypted", markup=False)

@@ -18,18 +18,18 @@ _METADATA = ("metadata.json", "version.json")
 _LONGEST_METADATA = 1_000_000
 
 NOT_IMPORTED = {
-    "auth.group": "groups",
-    "auth.user": "users",
-    "documents.savedview": "saved views",
-    "documents.workflow": "workflows",
-    "mfa.authenticator": "second factors",
-    "paperless_mail.mailaccount": "mail accounts",
-    "paperless_mail.mailrule": "mail rules",
-    "socialaccount.socialaccount": "accounts at other sites",
-    "socialaccount.socialapp": "sign-ins through other sites",
-    "socialaccount.socialtoken": "tokens of other sites",
+    "auth.group": "group",
+    "auth.user": "user",
+    "documents.savedview": "saved view",
+    "documents.workflow": "workflow",
+    "mfa.authenticator": "second factor",
+    "paperless_mail.mailaccount": "mail account",
+    "paperless_mail.mailrule": "mail rule",
+    "socialaccount.socialaccount": "external account",
+    "socialaccount.socialapp": "external sign-in",
+    "socialaccount.socialtoken": "external token",
 }
-"""What docmill does not take over, by its model."""
+"""What docmill does not take over, by its model; one of it."""
 
 _USED = frozenset(
     {
