@@ -133,8 +133,12 @@ NEEDS = {
     "GET /settings": "read",
     "GET /settings/types/{name}": "read",
     "GET /settings/installation": "administer",
+    "GET /settings/bank-tables": "read",
+    "POST /settings/bank-tables/{columns_id}": "review",
+    "POST /settings/bank-tables/{columns_id}/forget": "review",
     "POST /language": "public",
     "GET /texts/{language}/{version}.json": "public",
+    "POST /hooks/{source_id}": "public",
     "GET /docs/{document_id}": "read",
     "GET /matches": "read",
     "POST /matches": "review",
@@ -461,7 +465,11 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         note_id = await notes.add(
             conn, document_id, "ours", tenant_id=service.default_tenant_id, author="Us", author_id=owner
         )
+    source = await service.sources.add(
+        "webhook", "Ours", {}, {}, tenant_id=service.default_tenant_id, created_by=owner
+    )
     ids: dict[str, object] = {
+        "source_id": source.id,
         "document_id": document_id,
         "other_id": await read("other.png"),
         "user_id": owner,
