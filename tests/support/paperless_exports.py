@@ -106,7 +106,8 @@ class PaperlessExport:
                 self.file(f"{folder}document {number}-manifest.json", text.encode())
             else:
                 records = [*records, *of_document]
-        self.file("manifest.json", json.dumps(records, indent=2, ensure_ascii=False).encode())
+        text = json.dumps(records, indent=2, ensure_ascii=False)
+        self.file("manifest.json", text.encode("utf-8", "surrogatepass"))
         self.file(self.metadata_name, json.dumps({"version": self.version, **self.metadata}).encode())
         return self.root
 

@@ -291,6 +291,20 @@ async def test_documents_that_cannot_be_imported_are_named_and_the_others_import
     assert 10 not in outcomes
 
 
+async def test_letters_that_no_text_has_do_no_harm(importing: Importing, export: PaperlessExport) -> None:
+    odd = "a\0b\ud800c"
+    export.add(1, b"%PDF-1.7 a", title=odd, original_filename=odd, tags=[12], more=[note(1, 1, odd)])
+    records = json.loads((export.write() / "manifest.json").read_bytes().decode("utf-8", "surrogatepass"))
+    records.append({"model": "documents.tag", "pk": 12, "fields": {"name": odd, "color": "#ff0000"}})
+    export.file("manifest.json", json.dumps(records).encode())
+
+    outcomes = await importing.run(export.root)
+
+    row = await importing.document(outcomes[1].document_id)
+    assert [len(row.tags), len(await importing.notes(row.id))] == [1, 2]
+    assert statuses(await importing.run(export.root)) == {1: "unchanged"}
+
+
 async def test_a_broken_split_manifest_costs_its_document_alone(
     importing: Importing, export: PaperlessExport
 ) -> None:
