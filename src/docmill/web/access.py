@@ -20,7 +20,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Message
 
 from docmill.service.people.access import Access, Scope, machine_access, signed_access
-from docmill.service.people.tokens import is_form_token
+from docmill.service.people.tokens import KEY_PREFIX, is_form_token
 from docmill.service.store import audit_log
 from docmill.web.languages import set_language
 from docmill.web.security import SAFE_METHODS
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 SESSION_COOKIE = "docmill-session"
 VISIT_COOKIE = "docmill-visit"
+MCP_PATH = "/mcp"
+_OF_PROGRAMS = ("/api/", "/hooks/")
 FORM_TOKEN = "form_token"  # noqa: S105  the name of a field
 FORM_TOKEN_HEADER = "x-form-token"  # noqa: S105  the name of a header
 
@@ -135,8 +137,9 @@ async def find_access(request: Request, *, is_activity: bool = True) -> Access |
 def _key_in(authorization: str) -> str | None:
     """Return the API key of a header; None if it has none.
 
-    Programs for paperless-ngx send `Token KEY`, or `Basic` with the key as the password of any user. No page
-    here asks a browser for such a password, so none is sent without a person's will.
+    Programs for paperless-ngx send `Token KEY`, or `Basic` with the key as the password of any user. Another
+    password is that of a proxy before the vault, and not heeded. No page here asks a browser for one, so none
+    is sent without a person's will.
     """
     scheme, _, secret = authorization.partition(" ")
     if scheme.lower() in {"bearer", "token"}:
@@ -144,9 +147,10 @@ def _key_in(authorization: str) -> str | None:
     if scheme.lower() != "basic":
         return None
     try:
-        return b64decode(secret.strip(), validate=True).decode().partition(":")[2]
+        password = b64decode(secret.strip(), validate=True).decode().partition(":")[2]
     except ValueError:
-        return ""
+        return None
+    return password if password.startswith(KEY_PREFIX) else None
 
 
 async def _signed_access(request: Request, token: str) -> Access:
@@ -189,15 +193,19 @@ def _reason(access: Access, need: Need) -> str:
 
 async def _ask_to_sign_in(request: Request) -> Response:
     """Send a person to the sign-in, and back here afterwards. Raises HTTPException for programs."""
-    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
-        header = (
-            {"www-authenticate": 'Bearer realm="docmill"'} if request.url.path.startswith("/api/") else None
-        )
+    takes_keys = is_for_programs(request.url.path)
+    if takes_keys or "text/html" not in request.headers.get("accept", ""):
+        header = {"www-authenticate": 'Bearer realm="docmill"'} if takes_keys else None
         raise HTTPException(401, "Sign in first, or send an API key.", header)
     here = page_address(request)
     vault: Vault = request.app.state.vault
     page = "/login" if await vault.service.accounts.exist() else "/welcome"
     return RedirectResponse(f"{page}?next={quote(here)}" if here else page, 303)
+
+
+def is_for_programs(path: str) -> bool:
+    """True for a path of programs: errors are JSON there, and nobody is sent to the sign-in."""
+    return path.startswith(_OF_PROGRAMS) or path == MCP_PATH
 
 
 async def _check_token(request: Request, access: Access | None, declaration: Declaration) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from docmill.service.app import Service
 from docmill.service.people.accounts import NewPerson
-from docmill.service.people.sign_in import MOST_FOR_ADDRESS_AND_EMAIL
+from docmill.service.people.sign_in import MOST_FOR_ADDRESS_AND_EMAIL, Visitor
 from docmill.service.store import documents, tags
 from docmill.service.store.documents import DocumentRow
 from docmill.web.paperless.paperless_routes import KEY_DAYS, KEY_NAME
@@ -102,6 +102,20 @@ async def test_scanners_may_send_the_key_as_a_password(client: httpx.AsyncClient
     for authorization in ("Basic !", "Basic c2Nhbm5lcg==", "Token guess"):
         refused = await client.post(POST, files={"document": b"x"}, headers={"authorization": authorization})
         assert refused.status_code == 401, authorization
+
+
+async def test_the_password_of_a_proxy_leaves_the_session_alone(
+    client: httpx.AsyncClient, service: Service, anna: UUID
+) -> None:
+    session = await service.sign_in.begin_session(anna, Visitor())
+    proxy = base64.b64encode(b"anna:of the proxy").decode()
+
+    answer = await client.get(
+        "/api/v1/me",
+        headers={"authorization": f"Basic {proxy}", "cookie": f"docmill-session={session.token}"},
+    )
+
+    assert answer.json()["email"] == EMAIL
 
 
 async def test_an_upload_is_answered_with_its_task_and_versions(
