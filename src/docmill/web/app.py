@@ -36,6 +36,7 @@ from docmill.web.api import (
     files,
     ingestions,
     matches,
+    notes,
     operations,
     people,
     reviews,
@@ -64,6 +65,7 @@ from docmill.web.pages import review_queue as review_queue_page
 from docmill.web.pages import reviews as reviews_page
 from docmill.web.pages import settings as settings_page
 from docmill.web.pages import tags as tags_page
+from docmill.web.paperless import paperless_routes
 from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
 from docmill.web.tus_protocol import TusRequests
@@ -76,6 +78,7 @@ API_ROUTERS = (
     reviews.router,
     tags.router,
     tags.assignment_router,
+    notes.router,
     views.router,
     bin_routes.router,
     ingestions.router,
@@ -99,6 +102,7 @@ PAGE_ROUTERS = (
     people_page.router,
     tags_page.router,
     views.form_router,
+    notes.form_router,
     edits_page.router,
     matches_page.router,
     bin_page.router,
@@ -107,6 +111,7 @@ PAGE_ROUTERS = (
     settings_page.router,
     bank_tables.router,
     api_docs.router,
+    paperless_routes.router,
     http_endpoint.router,
     inbound_webhooks.router,
 )
