@@ -21,6 +21,7 @@ from docmill.service.intake.accept import Intake
 from docmill.service.intake.type_choice import TypeChoices
 from docmill.service.meaning import Meaning, open_embedder
 from docmill.service.notify.channels import open_channels
+from docmill.service.notify.guarded_http import GuardedHttp
 from docmill.service.notify.notifier import Notifier, StoredNotifications
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
 from docmill.service.people.accounts import Accounts
@@ -36,12 +37,18 @@ from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.record_matcher import RecordMatcher
 from docmill.service.review.edits import Edits
 from docmill.service.review.reviews import Reviews
+from docmill.service.secret_box import open_secret_box
 from docmill.service.signed_addresses import SignedAddresses
 from docmill.service.storage.blobs import Blobs
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import sweeps
 from docmill.service.store.database import DEFAULT_TENANT_ID, Database
 from docmill.service.store.migrate import migrate
+from docmill.service.webhooks.webhook_deliverer import WebhookDeliverer
+from docmill.service.webhooks.webhook_message import WebhookMessages
+from docmill.service.webhooks.webhook_notice import OwnerMails
+from docmill.service.webhooks.webhook_registry import WebhookRegistry
+from docmill.service.webhooks.webhook_sender import WebhookSender
 from docmill.understanding.gate import RuleGate
 
 _WATCH_S = 1.0
@@ -88,6 +95,8 @@ class Service:
     openid: OpenIdProvider
     meaning: Meaning
     notifier: Notifier
+    webhooks: WebhookRegistry
+    webhook_deliverer: WebhookDeliverer
     tracer: Tracer = NO_TRACER
     default_tenant_id: UUID = DEFAULT_TENANT_ID
     matching: MatchingStep | None = None
@@ -134,6 +143,8 @@ async def open_service(
             tracer=tracer,
         )
         reviews = Reviews(database, opened.blobs, feed, RuleGate(), settings.own.by_choice, matching=requests)
+        mailer = Mailer(settings.smtp)
+        sender_of_webhooks = _webhook_sender(settings, database, reviews, mailer)
         yield Service(
             await _vault_id(database),
             settings,
@@ -155,7 +166,7 @@ async def open_service(
             Accounts(database, passwords := Passwords()),
             SignIn(database, passwords, settings.web),
             ApiKeys(database),
-            Mailer(settings.smtp),
+            mailer,
             OpenIdProvider(settings.oidc),
             Meaning(database, open_embedder(settings.embedding)),
             Notifier(
@@ -163,6 +174,16 @@ async def open_service(
                 open_channels(settings),
                 settings.notifications.window_s,
                 settings.web.public_url,
+            ),
+            WebhookRegistry(
+                database, wakeups, open_secret_box(settings), sender_of_webhooks, settings.webhooks
+            ),
+            WebhookDeliverer(
+                database,
+                wakeups,
+                sender_of_webhooks,
+                timeout_s=settings.webhooks.timeout_s,
+                keep_days=settings.webhooks.keep_days,
             ),
             tracer,
             matching=opened.matching
@@ -173,6 +194,25 @@ async def open_service(
                 notifier or StoredNotifications(),
             ),
         )
+
+
+def _webhook_sender(
+    settings: Settings, database: Database, reviews: Reviews, mailer: Mailer
+) -> WebhookSender:
+    http = GuardedHttp(
+        allow_private=settings.webhooks.allow_private_addresses,
+        setting="webhooks.allow_private_addresses",
+        limit_s=settings.webhooks.timeout_s,
+    )
+    public_url = settings.web.public_url
+    return WebhookSender(
+        database,
+        http,
+        open_secret_box(settings),
+        WebhookMessages(database, reviews, public_url=public_url),
+        settings.webhooks,
+        tell=OwnerMails(database, mailer, public_url=public_url).tell,
+    )
 
 
 def _matcher_of(settings: Settings, database: Database, tracer: Tracer) -> Matcher[Any]:

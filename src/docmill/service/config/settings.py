@@ -32,6 +32,7 @@ from docmill.service.config.section import Section
 from docmill.service.config.sources import DEFAULT_FILE, PREFIX, variables
 from docmill.service.config.user_schemas import OwnSchema, OwnSchemas, check_schemas
 from docmill.service.config.web import Oidc, Smtp, Web
+from docmill.service.config.webhook_settings import WebhookSettings
 
 _PLACE = re.compile(r"at line \d+, column \d+")
 """The place of a TOML error in the parser's message, which quotes the line, too."""
@@ -360,6 +361,7 @@ class Settings(BaseSettings):
     queues: Queues = Queues()
     buckets: Buckets = Buckets()
     notifications: Notifications = Notifications()
+    webhooks: WebhookSettings = WebhookSettings()
     bookkeeping: Bookkeeping = Bookkeeping()
     schemas: Annotated[dict[str, OwnSchema], AfterValidator(check_schemas)] = {}
 
