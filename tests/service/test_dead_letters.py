@@ -13,7 +13,8 @@ from docmill.service.dead_letters import RedriveResult, Selection
 from docmill.service.intake.accept import Accepted
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.store import claims, dead_letters, ingestions
-from docmill.service.store.database import DEFAULT_USER_ID, new_id
+from docmill.service.store.database import new_id
+from docmill.service.store.ingestions import Origin
 from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
 ALL = Selection()
@@ -152,7 +153,7 @@ async def test_a_letter_whose_document_was_processed_anew_is_dropped(
             conn,
             tenant_id=service.default_tenant_id,
             document_id=failed.document_id,
-            uploaded_by=DEFAULT_USER_ID,
+            origin=Origin(),
         )
 
     assert await redrive(service) == RedriveResult(dropped=1)

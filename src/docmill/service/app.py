@@ -37,8 +37,9 @@ from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.record_matcher import RecordMatcher
 from docmill.service.review.edits import Edits
 from docmill.service.review.reviews import Reviews
-from docmill.service.secret_box import open_secret_box
+from docmill.service.secret_box import SecretBox, open_secret_box
 from docmill.service.signed_addresses import SignedAddresses
+from docmill.service.sources.sources import Sources
 from docmill.service.storage.blobs import Blobs
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import sweeps
@@ -97,6 +98,7 @@ class Service:
     notifier: Notifier
     webhooks: WebhookRegistry
     webhook_deliverer: WebhookDeliverer
+    sources: Sources
     tracer: Tracer = NO_TRACER
     default_tenant_id: UUID = DEFAULT_TENANT_ID
     matching: MatchingStep | None = None
@@ -143,8 +145,8 @@ async def open_service(
             tracer=tracer,
         )
         reviews = Reviews(database, opened.blobs, feed, RuleGate(), settings.own.by_choice, matching=requests)
-        mailer = Mailer(settings.smtp)
-        sender_of_webhooks = _webhook_sender(settings, database, reviews, mailer)
+        mailer, box = Mailer(settings.smtp), open_secret_box(settings)
+        sender_of_webhooks = _webhook_sender(settings, database, reviews, box, mailer)
         yield Service(
             await _vault_id(database),
             settings,
@@ -175,9 +177,7 @@ async def open_service(
                 settings.notifications.window_s,
                 settings.web.public_url,
             ),
-            WebhookRegistry(
-                database, wakeups, open_secret_box(settings), sender_of_webhooks, settings.webhooks
-            ),
+            WebhookRegistry(database, wakeups, box, sender_of_webhooks, settings.webhooks),
             WebhookDeliverer(
                 database,
                 wakeups,
@@ -185,6 +185,7 @@ async def open_service(
                 timeout_s=settings.webhooks.timeout_s,
                 keep_days=settings.webhooks.keep_days,
             ),
+            Sources(database, intake, box, settings),
             tracer,
             matching=opened.matching
             and MatchingStep(
@@ -197,7 +198,7 @@ async def open_service(
 
 
 def _webhook_sender(
-    settings: Settings, database: Database, reviews: Reviews, mailer: Mailer
+    settings: Settings, database: Database, reviews: Reviews, box: SecretBox, mailer: Mailer
 ) -> WebhookSender:
     http = GuardedHttp(
         allow_private=settings.webhooks.allow_private_addresses,
@@ -208,7 +209,7 @@ def _webhook_sender(
     return WebhookSender(
         database,
         http,
-        open_secret_box(settings),
+        box,
         WebhookMessages(database, reviews, public_url=public_url),
         settings.webhooks,
         tell=OwnerMails(database, mailer, public_url=public_url).tell,

@@ -28,6 +28,7 @@ from docmill.service.processing.process import DocumentProcessor, TagsInUse
 from docmill.service.processing.work_folders import worker_folder
 from docmill.service.protocol.pause import Pauses
 from docmill.service.review.corrections import CorrectionFinder
+from docmill.service.sources.watching import SourceWatching
 from docmill.service.steps import LearnedModels, open_steps, reading_options
 from docmill.service.store.database import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
@@ -90,10 +91,23 @@ async def run_worker(
             learning = asyncio.create_task(
                 MatchLearning(service.database, service.matching_requests).work_for_ever(service.wakeups)
             )
+            watching = asyncio.create_task(source_watching(service, worker_id).work_for_ever())
         try:
             await worker.run(stop, abort or asyncio.Event(), beside=matching)
         finally:
-            await cancel_and_wait([sweeping, embedding, notifying, telling, learning])
+            await cancel_and_wait([sweeping, embedding, notifying, telling, learning, watching])
+
+
+def source_watching(service: Service, worker_id: str) -> SourceWatching:
+    """The watch over the sources that this process takes."""
+    settings = service.settings.sources
+    return SourceWatching(
+        service.sources,
+        service.database,
+        worker_id,
+        lease_s=settings.lease_s,
+        concurrency=settings.concurrency,
+    )
 
 
 def matching_poller(service: Service, worker_id: str, metrics: Metrics, *, pauses: Pauses) -> Poller | None:

@@ -8,7 +8,7 @@ from psycopg import sql
 
 from docmill.service.app import Service
 from docmill.service.store import document_list, documents, events, ingestions
-from docmill.service.store.database import DEFAULT_USER_ID
+from docmill.service.store.ingestions import Origin
 from support.scripted_steps import Upload
 
 WITHOUT_TENANT = {
@@ -253,5 +253,5 @@ async def test_an_ingestion_cannot_belong_to_another_tenants_document(
     with pytest.raises(psycopg.errors.IntegrityError):
         async with service.database.tenant(stranger) as conn:
             await ingestions.begin(
-                conn, tenant_id=stranger, document_id=accepted.document_id, uploaded_by=DEFAULT_USER_ID
+                conn, tenant_id=stranger, document_id=accepted.document_id, origin=Origin()
             )

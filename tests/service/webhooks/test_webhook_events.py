@@ -10,6 +10,7 @@ from docmill.errors import CorruptError
 from docmill.service.review.review import FieldReview
 from docmill.service.store import match_decisions, near_duplicates
 from docmill.service.store.database import DEFAULT_TENANT_ID, DEFAULT_USER_ID
+from docmill.service.store.result_columns import StoredResult
 from support.webhook_tools import WebhookTools, result_of
 
 

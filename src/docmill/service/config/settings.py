@@ -29,6 +29,7 @@ from docmill.service.config.bookkeeping import Bookkeeping
 from docmill.service.config.notifications import Notifications
 from docmill.service.config.secrets import Secrets
 from docmill.service.config.section import Section
+from docmill.service.config.source_settings import SourceSettings
 from docmill.service.config.sources import DEFAULT_FILE, PREFIX, variables
 from docmill.service.config.user_schemas import OwnSchema, OwnSchemas, check_schemas
 from docmill.service.config.web import Oidc, Smtp, Web
@@ -362,6 +363,7 @@ class Settings(BaseSettings):
     buckets: Buckets = Buckets()
     notifications: Notifications = Notifications()
     webhooks: WebhookSettings = WebhookSettings()
+    sources: SourceSettings = SourceSettings()
     bookkeeping: Bookkeeping = Bookkeeping()
     schemas: Annotated[dict[str, OwnSchema], AfterValidator(check_schemas)] = {}
 

@@ -7,14 +7,12 @@ import asyncio
 import hashlib
 import logging
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
-
-from pydantic import JsonValue
 
 from docmill.errors import CorruptError, DocmillError, ServerError, ValidationError
 from docmill.model.document import Part
@@ -27,11 +25,12 @@ from docmill.service.observe.tracing import NO_TRACER, SENDING, Tracer, document
 from docmill.service.ports import Sender, Unlocker
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.storage.blobs import Blobs, StoredFile
+from docmill.service.store import arrivals, dead_letters, documents, ingestions, parts
 from docmill.service.store import bin as bin_store
-from docmill.service.store import dead_letters, documents, ingestions, parts
 from docmill.service.store.claims import Claim
-from docmill.service.store.database import DEFAULT_USER_ID, Conn, Database, lock_file, new_id
+from docmill.service.store.database import Conn, Database, lock_file, new_id
 from docmill.service.store.documents import EnteredDocument
+from docmill.service.store.ingestions import Origin
 from docmill.service.store.parts import Root
 
 log = logging.getLogger(__name__)
@@ -84,7 +83,7 @@ async def takes_password(blobs: Blobs, file_path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The result of an upload.
+    """The result of an upload, or of the arrival of an item.
 
     ingestion_id: of the processing now under way; None if an earlier result is used. is_new: whether this
     content was unknown before. is_restored: the document was in the bin.
@@ -94,6 +93,10 @@ class Accepted:
     ingestion_id: UUID | None
     is_new: bool
     is_restored: bool = False
+
+
+class KnownItemError(Exception):
+    """The item of a source was taken before; nothing was changed now."""
 
 
 class Intake:
@@ -133,13 +136,31 @@ class Intake:
         force: bool = False,
         unlock: Unlock = already_readable,
     ) -> Accepted:
+        """Store a file that a person uploads; see `accept_from`."""
+        origin = Origin(uploaded_by=uploaded_by)
+        return await self.accept_from(
+            origin, chunks, tenant_id=tenant_id, file_name=file_name, force=force, unlock=unlock
+        )
+
+    async def accept_from(
+        self,
+        origin: Origin,
+        chunks: AsyncIterator[bytes],
+        *,
+        tenant_id: UUID,
+        file_name: str,
+        item: str | None = None,
+        force: bool = False,
+        unlock: Unlock = already_readable,
+    ) -> Accepted:
         """Store a file and have it processed. Content that was processed before is not processed again.
 
         A document of this content that is in the bin is restored.
 
-        force: process it again even so. unlock: opens a file that is protected by a password. Raises
-        TooLargeError, CorruptError for an empty file, ServerError if it could not be stored: try again; and
-        what `unlock` raises, with nothing stored.
+        item: what the source of `origin` calls it; it is taken once, in the same transaction. force: process
+        it again even so. unlock: opens a file that is protected by a password. Raises TooLargeError,
+        CorruptError for an empty file, ServerError if it could not be stored: try again; KnownItemError for
+        an item that was taken before; and what `unlock` raises, with nothing stored.
         """
         async with (
             self._received_file(chunks) as arrived,
@@ -156,7 +177,11 @@ class Intake:
             begins = force or opened or is_new
             newest = None if begins else await ingestions.newest(conn, document_id)
             if newest is None or not newest.has_result(await self._fingerprint.now()):
-                ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by, opened=opened)
+                ingestion_id = await self._begin(conn, document_id, tenant_id, origin, opened=opened)
+            if item is not None and not await arrivals.add(
+                conn, origin, item, tenant_id=tenant_id, document_id=document_id
+            ):
+                raise KnownItemError
         self.announce()
         return Accepted(document_id, ingestion_id, is_new, is_restored=is_deleted)
 
@@ -197,12 +222,7 @@ class Intake:
                 # Only its password opens it, and the question for that must not vanish while somebody types.
                 or newest.is_locked
             ):
-                origin: dict[str, JsonValue] = {
-                    "part_of": str(claim.document_id),
-                    "root_ingestion_id": str(root.ingestion_id),
-                    "depth": root.depth + 1,
-                }
-                await self._begin(conn, document_id, tenant_id, root.uploaded_by, origin)
+                await self._begin(conn, document_id, tenant_id, root.origin_of_part(claim.document_id))
         self.announce()
 
     async def reprocess(
@@ -216,7 +236,7 @@ class Intake:
         async with self._database.tenant(tenant_id) as conn:
             if not await documents.lock(conn, document_id):
                 return None
-            ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by)
+            ingestion_id = await self._begin(conn, document_id, tenant_id, Origin(uploaded_by))
         self.announce()
         return ingestion_id
 
@@ -228,7 +248,8 @@ class Intake:
         The ingestion that does it: the one under way begins again. The caller has locked the document, and
         calls `announce` after the transaction. reread_of: the ingestion whose transcription is used.
         """
-        return await self._begin(conn, document_id, tenant_id, uploaded_by, opened=True, reread_of=reread_of)
+        origin = Origin(uploaded_by)
+        return await self._begin(conn, document_id, tenant_id, origin, opened=True, reread_of=reread_of)
 
     async def unlock(
         self, document_id: UUID, unlock: Unlock, *, tenant_id: UUID, uploaded_by: UUID | None = None
@@ -247,7 +268,7 @@ class Intake:
             if not await documents.lock(conn, document_id):
                 return None
             opened = copy_key is not None and await documents.set_readable(conn, document_id, copy_key)
-            ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by, opened=opened)
+            ingestion_id = await self._begin(conn, document_id, tenant_id, Origin(uploaded_by), opened=opened)
         self.announce()
         return ingestion_id
 
@@ -350,8 +371,7 @@ class Intake:
         conn: Conn,
         document_id: UUID,
         tenant_id: UUID,
-        uploaded_by: UUID | None,
-        source_metadata: Mapping[str, JsonValue] | None = None,
+        origin: Origin,
         *,
         opened: bool = False,
         reread_of: UUID | None = None,
@@ -379,8 +399,7 @@ class Intake:
                 conn,
                 tenant_id=tenant_id,
                 document_id=document_id,
-                uploaded_by=uploaded_by or DEFAULT_USER_ID,
-                source_metadata=source_metadata,
+                origin=origin,
                 traceparent=self._tracer.traceparent(),
                 reread_of=reread_of,
             )

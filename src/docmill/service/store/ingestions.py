@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from docmill.errors import EncryptedError
 from docmill.service.store import result_columns
-from docmill.service.store.database import Conn, new_id
+from docmill.service.store.database import DEFAULT_USER_ID, Conn, new_id, storable_values
 from docmill.service.store.result_columns import ResultColumns
 
 
@@ -41,6 +41,18 @@ class IngestionRow(ResultColumns):
     failed_step: str | None
     created_at: datetime
     completed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What caused an ingestion: a person, or a source. Without either, the user of this machine did.
+
+    metadata: what the source says about the item, such as sender and subject; of a part, also its place.
+    """
+
+    uploaded_by: UUID | None = None
+    source_id: UUID | None = None
+    metadata: Mapping[str, JsonValue] | None = None
 
 
 _ROWS: LiteralString = f"""
@@ -106,8 +118,7 @@ async def begin(
     *,
     tenant_id: UUID,
     document_id: UUID,
-    uploaded_by: UUID,
-    source_metadata: Mapping[str, JsonValue] | None = None,
+    origin: Origin,
     traceparent: str | None = None,
     reread_of: UUID | None = None,
 ) -> UUID:
@@ -117,13 +128,14 @@ async def begin(
     earlier ingestion of the document, whose transcription is taken over.
     """
     ingestion_id = new_id()
+    uploaded_by = origin.uploaded_by or (DEFAULT_USER_ID if origin.source_id is None else None)
     await conn.execute(
         """
         INSERT INTO ingestion
-            (id, tenant_id, document_id, uploaded_by, source_metadata, traceparent,
+            (id, tenant_id, document_id, doc_source_id, uploaded_by, source_metadata, traceparent,
              transcription_file_path, preprocessed_file_path)
-        SELECT %(id)s, %(tenant_id)s, %(document_id)s, %(uploaded_by)s, %(source_metadata)s, %(traceparent)s,
-               earlier.transcription_file_path, earlier.preprocessed_file_path
+        SELECT %(id)s, %(tenant_id)s, %(document_id)s, %(source_id)s, %(uploaded_by)s, %(source_metadata)s,
+               %(traceparent)s, earlier.transcription_file_path, earlier.preprocessed_file_path
           FROM (SELECT %(reread_of)s::uuid AS id) reread
           LEFT JOIN ingestion earlier ON earlier.id = reread.id AND earlier.document_id = %(document_id)s
         """,
@@ -131,8 +143,11 @@ async def begin(
             "id": ingestion_id,
             "tenant_id": tenant_id,
             "document_id": document_id,
+            "source_id": origin.source_id,
             "uploaded_by": uploaded_by,
-            "source_metadata": None if source_metadata is None else Jsonb(source_metadata),
+            "source_metadata": None
+            if origin.metadata is None
+            else Jsonb(storable_values(dict(origin.metadata))),
             "traceparent": traceparent,
             "reread_of": reread_of,
         },

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -9,15 +10,33 @@ from psycopg.rows import class_row
 from docmill.model.document import Part
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn, storable
+from docmill.service.store.ingestions import Origin
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """The upload with which a document came, and how many documents it stands in there."""
+    """The upload or arrival with which a document came, and how many documents it stands in there.
+
+    metadata: what its source says about it.
+    """
 
     ingestion_id: UUID
     depth: int
     uploaded_by: UUID | None
+    source_id: UUID | None
+    metadata: dict[str, Any]
+
+    def origin_of_part(self, whole_id: UUID) -> Origin:
+        """The origin of a part of the document `whole_id` that came with this."""
+        place: dict[str, JsonValue] = {
+            "part_of": str(whole_id),
+            "root_ingestion_id": str(self.ingestion_id),
+            "depth": self.depth + 1,
+        }
+        return Origin(self.uploaded_by, self.source_id, {**self.metadata, **place})
 
 
 @dataclass(frozen=True)
@@ -127,7 +146,8 @@ async def root_of(conn: Conn, ingestion_id: UUID) -> Root:
             """
             SELECT coalesce((source_metadata ->> 'root_ingestion_id')::uuid, id) AS ingestion_id,
                    coalesce((source_metadata ->> 'depth')::integer, 0) AS depth,
-                   uploaded_by
+                   uploaded_by, doc_source_id AS source_id,
+                   coalesce(source_metadata, '{}') - '{part_of,root_ingestion_id,depth}'::text[] AS metadata
               FROM ingestion
              WHERE id = %(ingestion_id)s
             """,

@@ -1,0 +1,21 @@
+"""Settings of the sources from which documents arrive by themselves."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from docmill.service.config.section import Section
+
+
+class SourceSettings(Section):
+    """What sources may reach, since people of a tenant make them, and how they are watched.
+
+    allow_private_addresses: mail servers and web addresses may lie in the own network. folders: those that
+    may be watched, with all that is in them; without any, none may. lease_s: after which another worker
+    watches the sources of one that died.
+    """
+
+    allow_private_addresses: bool = False
+    folders: tuple[Path, ...] = ()
+    lease_s: float = Field(default=30, gt=0)
+    concurrency: int = Field(default=50, ge=1)

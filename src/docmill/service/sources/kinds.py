@@ -1,0 +1,90 @@
+"""What each kind of source consists of."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from docmill.service.config.settings import Settings
+from docmill.service.sources.item_intake import ItemIntake
+
+
+class KindSettings(BaseModel):
+    """The base of the settings, and of the secrets, of a kind: unknown names are errors.
+
+    Secrets are fields of the type SecretStr.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SourceLimits(BaseModel):
+    """Limits of a source, which its settings have under `limits`; None: that of the installation alone.
+
+    documents_per_day: within any 24 hours. per_second: documents taken in, on average. file_mb: of an item.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    documents_per_day: int | None = Field(default=None, ge=1)
+    per_second: float | None = Field(default=None, gt=0)
+    file_mb: float | None = Field(default=None, gt=0)
+
+
+class LimitedSettings(KindSettings):
+    """Settings of a kind, with the limits that every source has."""
+
+    limits: SourceLimits = SourceLimits()
+
+
+class NoSecrets(KindSettings):
+    """Of a kind that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSource:
+    """A source with its settings and secrets, as its kind knows them. position: as it was kept last."""
+
+    id: UUID
+    tenant_id: UUID
+    name: str
+    settings: Any
+    secrets: Any = field(repr=False)
+    position: JsonValue = None
+
+
+class Connection(Protocol):
+    """A source in use."""
+
+    async def test(self) -> str:
+        """Try it without taking anything; a sentence about what was found.
+
+        Raises SetupError for what a person must change, TransientError for what may pass.
+        """
+        ...
+
+    async def watch(self, intake: ItemIntake) -> None:
+        """Take what is there and what arrives, until cancelled.
+
+        Raises SetupError, or TransientError if the connection is lost: it is watched again after a pause
+        then. An item that cannot be taken is refused, with a reason, and the others are taken.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of source. open: gives a connection, and connects to nothing yet.
+
+    is_watched: False where the other side comes to us. checks: settings that need those of the installation;
+    raises SetupError or ValidationError for those that cannot work here.
+    """
+
+    name: str
+    settings: type[LimitedSettings]
+    open: Callable[[OpenedSource, Settings], Connection]
+    secrets: type[KindSettings] = NoSecrets
+    is_watched: bool = True
+    check: Callable[[Any, Settings], None] = lambda _, __: None

@@ -1,0 +1,55 @@
+"""A mail as an item: its name, by which it is taken once, and what its header says about it."""
+
+import email.policy
+import hashlib
+import re
+from dataclasses import dataclass
+from email.parser import BytesHeaderParser
+
+from pydantic import JsonValue
+
+_HEADER_BYTES = 65_536
+_LONGEST = 500
+_END_OF_HEADER = re.compile(rb"\r?\n\r?\n")
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f]+")
+_FIELDS = {"sender": "From", "recipient": "To", "subject": "Subject", "message_id": "Message-ID"}
+
+
+@dataclass(frozen=True, slots=True)
+class MailItem:
+    """A mail that has arrived. name: of the item. metadata: sender, recipient, subject, message id."""
+
+    name: str
+    file_name: str
+    metadata: dict[str, JsonValue]
+
+
+def mail_item(content: bytes) -> MailItem:
+    """Name a mail by its message id and its content, and read its header.
+
+    Nothing but the first 64 KiB of the header is read here, by Python's own parser: attachments are opened
+    where all untrusted files are. A header that cannot be read leaves its field out.
+    """
+    head = content[:_HEADER_BYTES]
+    end = _END_OF_HEADER.search(head)
+    fields = header_fields(head[: end.end()] if end else head)
+    digest = hashlib.sha256(content).hexdigest()
+    message_id = str(fields.get("message_id") or "")
+    subject = re.sub(r'[\s/\\:*?"<>|]+', " ", str(fields.get("subject") or "")).strip()
+    return MailItem(f"{message_id[:100]} {digest}".strip(), f"{subject[:120] or 'message'}.eml", fields)
+
+
+def header_fields(header: bytes) -> dict[str, JsonValue]:
+    """Sender, recipient, subject and message id, decoded, each on one line; those that are there."""
+    message = BytesHeaderParser(policy=email.policy.default).parsebytes(header)
+    found: dict[str, JsonValue] = {}
+    for name, field in _FIELDS.items():
+        try:
+            value = message[field]
+        except (ValueError, IndexError, AttributeError, LookupError):  # faults of Python's parser
+            value = None
+        if value is not None:
+            text = _BLANKS.sub(" ", str(value)).strip()[:_LONGEST]
+            if text:
+                found[name] = text.encode("utf-8", "replace").decode()
+    return found

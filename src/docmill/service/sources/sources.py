@@ -1,0 +1,188 @@
+"""The sources of all tenants, as people make, change, test and remove them."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+import pydantic
+from pydantic import JsonValue, SecretStr
+
+from docmill.errors import ValidationError
+from docmill.service.config.settings import Settings
+from docmill.service.intake.accept import Intake
+from docmill.service.secret_box import SecretBox
+from docmill.service.sources.item_intake import ItemIntake
+from docmill.service.sources.kinds import Connection, KindSettings, OpenedSource
+from docmill.service.sources.registry import kind_of
+from docmill.service.store import doc_sources
+from docmill.service.store.database import Conn, Database
+from docmill.service.store.doc_sources import SourceRow
+
+_LONGEST_NAME = 100
+
+
+class Sources:
+    """Makes and opens sources. box: encrypts their secrets, which nobody is shown again."""
+
+    def __init__(self, database: Database, intake: Intake, box: SecretBox, settings: Settings) -> None:
+        self._database = database
+        self._intake = intake
+        self._box = box
+        self._settings = settings
+
+    async def every(self, *, tenant_id: UUID) -> list[SourceRow]:
+        """The sources of the tenant by name."""
+        async with self._database.tenant(tenant_id) as conn:
+            return await doc_sources.every(conn)
+
+    async def get(self, source_id: UUID, *, tenant_id: UUID) -> SourceRow | None:
+        """The source; None if there is none, or if it was removed."""
+        async with self._database.tenant(tenant_id) as conn:
+            row = await doc_sources.get(conn, source_id)
+        return None if row is None or row.removed_at is not None else row
+
+    async def add(
+        self,
+        kind: str,
+        name: str,
+        settings: Mapping[str, JsonValue],
+        secrets: Mapping[str, JsonValue],
+        *,
+        tenant_id: UUID,
+        created_by: UUID,
+    ) -> SourceRow:
+        """Make a source, which is watched from now on.
+
+        Raises ValidationError for settings that its kind does not take, a SetupError for those that the
+        installation does not allow, or if secrets cannot be kept.
+        """
+        checked, kept = self._checked(kind, settings, secrets)
+        source_id = doc_sources.new_source_id()
+        async with self._database.tenant(tenant_id) as conn:
+            await doc_sources.add(
+                conn,
+                source_id=source_id,
+                tenant_id=tenant_id,
+                kind=kind,
+                name=_checked_name(name),
+                settings=checked.model_dump(mode="json"),
+                secrets=self._seal(kept, source_id),
+                created_by=created_by,
+            )
+            return await _existing(conn, source_id)
+
+    async def change(
+        self,
+        row: SourceRow,
+        *,
+        name: str | None = None,
+        settings: Mapping[str, JsonValue] | None = None,
+        secrets: Mapping[str, JsonValue] | None = None,
+    ) -> SourceRow:
+        """Change a source; what is None stays, and so do secrets that are not among `secrets`.
+
+        Raises as `add` does.
+        """
+        before: dict[str, JsonValue] = json.loads(self._plain_secrets(row))
+        checked, kept = self._checked(
+            row.kind, row.settings if settings is None else settings, {**before, **(secrets or {})}
+        )
+        async with self._database.tenant(row.tenant_id) as conn:
+            await doc_sources.change(
+                conn,
+                row.id,
+                name=row.name if name is None else _checked_name(name),
+                settings=checked.model_dump(mode="json"),
+                secrets=self._seal(kept, row.id),
+            )
+            return await _existing(conn, row.id)
+
+    async def set_state(self, source_id: UUID, state: doc_sources.State, *, tenant_id: UUID) -> bool:
+        """Pause or resume a source; False if there is none."""
+        async with self._database.tenant(tenant_id) as conn:
+            return await doc_sources.set_state(conn, source_id, state)
+
+    async def remove(self, source_id: UUID, *, tenant_id: UUID) -> bool:
+        """Remove a source and its secrets; False if there is none. Its documents stay."""
+        async with self._database.tenant(tenant_id) as conn:
+            return await doc_sources.remove(conn, source_id)
+
+    async def test(self, row: SourceRow) -> str:
+        """Try a source; a sentence about what was found. Raises SetupError, TransientError."""
+        return await self.open(row).test()
+
+    async def test_settings(
+        self,
+        kind: str,
+        settings: Mapping[str, JsonValue],
+        secrets: Mapping[str, JsonValue],
+        *,
+        tenant_id: UUID,
+    ) -> str:
+        """Try settings before a source is made of them. Raises as `add` and `test` do."""
+        checked, kept = self._checked(kind, settings, secrets)
+        opened = OpenedSource(doc_sources.new_source_id(), tenant_id, "", checked, kept)
+        return await kind_of(kind).open(opened, self._settings).test()
+
+    def open(self, row: SourceRow) -> Connection:
+        """The source in use. Raises MisconfiguredError if its secrets cannot be decrypted any more."""
+        return kind_of(row.kind).open(self.opened(row), self._settings)
+
+    def opened(self, row: SourceRow) -> OpenedSource:
+        """The source with its settings and secrets. Raises as `open` does."""
+        kind = kind_of(row.kind)
+        return OpenedSource(
+            row.id,
+            row.tenant_id,
+            row.name,
+            kind.settings.model_validate(row.settings),
+            kind.secrets.model_validate_json(self._plain_secrets(row)),
+            row.position,
+        )
+
+    def item_intake(self, row: SourceRow) -> ItemIntake:
+        """The intake of the source."""
+        return ItemIntake(self._intake, self._database, source_id=row.id, tenant_id=row.tenant_id)
+
+    def _plain_secrets(self, row: SourceRow) -> bytes:
+        return b"{}" if row.secrets is None else self._box.open(row.secrets, owner=row.id)
+
+    def _checked(
+        self, kind_name: str, settings: Mapping[str, JsonValue], secrets: Mapping[str, JsonValue]
+    ) -> tuple[KindSettings, KindSettings]:
+        kind = kind_of(kind_name)
+        try:
+            checked = kind.settings.model_validate(settings)
+            kept = kind.secrets.model_validate({name: value for name, value in secrets.items() if value})
+        except pydantic.ValidationError as error:
+            raise ValidationError(_in_words(error)) from None  # its text would quote secrets
+        kind.check(checked, self._settings)
+        return checked, kept
+
+    def _seal(self, secrets: KindSettings, source_id: UUID) -> bytes | None:
+        plain = {
+            name: value.get_secret_value() if isinstance(value, SecretStr) else value
+            for name, value in secrets
+            if value is not None
+        }
+        return self._box.seal(json.dumps(plain).encode(), owner=source_id) if plain else None
+
+
+async def _existing(conn: Conn, source_id: UUID) -> SourceRow:
+    row = await doc_sources.get(conn, source_id)
+    assert row is not None, "it was written in this transaction"
+    return row
+
+
+def _checked_name(name: str) -> str:
+    name = " ".join(name.split())
+    if not name or len(name) > _LONGEST_NAME:
+        raise ValidationError(f"a source needs a name of up to {_LONGEST_NAME} characters")
+    return name
+
+
+def _in_words(error: pydantic.ValidationError) -> str:
+    """The faults of settings, without the values."""
+    faults: list[Any] = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'settings'}: {fault['msg']}" for fault in faults)

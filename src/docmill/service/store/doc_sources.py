@@ -1,0 +1,252 @@
+"""Sources: where documents arrive by themselves, what their state is, and who watches them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, LiteralString
+from uuid import UUID
+
+from psycopg.errors import UniqueViolation
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+from pydantic import JsonValue
+
+from docmill.errors import DocmillError, ValidationError
+from docmill.service.store.database import Conn, new_id, storable
+
+State = Literal["active", "paused"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRow:
+    """A source. settings, position: in the form of its kind. secrets: encrypted.
+
+    version: counts the changes of settings and secrets. failures: in a row, since the last success; the next
+    attempt is at next_attempt_at then. arrivals: what was taken; refusals: what could not be.
+    """
+
+    id: UUID
+    tenant_id: UUID
+    kind: str
+    name: str
+    settings: dict[str, Any]
+    secrets: bytes | None = field(repr=False)
+    version: int
+    state: State
+    position: Any
+    failures: int
+    next_attempt_at: datetime | None
+    last_success_at: datetime | None
+    last_error_at: datetime | None
+    last_error_code: str | None
+    last_error_message: str | None
+    arrivals: int
+    refusals: int
+    created_by: UUID
+    created_at: datetime
+    removed_at: datetime | None
+
+
+_ROWS: LiteralString = """
+            SELECT id, tenant_id, kind, name, settings, secrets, version, state, position, failures,
+                   next_attempt_at, last_success_at, last_error_at, last_error_code, last_error_message,
+                   arrivals, refusals, created_by, created_at, removed_at
+              FROM doc_source
+"""
+
+
+async def every(conn: Conn, *, with_removed: bool = False) -> list[SourceRow]:
+    """The sources of the tenant by name."""
+    async with conn.cursor(row_factory=class_row(SourceRow)) as cur:
+        await cur.execute(
+            _ROWS + " WHERE removed_at IS NULL OR %(with_removed)s ORDER BY lower(name), id",
+            {"with_removed": with_removed},
+        )
+        return await cur.fetchall()
+
+
+async def get(conn: Conn, source_id: UUID) -> SourceRow | None:
+    """The source, also one that was removed; None if this tenant has none of that id."""
+    async with conn.cursor(row_factory=class_row(SourceRow)) as cur:
+        await cur.execute(_ROWS + " WHERE id = %(id)s", {"id": source_id})
+        return await cur.fetchone()
+
+
+async def by_name(conn: Conn, name: str) -> SourceRow | None:
+    """The source of this name, in whatever case; None if there is none."""
+    async with conn.cursor(row_factory=class_row(SourceRow)) as cur:
+        await cur.execute(
+            _ROWS + " WHERE lower(name) = lower(%(name)s) AND removed_at IS NULL", {"name": name}
+        )
+        return await cur.fetchone()
+
+
+async def add(
+    conn: Conn,
+    *,
+    source_id: UUID,
+    tenant_id: UUID,
+    kind: str,
+    name: str,
+    settings: Mapping[str, JsonValue],
+    secrets: bytes | None,
+    created_by: UUID,
+) -> None:
+    """Add a source, which is active. Raises ValidationError if another has the name."""
+    try:
+        await conn.execute(
+            """
+            INSERT INTO doc_source (id, tenant_id, kind, name, settings, secrets, created_by)
+            VALUES (%(id)s, %(tenant_id)s, %(kind)s, %(name)s, %(settings)s, %(secrets)s, %(created_by)s)
+            """,
+            {
+                "id": source_id,
+                "tenant_id": tenant_id,
+                "kind": kind,
+                "name": storable(name),
+                "settings": Jsonb(settings),
+                "secrets": secrets,
+                "created_by": created_by,
+            },
+        )
+    except UniqueViolation as error:
+        raise _name_taken(name) from error
+
+
+async def change(
+    conn: Conn, source_id: UUID, *, name: str, settings: Mapping[str, JsonValue], secrets: bytes | None
+) -> None:
+    """Set name, settings and secrets; what watches the source begins again, at once.
+
+    Raises ValidationError if another has the name.
+    """
+    try:
+        await conn.execute(
+            """
+            UPDATE doc_source
+               SET name = %(name)s, settings = %(settings)s, secrets = %(secrets)s,
+                   version = version + 1, failures = 0, next_attempt_at = NULL
+             WHERE id = %(id)s AND removed_at IS NULL
+            """,
+            {"id": source_id, "name": storable(name), "settings": Jsonb(settings), "secrets": secrets},
+        )
+    except UniqueViolation as error:
+        raise _name_taken(name) from error
+
+
+def _name_taken(name: str) -> ValidationError:
+    return ValidationError(f"there is a source {name!r} already; choose another name")
+
+
+async def set_state(conn: Conn, source_id: UUID, state: State) -> bool:
+    """Pause or resume a source; False if there is none. One that is resumed is tried at once."""
+    cur = await conn.execute(
+        """
+        UPDATE doc_source
+           SET state = %(state)s, failures = 0, next_attempt_at = NULL
+         WHERE id = %(id)s AND removed_at IS NULL
+        """,
+        {"id": source_id, "state": state},
+    )
+    return cur.rowcount == 1
+
+
+async def remove(conn: Conn, source_id: UUID) -> bool:
+    """Remove a source with its secrets; False if there is none. What arrived from it stays."""
+    cur = await conn.execute(
+        """
+        UPDATE doc_source
+           SET removed_at = clock_timestamp(), state = 'paused', secrets = NULL
+         WHERE id = %(id)s AND removed_at IS NULL
+        """,
+        {"id": source_id},
+    )
+    return cur.rowcount == 1
+
+
+async def claim(
+    conn: Conn, kinds: Sequence[str], *, worker_id: str, lease_s: float
+) -> tuple[UUID, UUID] | None:
+    """Take a source of any tenant that nobody watches; its id and tenant."""
+    cur = await conn.execute(
+        """
+        SELECT id, tenant_id
+          FROM claim_source(%(kinds)s, %(worker_id)s, make_interval(secs => %(lease_s)s))
+        """,
+        {"kinds": list(kinds), "worker_id": worker_id, "lease_s": lease_s},
+    )
+    return await cur.fetchone()
+
+
+async def tenant_of(conn: Conn, source_id: UUID) -> UUID | None:
+    """The tenant of a source, for a request from outside that names the source alone."""
+    cur = await conn.execute("SELECT tenant_of_source(%(id)s)", {"id": source_id})
+    row = await cur.fetchone()
+    return row[0] if row else None
+
+
+async def renew(conn: Conn, source_id: UUID, *, worker_id: str, lease_s: float, version: int) -> bool:
+    """Hold a source for longer; False if it was paused, removed, changed or taken by another worker."""
+    cur = await conn.execute(
+        """
+        UPDATE doc_source
+           SET lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s)
+         WHERE id = %(id)s AND worker_id = %(worker_id)s AND version = %(version)s
+           AND state = 'active' AND removed_at IS NULL
+        """,
+        {"id": source_id, "worker_id": worker_id, "lease_s": lease_s, "version": version},
+    )
+    return cur.rowcount == 1
+
+
+async def release(conn: Conn, source_id: UUID, *, worker_id: str) -> None:
+    """Let another worker take the source at once, if this one has it."""
+    await conn.execute(
+        """
+        UPDATE doc_source
+           SET lease_until = NULL, worker_id = NULL
+         WHERE id = %(id)s AND worker_id = %(worker_id)s
+        """,
+        {"id": source_id, "worker_id": worker_id},
+    )
+
+
+async def keep_position(conn: Conn, source_id: UUID, position: JsonValue) -> None:
+    """Keep how far the source was read."""
+    await conn.execute(
+        "UPDATE doc_source SET position = %(position)s WHERE id = %(id)s",
+        {"id": source_id, "position": Jsonb(position)},
+    )
+
+
+async def note_success(conn: Conn, source_id: UUID) -> None:
+    """Note that the source answers, or was heard of."""
+    await conn.execute(
+        """
+        UPDATE doc_source
+           SET last_success_at = clock_timestamp(), failures = 0, next_attempt_at = NULL
+         WHERE id = %(id)s
+        """,
+        {"id": source_id},
+    )
+
+
+async def note_failure(conn: Conn, source_id: UUID, error: DocmillError, *, retry_s: float | None) -> None:
+    """Note why the source does not answer. retry_s: after which it is tried again; None if it goes on."""
+    await conn.execute(
+        """
+        UPDATE doc_source
+           SET last_error_at = clock_timestamp(),
+               last_error_code = %(code)s,
+               last_error_message = %(message)s,
+               failures = failures + 1,
+               next_attempt_at = clock_timestamp() + make_interval(secs => %(retry_s)s)
+         WHERE id = %(id)s
+        """,
+        {"id": source_id, "code": error.code, "message": storable(error.message), "retry_s": retry_s},
+    )
+
+
+def new_source_id() -> UUID:
+    """The id of a source to be added; its secrets are encrypted for it."""
+    return new_id()

@@ -1,0 +1,38 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docmill.service.sources.mail.mail_item import mail_item
+
+MAIL = (
+    b"From: =?utf-8?q?M=C3=BCller?= <mueller@example.com>\r\nTo: invoices@example.org\r\n"
+    b"Subject: Invoice 7/2026:\r\n March\r\nMessage-ID: <1@example.com>\r\n\r\nHello\r\n"
+)
+
+
+def test_a_mail_is_named_by_its_id_and_content() -> None:
+    item = mail_item(MAIL)
+
+    assert item.name.startswith("<1@example.com> ")
+    assert item.name == mail_item(MAIL).name
+    assert item.name != mail_item(MAIL + b"more").name
+    assert item.file_name == "Invoice 7 2026 March.eml"
+    assert item.metadata == {
+        "sender": "Müller <mueller@example.com>",
+        "recipient": "invoices@example.org",
+        "subject": "Invoice 7/2026: March",
+        "message_id": "<1@example.com>",
+    }
+
+
+@pytest.mark.parametrize("content", [b"", b"\0\xff", b"Subject: " + b"x" * 200_000, b"From: \r\n\r\n"])
+def test_a_mail_with_a_damaged_header_has_a_name(content: bytes) -> None:
+    item = mail_item(content)
+
+    assert item.name
+    assert len(item.file_name) <= 124
+
+
+@given(st.binary(max_size=400))
+def test_no_header_stops_the_others(content: bytes) -> None:
+    mail_item(b"From: " + content + b"\r\nSubject: " + content + b"\r\n\r\n")

@@ -1,0 +1,175 @@
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from docmill.errors import MisconfiguredError, ValidationError
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
+from docmill.service.sources.watching import SourceWatching
+from docmill.service.store import arrivals, document_list, ingestions
+from docmill.service.store.database import DEFAULT_USER_ID
+from docmill.service.store.doc_sources import SourceRow
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Path:
+    folder = tmp_path / "inbox"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def settings(settings: Settings, inbox: Path) -> Settings:
+    sources = settings.sources.model_copy(update={"folders": (inbox,), "lease_s": 2.0})
+    return settings.model_copy(update={"sources": sources})
+
+
+async def add_folder(service: Service, inbox: Path, name: str = "Scans") -> SourceRow:
+    return await service.sources.add(
+        "folder",
+        name,
+        {"path": str(inbox), "poll_s": 0.1, "stable_s": 0},
+        {},
+        tenant_id=service.default_tenant_id,
+        created_by=DEFAULT_USER_ID,
+    )
+
+
+@asynccontextmanager
+async def watching(service: Service, worker_id: str = "a") -> AsyncGenerator[asyncio.Task[None]]:
+    watch = SourceWatching(service.sources, service.database, worker_id, lease_s=2.0, concurrency=5)
+    task = asyncio.create_task(watch.work_for_ever())
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def wait_for_arrivals(service: Service, row: SourceRow, count: int) -> SourceRow:
+    async with asyncio.timeout(20):
+        while True:
+            current = await service.sources.get(row.id, tenant_id=row.tenant_id)
+            assert current is not None
+            if current.arrivals + current.refusals >= count:
+                return current
+            await asyncio.sleep(0.05)
+
+
+async def test_a_file_becomes_a_document_of_its_source(service: Service, inbox: Path) -> None:
+    row = await add_folder(service, inbox)
+    (inbox / "bill.pdf").write_bytes(b"%PDF-1.7 bill")
+
+    async with watching(service):
+        current = await wait_for_arrivals(service, row, 1)
+
+    async with service.database.tenant(row.tenant_id) as conn:
+        (document,) = (await document_list.page(conn)).rows
+        (ingestion,) = await ingestions.of_document(conn, document.id)
+        (arrival,) = await arrivals.of_document(conn, document.id)
+    assert (ingestion.doc_source_id, ingestion.uploaded_by) == (row.id, None)
+    assert ingestion.source_metadata == arrival.metadata == {"path": "bill.pdf"}
+    assert arrival.source_name == "Scans"
+    assert current.last_success_at is not None
+    assert (await service.queue.depth()).due == 1
+
+
+async def test_each_file_is_taken_once_by_several_workers_and_after_a_restart(
+    service: Service, inbox: Path
+) -> None:
+    row = await add_folder(service, inbox)
+    for number in range(30):
+        (inbox / f"{number}.pdf").write_bytes(b"%%PDF-1.7 %d" % number)
+
+    async with watching(service, "a"), watching(service, "b"):
+        await wait_for_arrivals(service, row, 30)
+    async with watching(service, "c"):
+        (inbox / "late.pdf").write_bytes(b"%PDF-1.7 late")
+        current = await wait_for_arrivals(service, row, 31)
+
+    assert (current.arrivals, current.refusals) == (31, 0)
+    assert (await service.queue.depth()).due == 31
+
+
+async def test_an_empty_file_is_refused_and_stops_no_other(service: Service, inbox: Path) -> None:
+    row = await add_folder(service, inbox)
+    (inbox / "a.pdf").write_bytes(b"")
+    (inbox / "b.pdf").write_bytes(b"%PDF-1.7 b")
+
+    async with watching(service):
+        current = await wait_for_arrivals(service, row, 2)
+
+    assert (current.arrivals, current.refusals) == (1, 1)
+    async with service.database.tenant(row.tenant_id) as conn:
+        (refused,) = await arrivals.of_source(conn, row.id, refused_only=True, limit=5)
+    assert (refused.error_code, refused.error_message) == ("corrupt", "the file is empty")
+
+
+async def test_a_source_that_fails_says_why_and_goes_on_later(service: Service, inbox: Path) -> None:
+    row = await add_folder(service, inbox)
+    await asyncio.to_thread(inbox.rmdir)
+
+    async with watching(service), asyncio.timeout(20):
+        while True:
+            current = await service.sources.get(row.id, tenant_id=row.tenant_id)
+            assert current is not None
+            if current.failures:
+                break
+            await asyncio.sleep(0.05)
+        assert current.last_error_code == "network"
+        assert current.next_attempt_at is not None
+        await asyncio.to_thread(inbox.mkdir)
+        (inbox / "bill.pdf").write_bytes(b"%PDF-1.7 bill")
+        # As a person does who does not want to wait.
+        await service.sources.set_state(row.id, "active", tenant_id=row.tenant_id)
+        current = await wait_for_arrivals(service, row, 1)
+    assert current.failures == 0
+
+
+async def test_a_paused_or_removed_source_takes_nothing(service: Service, inbox: Path) -> None:
+    row = await add_folder(service, inbox)
+    async with watching(service):
+        (inbox / "a.pdf").write_bytes(b"%PDF-1.7 a")
+        await wait_for_arrivals(service, row, 1)
+        await service.sources.set_state(row.id, "paused", tenant_id=row.tenant_id)
+        await asyncio.sleep(2.5)
+        (inbox / "b.pdf").write_bytes(b"%PDF-1.7 b")
+        await asyncio.sleep(1)
+        paused = await service.sources.get(row.id, tenant_id=row.tenant_id)
+        assert paused is not None
+        assert paused.arrivals == 1
+        await service.sources.set_state(row.id, "active", tenant_id=row.tenant_id)
+        await wait_for_arrivals(service, row, 2)
+    assert await service.sources.remove(row.id, tenant_id=row.tenant_id)
+    assert await service.sources.get(row.id, tenant_id=row.tenant_id) is None
+
+
+async def test_a_folder_that_nobody_allowed_is_not_watched(service: Service, tmp_path: Path) -> None:
+    with pytest.raises(MisconfiguredError, match=r"sources\.folders"):
+        await add_folder(service, tmp_path)
+
+
+async def test_faults_of_settings_are_told_without_their_values(service: Service, inbox: Path) -> None:
+    tenant_id = service.default_tenant_id
+    with pytest.raises(ValidationError, match="poll_s") as told:
+        await service.sources.add(
+            "folder",
+            "Scans",
+            {"path": str(inbox), "poll_s": "s3cret"},
+            {},
+            tenant_id=tenant_id,
+            created_by=DEFAULT_USER_ID,
+        )
+    assert "s3cret" not in str(told.value)
+    with pytest.raises(ValidationError, match="no kind"):
+        await service.sources.add("fax", "Fax", {}, {}, tenant_id=tenant_id, created_by=DEFAULT_USER_ID)
+
+
+async def test_two_sources_of_one_name_are_not_made(service: Service, inbox: Path) -> None:
+    await add_folder(service, inbox)
+
+    with pytest.raises(ValidationError, match="another name"):
+        await add_folder(service, inbox, "SCANS")
