@@ -212,7 +212,7 @@ def _webhook_sender(
         box,
         WebhookMessages(database, reviews, public_url=public_url),
         settings.webhooks,
-        tell=OwnerMails(database, mailer, public_url=public_url).tell,
+        tell=OwnerMails(database, mailer, public_url=public_url, keep_days=settings.webhooks.keep_days).tell,
     )
 
 

@@ -43,6 +43,7 @@ from docmill.web.api import (
     statement_columns,
     tags,
     views,
+    webhooks,
 )
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
@@ -61,6 +62,7 @@ from docmill.web.pages import review_queue as review_queue_page
 from docmill.web.pages import reviews as reviews_page
 from docmill.web.pages import settings as settings_page
 from docmill.web.pages import tags as tags_page
+from docmill.web.pages import webhooks as webhooks_page
 from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
 
@@ -82,6 +84,7 @@ API_ROUTERS = (
     events.router,
     people.router,
     exports.router,
+    webhooks.router,
 )
 PAGE_ROUTERS = (
     documents_page.router,
@@ -99,6 +102,7 @@ PAGE_ROUTERS = (
     bin_page.router,
     operations_page.router,
     settings_page.router,
+    webhooks_page.router,
     api_docs.router,
 )
 _KEY = HTTPBearer(auto_error=False, scheme_name="apiKey", description="A key of the page API keys: dm_…")

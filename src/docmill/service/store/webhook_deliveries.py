@@ -41,7 +41,7 @@ class AttemptRow:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRow:
-    """A delivery in the log. next_attempt_at: None once it has ended. last_*: of the newest attempt."""
+    """A delivery in the log. next_attempt_at: None once it has ended. log: its attempts, as JSON."""
 
     id: UUID
     event_id: UUID
@@ -53,6 +53,11 @@ class DeliveryRow:
     ended_at: datetime | None
     next_attempt_at: datetime | None
     log: list[dict[str, Any]]
+
+    @property
+    def tries(self) -> list[AttemptRow]:
+        """Its attempts, the first one first."""
+        return [AttemptRow(**{**entry, "at": datetime.fromisoformat(entry["at"])}) for entry in self.log]
 
 
 async def add_test(conn: Conn, webhook_id: UUID, *, tenant_id: UUID, kind: str, lease_s: float) -> UUID:

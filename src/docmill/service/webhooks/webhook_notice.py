@@ -14,9 +14,10 @@ log = logging.getLogger(__name__)
 class OwnerMails:
     """Tells owners by mail, where a mail server is set up. The page of the webhook tells it anyway."""
 
-    def __init__(self, database: Database, mailer: Mailer, *, public_url: str | None) -> None:
+    def __init__(self, database: Database, mailer: Mailer, *, public_url: str | None, keep_days: int) -> None:
         self._database = database
         self._mailer = mailer
+        self._keep_days = keep_days
         self._public_url = (public_url or "").rstrip("/")
 
     async def tell(self, tenant_id: UUID, webhook_id: UUID, reason: str) -> None:
@@ -31,8 +32,8 @@ class OwnerMails:
             return
         text = (
             f"docmill sends no more messages to {webhook.url.partition('?')[0]}.\n\n{reason}\n\n"
-            "What happens to documents from now on waits, for up to 30 days. When the receiver works again, "
-            f"resume the webhook: {self._public_url}/webhooks/{webhook_id}\n"
+            f"What happens to documents from now on waits, for {self._keep_days} days. When the receiver "
+            f"works again, resume the webhook: {self._public_url}/webhooks/{webhook_id}\n"
         )
         for person in people:
             if person.role != "owner":

@@ -24,7 +24,7 @@ TEST_EVENT = "webhook.test"
 OVERLAP_HOURS = 24
 """For so long after a rotation, the secret of before signs, too."""
 
-_LONGEST_OVERLAP_HOURS = 24 * 30
+LONGEST_OVERLAP_HOURS = 24 * 30
 _LONGEST_URL = 2000
 _TEST_LEASE_S = 120.0
 
@@ -113,11 +113,13 @@ class WebhookRegistry:
 
         overlap_hours: for so long, messages are signed by the secret of before, too.
         """
-        if not 0 <= overlap_hours <= _LONGEST_OVERLAP_HOURS:
-            raise ValidationError(f"The overlap must be from 0 to {_LONGEST_OVERLAP_HOURS} hours.")
+        if not 0 <= overlap_hours <= LONGEST_OVERLAP_HOURS:
+            raise ValidationError(f"The overlap must be from 0 to {LONGEST_OVERLAP_HOURS} hours.")
         webhook = NewWebhook(webhook_id, new_signing_secret())
-        sealed = self._box.seal(webhook.secret.encode(), owner=webhook_id)
         async with self._database.tenant(tenant_id) as conn:
+            if await webhooks.get(conn, webhook_id) is None:
+                return None
+            sealed = self._box.seal(webhook.secret.encode(), owner=webhook_id)
             is_done = await webhooks.rotate(conn, webhook_id, secret=sealed, overlap_s=overlap_hours * 3600)
         return webhook if is_done else None
 
