@@ -57,7 +57,12 @@ class DeliveryRow:
     @property
     def tries(self) -> list[AttemptRow]:
         """Its attempts, the first one first."""
-        return [AttemptRow(**{**entry, "at": datetime.fromisoformat(entry["at"])}) for entry in self.log]
+        return [
+            AttemptRow(
+                datetime.fromisoformat(entry["at"]), entry["duration_ms"], entry["status"], entry["error"]
+            )
+            for entry in self.log
+        ]
 
 
 async def add_test(conn: Conn, webhook_id: UUID, *, tenant_id: UUID, kind: str, lease_s: float) -> UUID:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from docmill.service.store import webhook_deliveries
 from docmill.service.store.webhook_deliveries import DeliveryState
@@ -174,7 +174,7 @@ async def change_webhook(webhook_id: UUID, change: WebhookChange, vault: TheVaul
         events=change.events,
         with_data=change.with_data,
     )
-    vault.audit_details.update({"changed": sorted(change.model_fields_set)})
+    vault.audit_details["changed"] = list[JsonValue](sorted(change.model_fields_set))
     return await get_webhook(webhook_id, vault)
 
 
