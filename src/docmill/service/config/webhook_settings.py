@@ -5,7 +5,7 @@ from pydantic import Field
 from docmill.service.config.section import Section
 
 
-class WebhookSettings(Section):
+class TenantWebhooks(Section):
     """Webhooks that owners of an organisation add. limit: of one organisation.
 
     allow_private_addresses: their addresses may lead into the own network. disable_after_days: so long

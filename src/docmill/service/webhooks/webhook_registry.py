@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from docmill.errors import ValidationError
-from docmill.service.config.webhook_settings import WebhookSettings
+from docmill.service.config.webhook_settings import TenantWebhooks
 from docmill.service.events.wakeups import TOPIC, Wakeups
 from docmill.service.notify.webhook_signing import new_signing_secret
 from docmill.service.secret_box import SecretBox
@@ -46,7 +46,7 @@ class WebhookRegistry:
         wakeups: Wakeups,
         box: SecretBox,
         sender: WebhookSender,
-        settings: WebhookSettings,
+        settings: TenantWebhooks,
     ) -> None:
         self._database = database
         self._wakeups = wakeups

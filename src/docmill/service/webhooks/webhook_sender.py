@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from docmill.errors import DocmillError
-from docmill.service.config.webhook_settings import WebhookSettings
+from docmill.service.config.webhook_settings import TenantWebhooks
 from docmill.service.notify.guarded_http import GuardedHttp, HttpAnswer
 from docmill.service.notify.webhook_signing import signed_headers, signing_key
 from docmill.service.secret_box import SecretBox
@@ -64,7 +64,7 @@ class WebhookSender:
         http: GuardedHttp,
         box: SecretBox,
         messages: WebhookMessages,
-        settings: WebhookSettings,
+        settings: TenantWebhooks,
         *,
         tell: DisabledNotice,
     ) -> None:
