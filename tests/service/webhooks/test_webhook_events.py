@@ -11,6 +11,7 @@ from docmill.service.review.review import FieldReview
 from docmill.service.store import match_decisions, near_duplicates
 from docmill.service.store.database import DEFAULT_TENANT_ID, DEFAULT_USER_ID
 from docmill.service.store.result_columns import StoredResult
+from support.matched_papers import Papers
 from support.webhook_tools import WebhookTools, result_of
 
 
@@ -260,3 +261,22 @@ async def link(tools: WebhookTools, pair: match_decisions.Pair) -> None:
                 "relation": pair.relation,
             },
         )
+
+
+async def test_links_of_the_matcher_are_told_and_not_again_when_it_matches_again(tools: WebhookTools) -> None:
+    await tools.add(events=["document.matched"])
+    papers = Papers(tools.service, DEFAULT_TENANT_ID)
+
+    await papers.chain()
+
+    expected: dict[str, set[str]] = {}
+    for first, second in await papers.links():
+        expected.setdefault(str(papers.id_of(first)), set()).add(str(papers.id_of(second)))
+        expected.setdefault(str(papers.id_of(second)), set()).add(str(papers.id_of(first)))
+    told = await tools.events()
+    newest = {content["document_id"]: set(content["matches"]) for _, content in told}
+    assert newest == expected
+    assert len(expected) == 4
+    for document_id in papers.names:
+        await papers.match(document_id)
+    assert len(await tools.events()) == len(told)
