@@ -50,7 +50,7 @@ from docmill.web.context import Vault
 from docmill.web.head_requests import HeadRequests
 from docmill.web.languages import LanguageOfVisitor
 from docmill.web.page_images import PageImages
-from docmill.web.pages import api_docs, openid, profile, sign_in
+from docmill.web.pages import api_docs, bank_tables, openid, profile, sign_in
 from docmill.web.pages import bin as bin_page
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import edits as edits_page
@@ -103,6 +103,7 @@ PAGE_ROUTERS = (
     operations_page.router,
     settings_page.router,
     webhooks_page.router,
+    bank_tables.router,
     api_docs.router,
     inbound_webhooks.router,
 )

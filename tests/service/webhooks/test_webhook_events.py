@@ -8,7 +8,7 @@ import pytest
 
 from docmill.errors import CorruptError
 from docmill.service.review.review import FieldReview
-from docmill.service.store import match_decisions, near_duplicates
+from docmill.service.store import match_decisions, near_duplicates, webhooks
 from docmill.service.store.database import DEFAULT_TENANT_ID, DEFAULT_USER_ID
 from docmill.service.store.result_columns import StoredResult
 from support.matched_papers import Papers
@@ -282,3 +282,25 @@ async def test_links_of_the_matcher_are_told_and_not_again_when_it_matches_again
     for document_id in papers.names:
         await papers.match(document_id)
     assert len(await tools.events()) == len(told)
+
+
+async def test_a_webhook_that_is_removed_at_the_same_time_harms_no_document(tools: WebhookTools) -> None:
+    webhook = await tools.add()
+    async with tools.service.database.tenant(DEFAULT_TENANT_ID) as conn:
+        assert await webhooks.remove(conn, webhook.id)
+        reading = asyncio.create_task(tools.read())
+        await until_waiting(tools)
+
+    await reading
+
+    assert await tools.types() == ["completed"]
+
+
+async def until_waiting(tools: WebhookTools) -> None:
+    """Return when a transaction waits for the row of a webhook."""
+    async with asyncio.timeout(20), tools.service.database.connection() as conn:
+        while True:
+            cur = await conn.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            if await cur.fetchone() != (0,):
+                return
+            await asyncio.sleep(0.02)

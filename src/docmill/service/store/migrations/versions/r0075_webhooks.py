@@ -184,10 +184,13 @@ def _create_judgement() -> None:
             END IF;
             INSERT INTO webhook_event (id, tenant_id, document_id, type, content)
                 VALUES (event_id, tenant, document, kind, content);
+            -- Locked, so that one that is removed at this moment is passed over: its foreign key would make
+            -- the change of the document fail.
             INSERT INTO webhook_delivery (id, tenant_id, webhook_id, event_id)
             SELECT gen_random_uuid(), tenant, webhook.id, event_id
               FROM webhook
-             WHERE webhook.tenant_id = tenant AND kind = ANY(events);
+             WHERE webhook.tenant_id = tenant AND kind = ANY(events)
+               FOR KEY SHARE;
         END
         $$
         """
