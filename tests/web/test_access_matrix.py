@@ -267,6 +267,7 @@ NEEDS = {
     "POST /webhooks/{webhook_id}/remove": "administer",
     "POST /webhooks/{webhook_id}/redeliver": "administer",
     "POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": "administer",
+    "POST /mcp": "read",
 }
 
 OPEN_TO_ALL = {"/healthz", "/readyz", "/metrics", "/api/v1/openapi.json"}

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 SESSION_COOKIE = "docmill-session"
 VISIT_COOKIE = "docmill-visit"
+MCP_PATH = "/mcp"
+_OF_PROGRAMS = ("/api/", "/hooks/")
 FORM_TOKEN = "form_token"  # noqa: S105  the name of a field
 FORM_TOKEN_HEADER = "x-form-token"  # noqa: S105  the name of a header
 
@@ -171,15 +173,19 @@ def _reason(access: Access, need: Need) -> str:
 
 async def _ask_to_sign_in(request: Request) -> Response:
     """Send a person to the sign-in, and back here afterwards. Raises HTTPException for programs."""
-    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
-        header = (
-            {"www-authenticate": 'Bearer realm="docmill"'} if request.url.path.startswith("/api/") else None
-        )
+    takes_keys = is_for_programs(request.url.path)
+    if takes_keys or "text/html" not in request.headers.get("accept", ""):
+        header = {"www-authenticate": 'Bearer realm="docmill"'} if takes_keys else None
         raise HTTPException(401, "Sign in first, or send an API key.", header)
     here = page_address(request)
     vault: Vault = request.app.state.vault
     page = "/login" if await vault.service.accounts.exist() else "/welcome"
     return RedirectResponse(f"{page}?next={quote(here)}" if here else page, 303)
+
+
+def is_for_programs(path: str) -> bool:
+    """True for a path of programs: errors are JSON there, and nobody is sent to the sign-in."""
+    return path.startswith(_OF_PROGRAMS) or path == MCP_PATH
 
 
 async def _check_token(request: Request, access: Access | None, declaration: Declaration) -> None:
