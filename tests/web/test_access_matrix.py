@@ -82,6 +82,11 @@ NEEDS = {
     "DELETE /api/v1/bin/{document_id}": "administer",
     "GET /api/v1/ingestions": "read",
     "GET /api/v1/ingestions/{ingestion_id}": "read",
+    "OPTIONS /api/v1/uploads": "write",
+    "POST /api/v1/uploads": "write",
+    "GET /api/v1/uploads/{upload_id}": "write",
+    "PATCH /api/v1/uploads/{upload_id}": "write",
+    "DELETE /api/v1/uploads/{upload_id}": "write",
     "GET /api/v1/documents/{document_id}/related": "read",
     "GET /api/v1/documents/{document_id}/matches": "read",
     "POST /api/v1/documents/{document_id}/matches": "review",
@@ -114,6 +119,11 @@ NEEDS = {
     "GET /api/v1/exports/ledger.csv": "read",
     "GET /api/v1/exports/bookings": "read",
     "GET /": "read",
+    "GET /capture": "write",
+    "GET /capture/shell": "public",
+    "GET /capture/session": "write",
+    "GET /capture-worker.js": "public",
+    "GET /capture.webmanifest": "public",
     "GET /cards": "read",
     "GET /pauses": "read",
     "POST /upload": "write",
@@ -506,6 +516,10 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         "webhook_id": webhook_id,
         "delivery_id": delivery_id,
     }
+    upload = await service.resumable_uploads.create(
+        tenant_id=service.default_tenant_id, user_id=owner, byte_length=8, file_name="bill.pdf"
+    )
+    ids["upload_id"] = upload.id
     linked = await Matches(service.database, service.feed).link(
         Pair(str(document_id), str(ids["other_id"]), RELATED),
         tenant_id=service.default_tenant_id,

@@ -40,9 +40,9 @@ Need = Scope | Literal["public", "signed in", "person"]
 """public: everybody. signed in: any person or API key of a tenant. person: somebody who has signed in, with
 any role. The others are scopes, which a role or a key has."""
 
-FormCheck = Literal["checked", "streamed", "unchecked"]
+FormCheck = Literal["checked", "streamed", "signed", "unchecked"]
 """The ways of checking the token of a form. streamed: the route reads the body itself, and calls
-`check_form_token`."""
+`check_form_token`. signed: the route reads the body itself, and takes it only if its sender signed it."""
 
 _MOST_BYTES = 20_000_000
 _MOST_PUBLIC_BYTES = 100_000
@@ -198,7 +198,7 @@ async def _check_token(request: Request, access: Access | None, declaration: Dec
         return
     request.state.form_secret = secret
     given = request.headers.get(FORM_TOKEN_HEADER)
-    if given is None and declaration.form == "streamed":
+    if given is None and declaration.form in {"streamed", "signed"}:
         return
     if given is None and request.headers.get("content-type", "").startswith(_FORMS):
         given = str((await request.form()).get(FORM_TOKEN, ""))

@@ -42,6 +42,7 @@ from docmill.web.api import (
     signed_addresses,
     statement_columns,
     tags,
+    tus,
     views,
     webhooks,
 )
@@ -53,6 +54,7 @@ from docmill.web.mcp import http_endpoint
 from docmill.web.page_images import PageImages
 from docmill.web.pages import api_docs, bank_tables, openid, profile, sign_in
 from docmill.web.pages import bin as bin_page
+from docmill.web.pages import capture as capture_page
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import edits as edits_page
 from docmill.web.pages import languages as languages_page
@@ -66,6 +68,7 @@ from docmill.web.pages import tags as tags_page
 from docmill.web.pages import webhooks as webhooks_page
 from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
+from docmill.web.tus_protocol import TusRequests
 
 API_PREFIX = "/api/v1"
 API_ROUTERS = (
@@ -78,6 +81,7 @@ API_ROUTERS = (
     views.router,
     bin_routes.router,
     ingestions.router,
+    tus.router,
     matches.router,
     statement_columns.router,
     signed_addresses.router,
@@ -101,6 +105,7 @@ PAGE_ROUTERS = (
     edits_page.router,
     matches_page.router,
     bin_page.router,
+    capture_page.router,
     operations_page.router,
     settings_page.router,
     webhooks_page.router,
@@ -170,6 +175,7 @@ def create_app(
     openapi.install(app, prefix=API_PREFIX)
     app.add_exception_handler(idempotency.ReplayedAnswerError, idempotency.replay)
     app.add_middleware(idempotency.IdempotentRequests, prefix=f"{API_PREFIX}/")
+    app.add_middleware(TusRequests, path=f"{API_PREFIX}/uploads")
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
     app.add_middleware(HeadRequests)
     app.add_middleware(
