@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from email.parser import BytesHeaderParser
 from importlib.util import find_spec
@@ -34,10 +34,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class SenderResult:
-    """Results of SPF and DKIM. is_genuine: one of them passes, for the domain of the field From.
-
-    may_pass_later: a look-up failed.
-    """
+    """Results of SPF and DKIM. is_genuine: one of them passes, for the domain of the field From."""
 
     spf: "CheckResult" = "none"
     dkim: "CheckResult" = "none"
@@ -87,6 +84,10 @@ class SenderChecks:
             are_aligned(domain, from_domain) for domain in domains
         )
         return SenderResult(spf, dkim, is_genuine)
+
+    def close(self) -> None:
+        """Wait for no look-up any more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _policy(self, resolver: "Dns", peer: Peer, envelope_sender: str) -> "CheckResult":
         from docmill.service.sources.smtp.sender_policy import check_policy  # noqa: PLC0415  an extra
@@ -193,4 +194,5 @@ async def open_sender_checks(receiver: SmtpReceiver) -> AsyncGenerator[SenderChe
     from docmill.service.sources.smtp.sender_policy import Dns  # noqa: PLC0415  an extra
 
     async with Pool(1, niceness=5) as pool:
-        yield SenderChecks(receiver, pool, Dns(receiver.dns_servers))
+        with closing(SenderChecks(receiver, pool, Dns(receiver.dns_servers))) as checks:
+            yield checks
