@@ -143,7 +143,13 @@ class Sources:
 
     def item_intake(self, row: SourceRow) -> ItemIntake:
         """The intake of the source."""
-        return ItemIntake(self._intake, self._database, source_id=row.id, tenant_id=row.tenant_id)
+        return ItemIntake(
+            self._intake,
+            self._database,
+            source_id=row.id,
+            tenant_id=row.tenant_id,
+            created_by=row.created_by,
+        )
 
     def _plain_secrets(self, row: SourceRow) -> bytes:
         return b"{}" if row.secrets is None else self._box.open(row.secrets, owner=row.id)
