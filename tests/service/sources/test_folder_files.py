@@ -2,6 +2,7 @@ import os
 import shutil
 import socket
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -100,11 +101,14 @@ def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
 async def test_a_file_that_is_written_to_or_replaced_is_not_read(inbox: Path, tree: FolderTree) -> None:
     path = write(inbox / "a.pdf", b"x" * 3_000_000)
     file = found(tree)["a.pdf"]
-    with pytest.raises(FileChangedError):  # while it is read
+
+    async def read_while_it_grows() -> None:
         async for _ in tree.chunks(file):
             with path.open("ab") as more:
                 more.write(b"more")
 
+    with pytest.raises(FileChangedError):
+        await read_while_it_grows()
     assert not tree.is_unchanged(file)
     with pytest.raises(FileChangedError):  # before
         await read(tree, file)
@@ -145,17 +149,18 @@ def test_what_may_not_be_read_is_told_and_the_rest_is_found(inbox: Path, tree: F
 
 
 @pytest.fixture(params=["same", "other"])
-def done(request: pytest.FixtureRequest, tmp_path: Path) -> FolderTree:
+def done(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FolderTree]:
     """A folder for what was taken, on the same file system and on another."""
     if request.param == "same":
         folder = tmp_path / "done"
         folder.mkdir()
-        return FolderTree(folder, (folder,))
+        yield FolderTree(folder, (folder,))
+        return
     if not OTHER_FILE_SYSTEM.is_dir() or OTHER_FILE_SYSTEM.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("this machine has one file system")
     folder = Path(tempfile.mkdtemp(dir=OTHER_FILE_SYSTEM))
-    request.addfinalizer(lambda: shutil.rmtree(folder))
-    return FolderTree(folder, (folder,))
+    yield FolderTree(folder, (folder,))
+    shutil.rmtree(folder)
 
 
 def test_a_file_is_moved_to_the_same_place_below_the_other_folder(

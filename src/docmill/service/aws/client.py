@@ -193,11 +193,15 @@ async def open_operations(
         ignore_configured_endpoint_urls=True,  # settings say where AWS is, for every service alike
         s3={"addressing_style": "path"} if endpoint else None,
     )
-    keys = {
-        "aws_access_key_id": access_key.id,
-        "aws_secret_access_key": access_key.secret,
-        "aws_session_token": access_key.session_token,
-    } if access_key else {}
+    keys = (
+        {
+            "aws_access_key_id": access_key.id,
+            "aws_secret_access_key": access_key.secret,
+            "aws_session_token": access_key.session_token,
+        }
+        if access_key
+        else {}
+    )
     async with AsyncExitStack() as stack:
         with translating_errors(service):
             client = await stack.enter_async_context(

@@ -11,11 +11,14 @@ class SourceSettings(Section):
     """What sources may reach, since people of a tenant make them, and how they are watched.
 
     allow_private_addresses: mail servers and web addresses may lie in the own network. folders: those that
-    may be watched, with all that is in them; without any, none may. lease_s: after which another worker
+    may be watched, with all that is in them; without any, none may. buckets, queues: those that sources may
+    reach as the installation, and not with keys of their own. lease_s: after which another worker
     watches the sources of one that died.
     """
 
     allow_private_addresses: bool = False
     folders: tuple[Path, ...] = ()
+    buckets: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ()
     lease_s: float = Field(default=30, gt=0)
     concurrency: int = Field(default=50, ge=1)

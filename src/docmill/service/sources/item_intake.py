@@ -62,6 +62,12 @@ class ItemIntake:
         async with self._database.tenant(self.tenant_id) as conn:
             return await arrivals.refused(conn, self.source_id, items)
 
+    async def newest_taken(self, limit: int) -> list[Mapping[str, JsonValue]]:
+        """What the source said about the last items that were taken."""
+        async with self._database.tenant(self.tenant_id) as conn:
+            rows = await arrivals.of_source(conn, self.source_id, limit=limit)
+        return [row.metadata for row in rows if row.error_code is None]
+
     async def take(
         self,
         item: str,

@@ -1,10 +1,11 @@
 """The kinds of sources by name."""
 
 from docmill.errors import ValidationError
+from docmill.service.sources.bucket.bucket_kind import BUCKET
 from docmill.service.sources.folder.watcher import FOLDER
 from docmill.service.sources.kinds import Kind
 
-KINDS = {kind.name: kind for kind in (FOLDER,)}
+KINDS = {kind.name: kind for kind in (FOLDER, BUCKET)}
 WATCHED = tuple(name for name, kind in KINDS.items() if kind.is_watched)
 
 

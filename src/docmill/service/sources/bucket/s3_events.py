@@ -93,6 +93,10 @@ def _mapping(value: object) -> dict[str, Any]:
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise UnknownMessageError
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:  # half a character, which JSON can write
+        raise UnknownMessageError from error
     return value
 
 
