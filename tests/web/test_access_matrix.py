@@ -114,8 +114,12 @@ NEEDS = {
     "GET /settings": "read",
     "GET /settings/types/{name}": "read",
     "GET /settings/installation": "administer",
+    "GET /settings/bank-tables": "read",
+    "POST /settings/bank-tables/{columns_id}": "review",
+    "POST /settings/bank-tables/{columns_id}/forget": "review",
     "POST /language": "public",
     "GET /texts/{language}/{version}.json": "public",
+    "POST /hooks/{source_id}": "public",
     "GET /docs/{document_id}": "read",
     "GET /matches": "read",
     "POST /matches": "review",
@@ -436,7 +440,11 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         view = await saved_views.save(
             conn, tenant_id=service.default_tenant_id, user_id=owner, name="ours", query="q=ours"
         )
+    source = await service.sources.add(
+        "webhook", "Ours", {}, {}, tenant_id=service.default_tenant_id, created_by=owner
+    )
     ids: dict[str, object] = {
+        "source_id": source.id,
         "document_id": document_id,
         "other_id": await read("other.png"),
         "user_id": owner,
