@@ -91,10 +91,11 @@ async def run_worker(
                 MatchLearning(service.database, service.matching_requests).work_for_ever(service.wakeups)
             )
             watching = asyncio.create_task(source_watching(service, worker_id).work_for_ever())
+            acquiring = asyncio.create_task(acquire_mails(service))
         try:
             await worker.run(stop, abort or asyncio.Event(), beside=matching)
         finally:
-            await cancel_and_wait([sweeping, embedding, notifying, learning, watching])
+            await cancel_and_wait([sweeping, embedding, notifying, learning, watching, acquiring])
 
 
 def source_watching(service: Service, worker_id: str) -> SourceWatching:
@@ -107,6 +108,15 @@ def source_watching(service: Service, worker_id: str) -> SourceWatching:
         lease_s=settings.lease_s,
         concurrency=settings.concurrency,
     )
+
+
+async def acquire_mails(service: Service) -> None:
+    """Take the mails that Amazon SES receives, if the settings say so, until cancelled."""
+    if service.settings.sources.ses_domain is None:
+        return
+    from docmill.service.sources.ses.acquisition import Acquisition  # noqa: PLC0415  an extra
+
+    await Acquisition(service.sources, service.database, service.settings).work_for_ever()
 
 
 def matching_poller(service: Service, worker_id: str, metrics: Metrics, *, pauses: Pauses) -> Poller | None:

@@ -1,29 +1,17 @@
 """Takes the items of one source into the vault: each once, whatever stops the watcher in between."""
 
-<<<<<<< HEAD
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import suppress
-=======
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
->>>>>>> c6a647475d0cd4f13352652c86ece930430315e7
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
 from pydantic import JsonValue
 
-<<<<<<< HEAD
 from docmill.errors import DocmillError, DocumentError, ValidationError
 from docmill.service.intake.accept import AssignedTags, Intake, KnownItemError
 from docmill.service.store import arrivals, doc_sources, tags
-from docmill.service.store.database import DEFAULT_USER_ID, Database
-=======
-from docmill.errors import DocmillError, DocumentError
-from docmill.service.intake.accept import Intake, KnownItemError
-from docmill.service.store import arrivals, doc_sources
-from docmill.service.store.database import Conn, Database
->>>>>>> c6a647475d0cd4f13352652c86ece930430315e7
+from docmill.service.store.database import DEFAULT_USER_ID, Conn, Database
 from docmill.service.store.ingestions import Origin
 from docmill.service.tagging import clean_name
 

@@ -4,9 +4,10 @@ from docmill.errors import ValidationError
 from docmill.service.sources.bucket.bucket_kind import BUCKET
 from docmill.service.sources.folder.watcher import FOLDER
 from docmill.service.sources.kinds import Kind
+from docmill.service.sources.ses.ses_source import SES
 from docmill.service.sources.webhook.inbound import WEBHOOK
 
-KINDS = {kind.name: kind for kind in (FOLDER, BUCKET, WEBHOOK)}
+KINDS = {kind.name: kind for kind in (FOLDER, BUCKET, SES, WEBHOOK)}
 WATCHED = tuple(name for name, kind in KINDS.items() if kind.is_watched)
 
 

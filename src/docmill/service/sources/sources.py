@@ -91,11 +91,15 @@ class Sources:
     ) -> SourceRow:
         """Change a source; what is None stays, and so do secrets that are not among `secrets`.
 
-        Raises as `add` does.
+        A setting that docmill has made stays, unless it is given as an empty one, which makes another. Raises
+        as `add` does.
         """
         before: dict[str, JsonValue] = json.loads(self._plain_secrets(row))
         checked, kept = self._checked(
-            row.kind, row.settings if settings is None else settings, {**before, **(secrets or {})}
+            row.kind,
+            row.settings if settings is None else settings,
+            {**before, **(secrets or {})},
+            before=row.settings,
         )
         async with self._database.tenant(row.tenant_id) as conn:
             await doc_sources.change(
@@ -173,15 +177,30 @@ class Sources:
             created_by=row.created_by,
         )
 
+    def address(self, row: SourceRow) -> str | None:
+        """The address to which others send, for people to see; None for a kind without one."""
+        return kind_of(row.kind).address(row, self._settings)
+
     def _plain_secrets(self, row: SourceRow) -> bytes:
         return b"{}" if row.secrets is None else self._box.open(row.secrets, owner=row.id)
 
     def _checked(
-        self, kind_name: str, settings: Mapping[str, JsonValue], secrets: Mapping[str, JsonValue]
+        self,
+        kind_name: str,
+        settings: Mapping[str, JsonValue],
+        secrets: Mapping[str, JsonValue],
+        *,
+        before: Mapping[str, JsonValue] | None = None,
     ) -> tuple[KindSettings, KindSettings]:
         kind = kind_of(kind_name)
+        generated = {
+            name: before[name]
+            for name in kind.generated
+            if before is not None and name in before and settings.get(name) != ""
+        }
+        chosen = {name: value for name, value in settings.items() if name not in kind.generated}
         try:
-            checked = kind.settings.model_validate(settings)
+            checked = kind.settings.model_validate({**chosen, **generated})
             kept = kind.secrets.model_validate({name: value for name, value in secrets.items() if value})
         except pydantic.ValidationError as error:
             raise ValidationError(_in_words(error)) from None  # its text would quote secrets

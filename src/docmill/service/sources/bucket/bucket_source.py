@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 _AT_ONCE = 4
 _MESSAGES = 10
 _WAIT_S = 20
-_VISIBILITY_S = 120.0
+VISIBILITY_S = 120.0
 _EXTEND_S = 40.0
 _TAKEN = "taken"
 _LAST_TAKEN = 20
@@ -120,7 +120,7 @@ class BucketSource:
     async def _listen(self, intake: ItemIntake, bucket: S3Bucket, channel: Channel) -> None:
         """Take what the queue tells of; a message is deleted when all it tells of is taken."""
         while True:
-            messages = await channel.receive(limit=_MESSAGES, wait_s=_WAIT_S, visibility_s=_VISIBILITY_S)
+            messages = await channel.receive(limit=_MESSAGES, wait_s=_WAIT_S, visibility_s=VISIBILITY_S)
             if messages:
                 await self._heed(intake, bucket, channel, messages)
 
@@ -253,7 +253,7 @@ async def extend_visibility(channel: Channel, receipts: set[str]) -> None:
     """Keep messages hidden from others, until cancelled. receipts: of those still at work."""
     while True:
         await asyncio.sleep(_EXTEND_S)
-        await channel.hide(list(receipts), _VISIBILITY_S)
+        await channel.hide(list(receipts), VISIBILITY_S)
 
 
 async def queue_url(sqs: Operations, name: str) -> str:
