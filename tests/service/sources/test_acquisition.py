@@ -16,9 +16,9 @@ from docmill.service.config.settings import Aws, Buckets, Queues, Settings
 from docmill.service.sources.item_intake import ItemIntake
 from docmill.service.sources.ses.acquisition import Acquisition, AcquisitionPlaces, open_acquisition
 from docmill.service.sources.ses.ses_source import SES, SesSettings
-from docmill.service.store import arrivals, document_list, ingestions
+from docmill.service.store import arrivals, document_list, ingestions, tenants
 from docmill.service.store.arrivals import ArrivalRow
-from docmill.service.store.database import DEFAULT_USER_ID, new_id
+from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.doc_sources import SourceRow
 from support.aws_emulators import Emulator
 from support.scripted_steps import RunWorker
@@ -131,10 +131,8 @@ async def items(service: Service, row: SourceRow) -> list[ArrivalRow]:
 
 
 async def new_tenant(service: Service) -> UUID:
-    tenant_id = new_id()
-    async with service.database.transaction() as conn:
-        await conn.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Other')", (tenant_id,))
-    return tenant_id
+    async with service.database.accounts() as conn:
+        return await tenants.add(conn, "Other")
 
 
 async def test_a_mail_goes_to_the_source_that_it_is_addressed_to(
