@@ -8,7 +8,7 @@ import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from structlog.contextvars import bound_contextvars
 
@@ -28,12 +28,16 @@ from docmill.service.processing.process import DocumentProcessor, TagsInUse
 from docmill.service.processing.work_folders import worker_folder
 from docmill.service.protocol.pause import Pauses
 from docmill.service.review.corrections import CorrectionFinder
+from docmill.service.sources.ses.ses_source import missing_extra
 from docmill.service.sources.watching import SourceWatching
 from docmill.service.steps import LearnedModels, open_steps, reading_options
 from docmill.service.store.database import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
 from docmill.understanding.pooled import PooledCorrectionMaker
 from docmill.workers.pool import Pool
+
+if TYPE_CHECKING:
+    from docmill.service.sources.ses.acquisition import Acquisition
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +61,7 @@ async def run_worker(
     makes them from reviewed documents; without it, reviews change nothing on other documents.
     """
     # Names this process and no other, on any machine, before or after it.
+    acquisition = mail_acquisition(service)
     worker_id = f"{socket.gethostname()}-{os.getpid()}-{new_id().hex[-6:]}"
     async with worker_folder(service.settings.folder / WORK_FOLDER, worker_id) as place:
         processor = DocumentProcessor(
@@ -91,11 +96,11 @@ async def run_worker(
                 MatchLearning(service.database, service.matching_requests).work_for_ever(service.wakeups)
             )
             watching = asyncio.create_task(source_watching(service, worker_id).work_for_ever())
-            acquiring = asyncio.create_task(acquire_mails(service))
+            acquiring = [asyncio.create_task(acquisition.work_for_ever())] if acquisition else []
         try:
             await worker.run(stop, abort or asyncio.Event(), beside=matching)
         finally:
-            await cancel_and_wait([sweeping, embedding, notifying, learning, watching, acquiring])
+            await cancel_and_wait([sweeping, embedding, notifying, learning, watching, *acquiring])
 
 
 def source_watching(service: Service, worker_id: str) -> SourceWatching:
@@ -110,13 +115,18 @@ def source_watching(service: Service, worker_id: str) -> SourceWatching:
     )
 
 
-async def acquire_mails(service: Service) -> None:
-    """Take the mails that Amazon SES receives, if the settings say so, until cancelled."""
-    if service.settings.sources.ses_domain is None:
-        return
-    from docmill.service.sources.ses.acquisition import Acquisition  # noqa: PLC0415  an extra
+def mail_acquisition(service: Service) -> "Acquisition | None":
+    """The one that takes mails from Amazon SES; None if the settings do not say so.
 
-    await Acquisition(service.sources, service.database, service.settings).work_for_ever()
+    Raises MisconfiguredError if what it needs is not installed.
+    """
+    if service.settings.sources.ses_domain is None:
+        return None
+    try:
+        from docmill.service.sources.ses.acquisition import Acquisition  # noqa: PLC0415  an extra
+    except ModuleNotFoundError as error:
+        raise missing_extra(error) from error
+    return Acquisition(service.sources, service.database, service.settings)
 
 
 def matching_poller(service: Service, worker_id: str, metrics: Metrics, *, pauses: Pauses) -> Poller | None:

@@ -1,3 +1,4 @@
+import asyncio
 import os
 import shutil
 import socket
@@ -141,7 +142,7 @@ def test_what_may_not_be_read_is_told_and_the_rest_is_found(inbox: Path, tree: F
         folder.chmod(folder.stat().st_mode | 0o055)
     os.seteuid(65534)
     try:
-        files = [file.path for file in tree.files(unreadable=unreadable.append)]
+        files = [file.path for file in tree.files(unreadable=lambda name, _: unreadable.append(name))]
     finally:
         os.seteuid(0)
 
@@ -204,3 +205,15 @@ def test_a_file_that_was_replaced_is_neither_moved_nor_deleted(
     assert list(done.root.iterdir()) == []
     assert delete_file(tree, found(tree)["a.pdf"])
     assert not path.exists()
+
+
+async def test_a_reader_that_stops_early_closes_the_file(inbox: Path, tree: FolderTree) -> None:
+    write(inbox / "a.pdf", b"x" * 3_000_000)
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    chunks = tree.chunks(found(tree)["a.pdf"])
+
+    await anext(chunks)
+    await chunks.aclose()
+    await asyncio.sleep(0.01)
+
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208

@@ -3,13 +3,20 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
-from docmill.errors import DocmillError, MisconfiguredError, SetupError, TooLargeError, ungrouped
+from docmill.errors import (
+    DocmillError,
+    MisconfiguredError,
+    SetupError,
+    TooLargeError,
+    TransientError,
+    ungrouped,
+)
 from docmill.resilience.concurrency import cancel_and_wait
 from docmill.service.aws.client import AccessKey, AwsRefusedError, Operations
 from docmill.service.aws.sqs import Channel, SqsMessage
@@ -253,7 +260,8 @@ async def extend_visibility(channel: Channel, receipts: set[str]) -> None:
     """Keep messages hidden from others, until cancelled. receipts: of those still at work."""
     while True:
         await asyncio.sleep(_EXTEND_S)
-        await channel.hide(list(receipts), VISIBILITY_S)
+        with suppress(TransientError):  # what comes again is known, if it was filed meanwhile
+            await channel.hide(list(receipts), VISIBILITY_S)
 
 
 async def queue_url(sqs: Operations, name: str) -> str:

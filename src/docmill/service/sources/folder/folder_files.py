@@ -94,7 +94,10 @@ class FolderTree:
             yield descriptor
 
     def files(
-        self, *, skip: Iterable[tuple[int, int]] = (), unreadable: Callable[[str], None] = lambda _: None
+        self,
+        *,
+        skip: Iterable[tuple[int, int]] = (),
+        unreadable: Callable[[str, OSError], None] = lambda _name, _error: None,
     ) -> Generator[FoundFile]:
         """The regular files, in no order, without hidden and unfinished ones; folders are read as they go.
 
@@ -116,7 +119,7 @@ class FolderTree:
                 if not folders:
                     raise NetworkError(f"the folder cannot be read: {error.strerror}") from error
                 if not isinstance(error, FileNotFoundError | NotADirectoryError):
-                    unreadable("/".join(map(_shown, folders)))
+                    unreadable("/".join(map(_shown, folders)), error)
 
     def _files_of(
         self, folders: tuple[str, ...], entries: "Iterable[os.DirEntry[str]]", waiting: list[tuple[str, ...]]
@@ -140,18 +143,26 @@ class FolderTree:
 
     async def chunks(self, file: FoundFile) -> AsyncGenerator[bytes]:
         """The content of a file. Raises FileChangedError if it is not the one found, OSError."""
-        descriptor = await asyncio.to_thread(self._open, file)
-        left = file.identity.size
+        opening = asyncio.create_task(asyncio.to_thread(self._open, file))
+        reading: asyncio.Task[bytes] | None = None
         try:
-            while chunk := await asyncio.to_thread(os.read, descriptor, CHUNK_BYTES):
+            descriptor = await asyncio.shield(opening)
+            left = file.identity.size
+            while True:
+                reading = asyncio.create_task(asyncio.to_thread(os.read, descriptor, CHUNK_BYTES))
+                chunk = await asyncio.shield(reading)
                 left -= len(chunk)
                 if left < 0:  # it grows, maybe faster than it is read
                     raise FileChangedError
+                if not chunk:
+                    break
                 yield chunk
             if Identity.of(os.fstat(descriptor)) != file.identity:
                 raise FileChangedError
         finally:
-            os.close(descriptor)
+            # Cancelled, this leaves a thread behind, maybe for long on a share that is gone. The descriptor is
+            # closed after it: until then its number must not come to mean another file.
+            (reading or opening).add_done_callback(lambda _: _close(opening))
 
     def _open(self, file: FoundFile) -> int:
         try:
@@ -164,6 +175,11 @@ class FolderTree:
             os.close(descriptor)
             raise FileChangedError
         return descriptor
+
+
+def _close(opening: asyncio.Task[int]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        os.close(opening.result())
 
 
 def is_unfinished(name: str) -> bool:

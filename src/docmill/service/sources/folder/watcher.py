@@ -120,7 +120,7 @@ class FolderWatcher:
         problems = _Problems()
         files = self.tree.files(
             skip=await asyncio.to_thread(self._target_folder),
-            unreadable=lambda name: problems.add(name, PermissionError(13, "permission denied")),
+            unreadable=problems.add,
         )
         new: list[FoundFile] = []
         try:
@@ -131,7 +131,8 @@ class FolderWatcher:
                     new = []
             await self._take_stable(intake, new, problems)
         finally:
-            files.close()
+            with suppress(ValueError):  # cancelled, a thread may still be at it
+                files.close()
         await intake.note_success()
         if problems.names:
             await intake.note_problem(problems.error())
