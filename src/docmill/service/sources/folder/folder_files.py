@@ -160,8 +160,8 @@ class FolderTree:
             if Identity.of(os.fstat(descriptor)) != file.identity:
                 raise FileChangedError
         finally:
-            # Cancelled, this leaves a thread behind, maybe for long on a share that is gone. The descriptor is
-            # closed after it: until then its number must not come to mean another file.
+            # Cancelled, this leaves a thread behind, maybe for long on a share that is gone. The descriptor
+            # is closed after it: until then its number must not come to mean another file.
             (reading or opening).add_done_callback(lambda _: _close(opening))
 
     def _open(self, file: FoundFile) -> int:
