@@ -13,9 +13,11 @@ from pydantic import JsonValue, SecretStr
 
 from docmill.errors import MisconfiguredError, NetworkError, ValidationError
 from docmill.service.app import Service
-from docmill.service.aws.client import Operations, Session, open_operations
+from docmill.service.aws.client import AccessKey, Operations, Session, open_operations
 from docmill.service.config.settings import Aws, Secrets, Settings
 from docmill.service.sources.bucket.bucket_source import BucketSource, open_bucket
+from docmill.service.sources.bucket.s3_access import S3Access
+from docmill.service.sources.bucket.s3_bucket import S3Bucket
 from docmill.service.store import arrivals
 from docmill.service.store.arrivals import ArrivalRow
 from docmill.service.store.database import DEFAULT_USER_ID
@@ -354,3 +356,23 @@ async def test_a_bucket_or_a_service_that_is_not_there_is_told(add: Add) -> None
     nowhere = await add(endpoint="http://127.0.0.1:9")
     with pytest.raises(NetworkError):
         await nowhere.connection.test()
+
+
+async def test_an_object_that_is_cut_off_is_not_taken(aws_credentials: None) -> None:
+    del aws_credentials
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b'HTTP/1.1 200 OK\r\nETag: "e"\r\nContent-Length: 100\r\n\r\n0123456789')
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        endpoint = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        access = S3Access(REGION, endpoint, AccessKey("test", "test"), allow_private=True)
+        async with access.operations("s3") as s3:
+            content = await S3Bucket(s3, "scans").open("a.pdf")
+            assert (content.etag, content.size) == ("e", 100)
+            with pytest.raises(NetworkError, match="cut off"):
+                _ = [chunk async for chunk in content.chunks()]
+            content.close()
