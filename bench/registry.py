@@ -86,6 +86,7 @@ BENCHMARKS = (
     Benchmark("review_by_keyboard", "bench.speed.review_by_keyboard", 1),
     Benchmark("list_and_search", "bench.speed.list_and_search", 60, quiet=True),
     Benchmark("export", "bench.speed.export", 4, quiet=True),
+    Benchmark("folder_sweep", "bench.speed.folder_sweep", 2, quiet=True),
     Benchmark("page_loads", "bench.speed.page_loads", 2, quiet=True),
     Benchmark("clients", "bench.speed.clients", 3, quiet=True),
     Benchmark("run_overhead", "bench.speed.run_overhead", 3, quiet=True),

@@ -178,38 +178,3 @@ def test_processes_that_cannot_be_started_are_a_fault(
 
     assert doctor(None) == 1
     assert "reading processes: cannot be started" in capsys.readouterr().out
-
-
-def test_settings_that_are_not_used_yet_are_accepted_and_said_to_wait(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    config = tmp_path / "docmill.toml"
-    config.write_text(
-        f"""
-        data_dir = "{tmp_path}"
-        [queues]
-        acquisition = "ours-acquisition"
-        [buckets]
-        emails = "ours-emails"
-        """
-    )
-
-    code = doctor(config)
-
-    printed = " ".join(capsys.readouterr().out.split())
-    assert code == 0, printed
-    for name, purpose in (
-        ("queues.acquisition", "sources"),
-        ("buckets.emails", "sources"),
-    ):
-        assert f"! {name}: set, and not used yet it waits for {purpose}" in printed
-
-
-def test_settings_that_nobody_set_are_not_said_to_wait(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DOCMILL_DATA_DIR", str(tmp_path))
-
-    doctor(None)
-
-    assert "not used yet" not in capsys.readouterr().out

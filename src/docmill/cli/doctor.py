@@ -167,9 +167,6 @@ def _check_vault(config: Path | None) -> Iterator[CheckResult]:
         yield CheckResult("settings", "wrong", error.message)
         return
     yield CheckResult("settings", "fine")
-    for name, purpose in settings.waiting.items():
-        remedy = f"it waits for {purpose}, which this release does not have; until then it changes nothing"
-        yield CheckResult(name, "set, and not used yet", remedy, needed=False)
     if settings.otel.endpoint is not None and not all(map(is_installed, _OTEL)):
         remedy = "run: pip install 'docmill[otel]'"
         yield CheckResult("otel.endpoint", "set, but nothing can send traces", remedy)

@@ -8,7 +8,7 @@ import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from structlog.contextvars import bound_contextvars
 
@@ -28,6 +28,7 @@ from docmill.service.processing.process import DocumentProcessor, TagsInUse
 from docmill.service.processing.work_folders import worker_folder
 from docmill.service.protocol.pause import Pauses
 from docmill.service.review.corrections import CorrectionFinder
+from docmill.service.sources.ses.ses_source import missing_extra
 from docmill.service.sources.smtp.receiver import receiving_mails
 from docmill.service.sources.watching import SourceWatching
 from docmill.service.steps import LearnedModels, open_steps, reading_options
@@ -35,6 +36,9 @@ from docmill.service.store.database import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
 from docmill.understanding.pooled import PooledCorrectionMaker
 from docmill.workers.pool import Pool
+
+if TYPE_CHECKING:
+    from docmill.service.sources.ses.acquisition import Acquisition
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +61,7 @@ async def run_worker(
     abort: set to give them back at once. metrics: where to count what is done. corrections:
     makes them from reviewed documents; without it, reviews change nothing on other documents.
     """
+    acquisition = mail_acquisition(service)
     # Names this process and no other, on any machine, before or after it.
     worker_id = f"{socket.gethostname()}-{os.getpid()}-{new_id().hex[-6:]}"
     async with (
@@ -96,10 +101,11 @@ async def run_worker(
                 MatchLearning(service.database, service.matching_requests).work_for_ever(service.wakeups)
             )
             watching = asyncio.create_task(source_watching(service, worker_id).work_for_ever())
+            acquiring = [asyncio.create_task(acquisition.work_for_ever())] if acquisition else []
         try:
             await worker.run(stop, abort or asyncio.Event(), beside=matching)
         finally:
-            await cancel_and_wait([sweeping, embedding, notifying, telling, learning, watching])
+            await cancel_and_wait([sweeping, embedding, notifying, telling, learning, watching, *acquiring])
 
 
 def source_watching(service: Service, worker_id: str) -> SourceWatching:
@@ -112,6 +118,20 @@ def source_watching(service: Service, worker_id: str) -> SourceWatching:
         lease_s=settings.lease_s,
         concurrency=settings.concurrency,
     )
+
+
+def mail_acquisition(service: Service) -> "Acquisition | None":
+    """The one that takes mails from Amazon SES; None if the settings do not say so.
+
+    Raises MisconfiguredError if what it needs is not installed.
+    """
+    if service.settings.sources.ses_domain is None:
+        return None
+    try:
+        from docmill.service.sources.ses.acquisition import Acquisition  # noqa: PLC0415  an extra
+    except ModuleNotFoundError as error:
+        raise missing_extra(error) from error
+    return Acquisition(service.sources, service.database, service.settings)
 
 
 def matching_poller(service: Service, worker_id: str, metrics: Metrics, *, pauses: Pauses) -> Poller | None:

@@ -1,8 +1,10 @@
 """Sessions, clients, credentials and errors of AWS."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
+import socket
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from threading import Lock
@@ -152,12 +154,38 @@ class Operations:
                 return await getattr(self._client, operation)(**parameters)
 
 
+@dataclass(frozen=True, slots=True)
+class AccessKey:
+    """Credentials that somebody entered. session_token: of temporary ones."""
+
+    id: str
+    secret: str = field(repr=False)
+    session_token: str | None = field(default=None, repr=False)
+
+
+AddressInfo = tuple[int, int, int, str, tuple[Any, ...]]
+"""An address as `socket.getaddrinfo` gives it."""
+MakeSocket = Callable[[AddressInfo], socket.socket]
+"""Gives the socket for a connection to an address."""
+
+
 @asynccontextmanager
 async def open_operations(
-    session: Session, service: str, *, region: str, endpoint: str | None
+    session: Session,
+    service: str,
+    *,
+    region: str,
+    endpoint: str | None,
+    access_key: AccessKey | None = None,
+    make_socket: MakeSocket | None = None,
 ) -> AsyncGenerator[Operations]:
-    """A service's operations, for the length of the block. endpoint: of an emulator, instead of AWS."""
+    """A service's operations, for the length of the block. endpoint: of an emulator, instead of AWS.
+
+    access_key: instead of the credentials of the installation. make_socket: sees the address of every
+    connection before it is made.
+    """
     config = AioConfig(
+        {"socket_factory": make_socket} if make_socket else None,
         connect_timeout=_CONNECT_S,
         read_timeout=_READ_S,
         retries={"mode": "standard", "total_max_attempts": _TRIES},
@@ -165,10 +193,21 @@ async def open_operations(
         ignore_configured_endpoint_urls=True,  # settings say where AWS is, for every service alike
         s3={"addressing_style": "path"} if endpoint else None,
     )
+    keys = (
+        {
+            "aws_access_key_id": access_key.id,
+            "aws_secret_access_key": access_key.secret,
+            "aws_session_token": access_key.session_token,
+        }
+        if access_key
+        else {}
+    )
     async with AsyncExitStack() as stack:
         with translating_errors(service):
             client = await stack.enter_async_context(
-                session.create_client(service, region_name=region, endpoint_url=endpoint, config=config)
+                session.create_client(
+                    service, region_name=region, endpoint_url=endpoint, config=config, **keys
+                )
             )
         yield Operations(client)
 

@@ -88,7 +88,9 @@ async def _attributes(sqs: Operations, url: str, *names: str) -> dict[str, str]:
     return answer.get("Attributes", {})
 
 
-async def bucket(s3: Operations, name: str, *, region: str, create: bool) -> None:
+async def bucket(
+    s3: Operations, name: str, *, region: str, create: bool, setting: str = "buckets.storage"
+) -> None:
     """Make sure that there is a bucket. Raises MisconfiguredError if it is missing."""
     try:
         await s3.call("head_bucket", Bucket=name)
@@ -98,7 +100,7 @@ async def bucket(s3: Operations, name: str, *, region: str, create: bool) -> Non
         if not create:
             raise MisconfiguredError(
                 f"the S3 bucket {name!r} does not exist; create it (docs/how-to/deploy-on-aws.md), "
-                "or set aws.create, or correct buckets.storage"
+                f"or set aws.create, or correct {setting}"
             ) from error
     else:
         return

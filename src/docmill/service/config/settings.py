@@ -407,15 +407,6 @@ class Settings(BaseSettings):
         return OwnSchemas(self.schemas)
 
     @property
-    def waiting(self) -> dict[str, str]:
-        """The settings that are set and that this release does not use yet, by the feature they wait for."""
-        waiting = {
-            "queues.acquisition": ("sources", "acquisition" in self.queues.model_fields_set),
-            "buckets.emails": ("sources", "emails" in self.buckets.model_fields_set),
-        }
-        return {name: purpose for name, (purpose, is_set) in waiting.items() if is_set}
-
-    @property
     def folder(self) -> Path:
         """`data_dir` as an absolute path."""
         return self.data_dir.expanduser().absolute()

@@ -11,11 +11,16 @@ class SourceSettings(Section):
     """What sources may reach, since people of a tenant make them, and how they are watched.
 
     allow_private_addresses: mail servers and web addresses may lie in the own network. folders: those that
-    may be watched, with all that is in them; without any, none may. lease_s: after which another worker
-    watches the sources of one that died.
+    may be watched, with all that is in them; without any, none may. buckets, queues: those that sources may
+    reach as the installation, and not with keys of their own. ses_domain: of the addresses whose mails Amazon
+    SES writes to `buckets.emails`; None if none are taken. lease_s: after which another worker watches the
+    sources of one that died.
     """
 
     allow_private_addresses: bool = False
     folders: tuple[Path, ...] = ()
+    buckets: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ()
+    ses_domain: str | None = Field(default=None, pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$")
     lease_s: float = Field(default=30, gt=0)
     concurrency: int = Field(default=50, ge=1)

@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import logging
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from docmill.service.observe.tracing import NO_TRACER, SENDING, Tracer, document
 from docmill.service.ports import Sender, Unlocker
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.storage.blobs import Blobs, StoredFile
-from docmill.service.store import arrivals, dead_letters, documents, ingestions, parts
+from docmill.service.store import arrivals, dead_letters, documents, ingestions, parts, tags
 from docmill.service.store import bin as bin_store
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn, Database, lock_file, new_id
@@ -95,6 +95,14 @@ class Accepted:
     is_restored: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class AssignedTags:
+    """Tags that a document gets when it arrives, and in whose name."""
+
+    tag_ids: Sequence[UUID]
+    assigned_by: UUID
+
+
 class KnownItemError(Exception):
     """The item of a source was taken before; nothing was changed now."""
 
@@ -150,6 +158,7 @@ class Intake:
         tenant_id: UUID,
         file_name: str,
         item: str | None = None,
+        tagging: AssignedTags | None = None,
         force: bool = False,
         unlock: Unlock = already_readable,
     ) -> Accepted:
@@ -157,10 +166,11 @@ class Intake:
 
         A document of this content that is in the bin is restored.
 
-        item: what the source of `origin` calls it; it is taken once, in the same transaction. force: process
-        it again even so. unlock: opens a file that is protected by a password. Raises TooLargeError,
-        CorruptError for an empty file, ServerError if it could not be stored: try again; KnownItemError for
-        an item that was taken before; and what `unlock` raises, with nothing stored.
+        item: what the source of `origin` calls it; it is taken once, in the same transaction. tagging: tags
+        for the document, as a person assigns them. force: process it again even so. unlock: opens a file
+        that is protected by a password. Raises TooLargeError, CorruptError for an empty file, ServerError if
+        it could not be stored: try again; KnownItemError for an item that was taken before; and what `unlock`
+        raises, with nothing stored.
         """
         async with (
             self._received_file(chunks) as arrived,
@@ -178,6 +188,10 @@ class Intake:
             newest = None if begins else await ingestions.newest(conn, document_id)
             if newest is None or not newest.has_result(await self._fingerprint.now()):
                 ingestion_id = await self._begin(conn, document_id, tenant_id, origin, opened=opened)
+            if tagging is not None:
+                await tags.assign(
+                    conn, [document_id], add=tagging.tag_ids, remove=(), assigned_by=tagging.assigned_by
+                )
             if item is not None and not await arrivals.add(
                 conn, origin, item, tenant_id=tenant_id, document_id=document_id
             ):

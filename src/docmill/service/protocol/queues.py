@@ -19,3 +19,6 @@ INGESTION = QueuePolicy("ingestion", max_receives=1000)
 
 MATCHING = QueuePolicy("matching", max_receives=3)
 """The third failure leaves the message to the dead messages, where people can look for causes."""
+
+ACQUISITION = QueuePolicy("acquisition", max_receives=10)
+"""A mail that no source takes comes again after a minute, two, four and so on: for half a day in all."""

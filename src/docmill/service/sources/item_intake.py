@@ -2,18 +2,19 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
 from pydantic import JsonValue
 
-from docmill.errors import DocmillError, DocumentError
-from docmill.service.intake.accept import Intake, KnownItemError
-from docmill.service.store import arrivals, doc_sources
-from docmill.service.store.database import Conn, Database
+from docmill.errors import DocmillError, DocumentError, ValidationError
+from docmill.service.intake.accept import AssignedTags, Intake, KnownItemError
+from docmill.service.store import arrivals, doc_sources, tags
+from docmill.service.store.database import DEFAULT_USER_ID, Conn, Database
 from docmill.service.store.ingestions import Origin
+from docmill.service.tagging import clean_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class TakenItem:
 
 
 class ItemIntake:
-    """The intake of one source.
+    """The intake of one source. created_by: who made it, in whose name it tags documents.
 
     An item is filed and noted as taken in one transaction. What is done at the source afterwards (a mail
     moved, a message deleted) comes later, and is done again for an item that is known.
@@ -49,12 +50,14 @@ class ItemIntake:
         source_id: UUID,
         tenant_id: UUID,
         next_notice: Callable[[], asyncio.Event] = asyncio.Event,
+        created_by: UUID = DEFAULT_USER_ID,
     ) -> None:
         self._intake = intake
         self._database = database
         self.next_notice = next_notice
         self.source_id = source_id
         self.tenant_id = tenant_id
+        self._created_by = created_by
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Conn]:
@@ -67,6 +70,17 @@ class ItemIntake:
         async with self._database.tenant(self.tenant_id) as conn:
             return await arrivals.known(conn, self.source_id, items)
 
+    async def refused(self, items: Sequence[str]) -> set[str]:
+        """Those of the items that could not be taken, and stay where they are."""
+        async with self._database.tenant(self.tenant_id) as conn:
+            return await arrivals.refused(conn, self.source_id, items)
+
+    async def newest_taken(self, limit: int) -> list[Mapping[str, JsonValue]]:
+        """What the source said about the last items that were taken."""
+        async with self._database.tenant(self.tenant_id) as conn:
+            rows = await arrivals.of_source(conn, self.source_id, limit=limit)
+        return [row.metadata for row in rows if row.error_code is None]
+
     async def take(
         self,
         item: str,
@@ -74,16 +88,24 @@ class ItemIntake:
         *,
         file_name: str,
         metadata: Mapping[str, JsonValue],
+        tag_names: Sequence[str] = (),
     ) -> TakenItem:
         """Take one item: a file with its content, and what the source says about it.
 
-        item: its name in the source, the same each time, of this content alone. A file that can never be
-        taken (empty, too large) is refused for good. Raises TransientError, SetupError: nothing is noted.
+        item: its name in the source, the same each time, of this content alone. tag_names: tags that the
+        document gets, made if there are none of these names; what is no name of a tag is left out. A file
+        that can never be taken (empty, too large) is refused for good. Raises TransientError, SetupError:
+        nothing is noted.
         """
         origin = Origin(source_id=self.source_id, metadata=metadata)
         try:
             accepted = await self._intake.accept_from(
-                origin, chunks, tenant_id=self.tenant_id, file_name=file_name, item=item
+                origin,
+                chunks,
+                tenant_id=self.tenant_id,
+                file_name=file_name,
+                item=item,
+                tagging=await self._tagging(tag_names),
             )
         except KnownItemError:
             return TakenItem("known")
@@ -91,6 +113,18 @@ class ItemIntake:
             return await self.refuse(item, error, metadata=metadata)
         status = "accepted" if accepted.is_new else "already_here"
         return TakenItem(status, accepted.document_id, accepted.ingestion_id)
+
+    async def _tagging(self, names: Sequence[str]) -> AssignedTags | None:
+        """The tags of these names, which are made in a transaction of their own: others may wait for it."""
+        usable: list[str] = []
+        for name in names:
+            with suppress(ValidationError):
+                usable.append(clean_name(name))
+        if not usable:
+            return None
+        async with self._database.tenant(self.tenant_id) as conn:
+            tag_ids = await tags.named_or_new(conn, usable, tenant_id=self.tenant_id)
+        return AssignedTags(tag_ids, self._created_by)
 
     async def refuse(self, item: str, error: DocmillError, *, metadata: Mapping[str, JsonValue]) -> TakenItem:
         """Note that an item cannot be taken, and why; it is not tried again."""

@@ -33,6 +33,10 @@ class SourceLimits(BaseModel):
     per_second: float | None = Field(default=None, gt=0)
     file_mb: float | None = Field(default=None, gt=0)
 
+    def most_bytes(self, of_installation: int) -> int:
+        """The size of the largest item that is taken."""
+        return of_installation if self.file_mb is None else min(of_installation, round(self.file_mb * 1e6))
+
 
 class LimitedSettings(KindSettings):
     """Settings of a kind, with the limits that every source has."""

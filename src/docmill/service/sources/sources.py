@@ -174,9 +174,13 @@ class Sources:
 
     def item_intake(self, row: SourceRow) -> ItemIntake:
         """The intake of the source."""
-        notice = partial(self._wakeups.next, _topic(row.id))
         return ItemIntake(
-            self._intake, self._database, source_id=row.id, tenant_id=row.tenant_id, next_notice=notice
+            self._intake,
+            self._database,
+            source_id=row.id,
+            tenant_id=row.tenant_id,
+            created_by=row.created_by,
+            next_notice=partial(self._wakeups.next, _topic(row.id)),
         )
 
     def wake(self, source_id: UUID) -> None:

@@ -51,6 +51,20 @@ async def known(conn: Conn, source_id: UUID, items: Sequence[str]) -> set[str]:
     return {names[name] for (name,) in await cur.fetchall()}
 
 
+async def refused(conn: Conn, source_id: UUID, items: Sequence[str]) -> set[str]:
+    """Those of the items that were refused."""
+    names = {item_name(item): item for item in items}
+    cur = await conn.execute(
+        """
+        SELECT item
+          FROM arrival
+         WHERE doc_source_id = %(source_id)s AND item = ANY(%(names)s) AND error_code IS NOT NULL
+        """,
+        {"source_id": source_id, "names": list(names)},
+    )
+    return {names[name] for (name,) in await cur.fetchall()}
+
+
 async def add(
     conn: Conn,
     origin: Origin,

@@ -1,0 +1,1 @@
+"""Buckets of Amazon S3 and of what speaks its protocol."""

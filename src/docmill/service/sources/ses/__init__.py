@@ -1,0 +1,1 @@
+"""Mails that Amazon SES receives and writes to a bucket."""
