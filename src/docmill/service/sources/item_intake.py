@@ -17,7 +17,7 @@ from docmill.service.store.ingestions import Origin
 
 @dataclass(frozen=True, slots=True)
 class TakenItem:
-    """What became of an item. known: it was taken or refused before. error: why it was refused.
+    """What became of an item. known: it was taken before. error: why it was refused, if that is so now.
 
     accepted: it is a new document. already_here: the vault has its content. document_id: None for one that
     is known or refused.
@@ -53,6 +53,11 @@ class ItemIntake:
         async with self._database.tenant(self.tenant_id) as conn:
             return await arrivals.known(conn, self.source_id, items)
 
+    async def taken_mails(self) -> set[tuple[str, int]]:
+        """Message id and size of mails that were taken, the newest ones: they need not be fetched again."""
+        async with self._database.tenant(self.tenant_id) as conn:
+            return await arrivals.taken_mails(conn, self.source_id)
+
     async def take(
         self,
         item: str,
@@ -72,7 +77,9 @@ class ItemIntake:
                 origin, chunks, tenant_id=self.tenant_id, file_name=file_name, item=item
             )
         except KnownItemError:
-            return TakenItem("known")
+            async with self._database.tenant(self.tenant_id) as conn:
+                was_refused = await arrivals.was_refused(conn, self.source_id, item)
+            return TakenItem("refused" if was_refused else "known")
         except DocumentError as error:
             return await self.refuse(item, error, metadata=metadata)
         status = "accepted" if accepted.is_new else "already_here"
@@ -85,7 +92,7 @@ class ItemIntake:
             is_new = await arrivals.add(
                 conn, origin, item, tenant_id=self.tenant_id, document_id=None, error=error
             )
-        return TakenItem("refused" if is_new else "known", error=error if is_new else None)
+        return TakenItem("refused", error=error if is_new else None)
 
     async def keep_position(self, position: JsonValue) -> None:
         """Keep how far the source was read, for the next time it is opened."""

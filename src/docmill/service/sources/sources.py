@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -161,11 +162,16 @@ class Sources:
             kind.settings.model_validate(row.settings),
             kind.secrets.model_validate_json(self._plain_secrets(row)),
             row.position,
+            partial(self._keep_secrets, row),
         )
 
     def item_intake(self, row: SourceRow) -> ItemIntake:
         """The intake of the source."""
         return ItemIntake(self._intake, self._database, source_id=row.id, tenant_id=row.tenant_id)
+
+    async def _keep_secrets(self, row: SourceRow, secrets: KindSettings) -> None:
+        async with self._database.tenant(row.tenant_id) as conn:
+            await doc_sources.keep_secrets(conn, row.id, self._seal(secrets, row.id), version=row.version)
 
     def _plain_secrets(self, row: SourceRow) -> bytes:
         return b"{}" if row.secrets is None else self._box.open(row.secrets, owner=row.id)

@@ -51,6 +51,37 @@ async def known(conn: Conn, source_id: UUID, items: Sequence[str]) -> set[str]:
     return {names[name] for (name,) in await cur.fetchall()}
 
 
+async def was_refused(conn: Conn, source_id: UUID, item: str) -> bool:
+    """True for an item that could not be taken; nothing may be done with it at the source."""
+    cur = await conn.execute(
+        """
+        SELECT error_code IS NOT NULL FROM arrival WHERE doc_source_id = %(source_id)s AND item = %(item)s
+        """,
+        {"source_id": source_id, "item": item_name(item)},
+    )
+    row = await cur.fetchone()
+    return row is not None and row[0]
+
+
+_MOST_MAILS = 200_000
+
+
+async def taken_mails(conn: Conn, source_id: UUID) -> set[tuple[str, int]]:
+    """Message id and size of the newest mails that were taken from a source whose metadata has both."""
+    cur = await conn.execute(
+        """
+        SELECT metadata ->> 'message_id', (metadata ->> 'size')::bigint
+          FROM arrival
+         WHERE doc_source_id = %(source_id)s AND error_code IS NULL
+           AND metadata ? 'message_id' AND jsonb_typeof(metadata -> 'size') = 'number'
+         ORDER BY arrived_at DESC
+         LIMIT %(limit)s
+        """,
+        {"source_id": source_id, "limit": _MOST_MAILS},
+    )
+    return {(message_id, size) for message_id, size in await cur.fetchall()}
+
+
 async def add(
     conn: Conn,
     origin: Origin,
