@@ -22,7 +22,7 @@ from docmill.service.people.access import ROLES, SCOPES, SCOPES_OF_ROLE, Scope
 from docmill.service.people.accounts import NewPerson
 from docmill.service.people.sign_in import Visitor
 from docmill.service.people.tokens import form_token
-from docmill.service.store import ingestions, saved_views, statement_columns, tags, tenants
+from docmill.service.store import ingestions, notes, saved_views, statement_columns, tags, tenants
 from docmill.service.store.database import new_id
 from docmill.service.store.match_decisions import Pair
 from docmill.service.store.match_edges import RELATED
@@ -53,6 +53,9 @@ NEEDS = {
     "POST /api/v1/documents/{document_id}/reviews/redo": "review",
     "GET /api/v1/documents/{document_id}/tags": "read",
     "POST /api/v1/documents/{document_id}/tags": "write",
+    "GET /api/v1/documents/{document_id}/notes": "read",
+    "POST /api/v1/documents/{document_id}/notes": "write",
+    "DELETE /api/v1/documents/{document_id}/notes/{note_id}": "write",
     "POST /api/v1/documents/{document_id}/unlock": "write",
     "GET /api/v1/tags": "read",
     "POST /api/v1/tags": "write",
@@ -74,6 +77,11 @@ NEEDS = {
     "DELETE /api/v1/bin/{document_id}": "administer",
     "GET /api/v1/ingestions": "read",
     "GET /api/v1/ingestions/{ingestion_id}": "read",
+    "OPTIONS /api/v1/uploads": "write",
+    "POST /api/v1/uploads": "write",
+    "GET /api/v1/uploads/{upload_id}": "write",
+    "PATCH /api/v1/uploads/{upload_id}": "write",
+    "DELETE /api/v1/uploads/{upload_id}": "write",
     "GET /api/v1/documents/{document_id}/related": "read",
     "GET /api/v1/documents/{document_id}/matches": "read",
     "POST /api/v1/documents/{document_id}/matches": "review",
@@ -105,7 +113,28 @@ NEEDS = {
     "GET /api/v1/exports/datev.csv": "read",
     "GET /api/v1/exports/ledger.csv": "read",
     "GET /api/v1/exports/bookings": "read",
+    "GET /api/": "read",
+    "POST /api/token/": "public",
+    "POST /api/documents/post_document/": "write",
+    "GET /api/documents/": "read",
+    "GET /api/tasks/": "read",
+    "GET /api/tags/": "read",
+    "POST /api/tags/": "write",
+    "GET /api/document_types/": "read",
+    "GET /api/ui_settings/": "read",
+    "GET /api/statistics/": "read",
+    "GET /api/correspondents/": "read",
+    "GET /api/custom_fields/": "read",
+    "GET /api/groups/": "read",
+    "GET /api/saved_views/": "read",
+    "GET /api/storage_paths/": "read",
+    "GET /api/users/": "read",
     "GET /": "read",
+    "GET /capture": "write",
+    "GET /capture/shell": "public",
+    "GET /capture/session": "write",
+    "GET /capture-worker.js": "public",
+    "GET /capture.webmanifest": "public",
     "GET /cards": "read",
     "GET /pauses": "read",
     "POST /upload": "write",
@@ -179,6 +208,7 @@ NEEDS = {
     "POST /docs/{document_id}/type": "review",
     "POST /review/{document_id}/duplicates": "review",
     "POST /docs/{document_id}/tags": "write",
+    "POST /docs/{document_id}/notes": "write",
     "GET /tags": "read",
     "POST /tags": "write",
     "POST /tags/found": "write",
@@ -263,6 +293,7 @@ JSON: dict[str, dict[str, Any]] = {
     "POST /api/v1/documents/{document_id}/reviews/reject": {**REVIEW, "reason": "spam"},
     "POST /api/v1/documents/{document_id}/signed-addresses": {},
     "POST /api/v1/documents/{document_id}/tags": {"add": ["theirs"]},
+    "POST /api/v1/documents/{document_id}/notes": {"text": "theirs"},
     "PATCH /api/v1/tags/{tag_id}": {"name": "theirs"},
     "POST /api/v1/tags/{tag_id}/merge": {"into": str(new_id())},
 }
@@ -290,6 +321,7 @@ FORMS: dict[str, dict[str, str]] = {
     },
     "POST /docs/{document_id}/edit": {"title": "theirs"},
     "POST /docs/{document_id}/tags": {"add": "theirs"},
+    "POST /docs/{document_id}/notes": {"text": "theirs"},
     "POST /review/{document_id}/approve": REVIEW,
     "POST /review/{document_id}/reject": {**REVIEW, "reason": "spam"},
     "POST /tags/{tag_id}": {"name": "theirs"},
@@ -441,6 +473,9 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         view = await saved_views.save(
             conn, tenant_id=service.default_tenant_id, user_id=owner, name="ours", query="q=ours"
         )
+        note_id = await notes.add(
+            conn, document_id, "ours", tenant_id=service.default_tenant_id, author="Us", author_id=owner
+        )
     source = await service.sources.add(
         "webhook", "Ours", {}, {}, tenant_id=service.default_tenant_id, created_by=owner
     )
@@ -455,8 +490,13 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         "ingestion_id": newest,
         "tag_id": tag_id,
         "view_id": view.id,
+        "note_id": note_id,
         "columns_id": columns.id,
     }
+    upload = await service.resumable_uploads.create(
+        tenant_id=service.default_tenant_id, user_id=owner, byte_length=8, file_name="bill.pdf"
+    )
+    ids["upload_id"] = upload.id
     linked = await Matches(service.database, service.feed).link(
         Pair(str(document_id), str(ids["other_id"]), RELATED),
         tenant_id=service.default_tenant_id,
@@ -489,7 +529,8 @@ async def _everything(service: Service) -> list[object]:
                    (SELECT count(*) FROM api_keys WHERE revoked_at IS NULL),
                    (SELECT count(*) FROM tag WHERE removed_at IS NULL), (SELECT count(*) FROM saved_view),
                    (SELECT count(*) FROM review_lock), (SELECT count(*) FROM review_draft),
-                   (SELECT array_agg(decision) FROM match_decision)
+                   (SELECT array_agg(decision) FROM match_decision),
+                   (SELECT array_agg(text) FROM document_note)
             """
         )
         return list(await cur.fetchall())

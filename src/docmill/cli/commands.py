@@ -25,6 +25,7 @@ from docmill.cli.vault import (
     content_commands,
     dead_letter_commands,
     export_commands,
+    import_commands,
     learned_commands,
     match_commands,
     people_commands,
@@ -50,6 +51,7 @@ app.add_typer(dead_letter_commands.app)
 app.add_typer(people_commands.users)
 app.add_typer(people_commands.tenants)
 app.add_typer(export_commands.app)
+app.add_typer(import_commands.app)
 app.add_typer(backup_commands.app)
 app.add_typer(notify_commands)
 app.add_typer(learned_commands.app)

@@ -18,6 +18,7 @@ from docmill.service.events.matching_requests import MatchingRequests
 from docmill.service.events.outbox import Outbox
 from docmill.service.events.wakeups import EventFeed, Wakeups
 from docmill.service.intake.accept import Intake
+from docmill.service.intake.resumable_uploads import ResumableUploads
 from docmill.service.intake.type_choice import TypeChoices
 from docmill.service.meaning import Meaning, open_embedder
 from docmill.service.notify.channels import open_channels
@@ -94,6 +95,13 @@ class Service:
     tracer: Tracer = NO_TRACER
     default_tenant_id: UUID = DEFAULT_TENANT_ID
     matching: MatchingStep | None = None
+
+    @property
+    def resumable_uploads(self) -> ResumableUploads:
+        """Uploads in pieces."""
+        return ResumableUploads(
+            self.database, self.blobs, self.intake, max_bytes=self.settings.limits.file_bytes
+        )
 
     @property
     def queues(self) -> Mapping[str, Queue]:

@@ -98,6 +98,7 @@ class Sweeper:
             Rule("events", _HOUR_S, self.forget_old_events),
             Rule("bin", _HOUR_S, service.bin.remove_expired),
             Rule("idempotency keys", _HOUR_S, self.forget_old_keys),
+            Rule("partial uploads", _HOUR_S, service.resumable_uploads.remove_expired),
             Rule("embeddings", _HOUR_S, service.meaning.ask_for_missing),
             Rule("notifications", _HOUR_S, service.notifier.forget_old),
         )

@@ -36,12 +36,14 @@ from docmill.web.api import (
     files,
     ingestions,
     matches,
+    notes,
     operations,
     people,
     reviews,
     signed_addresses,
     statement_columns,
     tags,
+    tus,
     views,
 )
 from docmill.web.api.shapes import Health
@@ -52,6 +54,7 @@ from docmill.web.mcp import http_endpoint
 from docmill.web.page_images import PageImages
 from docmill.web.pages import api_docs, bank_tables, openid, profile, sign_in
 from docmill.web.pages import bin as bin_page
+from docmill.web.pages import capture as capture_page
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import edits as edits_page
 from docmill.web.pages import languages as languages_page
@@ -62,8 +65,10 @@ from docmill.web.pages import review_queue as review_queue_page
 from docmill.web.pages import reviews as reviews_page
 from docmill.web.pages import settings as settings_page
 from docmill.web.pages import tags as tags_page
+from docmill.web.paperless import paperless_routes
 from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
+from docmill.web.tus_protocol import TusRequests
 
 API_PREFIX = "/api/v1"
 API_ROUTERS = (
@@ -73,9 +78,11 @@ API_ROUTERS = (
     reviews.router,
     tags.router,
     tags.assignment_router,
+    notes.router,
     views.router,
     bin_routes.router,
     ingestions.router,
+    tus.router,
     matches.router,
     statement_columns.router,
     signed_addresses.router,
@@ -95,13 +102,16 @@ PAGE_ROUTERS = (
     people_page.router,
     tags_page.router,
     views.form_router,
+    notes.form_router,
     edits_page.router,
     matches_page.router,
     bin_page.router,
+    capture_page.router,
     operations_page.router,
     settings_page.router,
     bank_tables.router,
     api_docs.router,
+    paperless_routes.router,
     http_endpoint.router,
     inbound_webhooks.router,
 )
@@ -166,6 +176,7 @@ def create_app(
     openapi.install(app, prefix=API_PREFIX)
     app.add_exception_handler(idempotency.ReplayedAnswerError, idempotency.replay)
     app.add_middleware(idempotency.IdempotentRequests, prefix=f"{API_PREFIX}/")
+    app.add_middleware(TusRequests, path=f"{API_PREFIX}/uploads")
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
     app.add_middleware(HeadRequests)
     app.add_middleware(
