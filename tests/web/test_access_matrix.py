@@ -22,7 +22,16 @@ from docmill.service.people.access import ROLES, SCOPES, SCOPES_OF_ROLE, Scope
 from docmill.service.people.accounts import NewPerson
 from docmill.service.people.sign_in import Visitor
 from docmill.service.people.tokens import form_token
-from docmill.service.store import ingestions, notes, saved_views, statement_columns, tags, tenants
+from docmill.service.store import (
+    ingestions,
+    notes,
+    saved_views,
+    statement_columns,
+    tags,
+    tenants,
+    webhook_deliveries,
+    webhooks,
+)
 from docmill.service.store.database import new_id
 from docmill.service.store.match_decisions import Pair
 from docmill.service.store.match_edges import RELATED
@@ -266,6 +275,29 @@ NEEDS = {
     "POST /keys": "administer",
     "POST /keys/{key_id}/revoke": "administer",
     "GET /audit-log": "administer",
+    "GET /api/v1/webhooks": "administer",
+    "POST /api/v1/webhooks": "administer",
+    "GET /api/v1/webhooks/{webhook_id}": "administer",
+    "PATCH /api/v1/webhooks/{webhook_id}": "administer",
+    "DELETE /api/v1/webhooks/{webhook_id}": "administer",
+    "POST /api/v1/webhooks/{webhook_id}/test": "administer",
+    "POST /api/v1/webhooks/{webhook_id}/pause": "administer",
+    "POST /api/v1/webhooks/{webhook_id}/resume": "administer",
+    "POST /api/v1/webhooks/{webhook_id}/rotate": "administer",
+    "GET /api/v1/webhooks/{webhook_id}/deliveries": "administer",
+    "POST /api/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": "administer",
+    "POST /api/v1/webhooks/{webhook_id}/redeliver": "administer",
+    "GET /webhooks": "administer",
+    "POST /webhooks": "administer",
+    "GET /webhooks/{webhook_id}": "administer",
+    "POST /webhooks/{webhook_id}": "administer",
+    "POST /webhooks/{webhook_id}/test": "administer",
+    "POST /webhooks/{webhook_id}/pause": "administer",
+    "POST /webhooks/{webhook_id}/resume": "administer",
+    "POST /webhooks/{webhook_id}/rotate": "administer",
+    "POST /webhooks/{webhook_id}/remove": "administer",
+    "POST /webhooks/{webhook_id}/redeliver": "administer",
+    "POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": "administer",
     "POST /mcp": "read",
 }
 
@@ -296,6 +328,9 @@ JSON: dict[str, dict[str, Any]] = {
     "POST /api/v1/documents/{document_id}/notes": {"text": "theirs"},
     "PATCH /api/v1/tags/{tag_id}": {"name": "theirs"},
     "POST /api/v1/tags/{tag_id}/merge": {"into": str(new_id())},
+    "PATCH /api/v1/webhooks/{webhook_id}": {"with_data": True},
+    "POST /api/v1/webhooks/{webhook_id}/rotate": {},
+    "POST /api/v1/webhooks/{webhook_id}/redeliver": {},
 }
 _OF_DOCUMENT = {
     "duplicates": {"other_id": str(new_id()), "decision": "same"},
@@ -470,6 +505,19 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
             tenant_id=service.default_tenant_id,
             set_by=owner,
         )
+        await webhooks.add(
+            conn,
+            webhook_id := new_id(),
+            tenant_id=service.default_tenant_id,
+            url="https://hook.invalid/",
+            events=["document.failed"],
+            with_data=False,
+            secret=b"sealed",
+            created_by=owner,
+        )
+        delivery_id = await webhook_deliveries.add_test(
+            conn, webhook_id, tenant_id=service.default_tenant_id, kind="webhook.test", lease_s=0
+        )
         view = await saved_views.save(
             conn, tenant_id=service.default_tenant_id, user_id=owner, name="ours", query="q=ours"
         )
@@ -492,6 +540,8 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         "view_id": view.id,
         "note_id": note_id,
         "columns_id": columns.id,
+        "webhook_id": webhook_id,
+        "delivery_id": delivery_id,
     }
     upload = await service.resumable_uploads.create(
         tenant_id=service.default_tenant_id, user_id=owner, byte_length=8, file_name="bill.pdf"
@@ -530,7 +580,9 @@ async def _everything(service: Service) -> list[object]:
                    (SELECT count(*) FROM tag WHERE removed_at IS NULL), (SELECT count(*) FROM saved_view),
                    (SELECT count(*) FROM review_lock), (SELECT count(*) FROM review_draft),
                    (SELECT array_agg(decision) FROM match_decision),
-                   (SELECT array_agg(text) FROM document_note)
+                   (SELECT array_agg(text) FROM document_note),
+                   (SELECT array_agg(webhook.state || encode(secret, 'escape') || with_data) FROM webhook),
+                   (SELECT array_agg(attempts) FROM webhook_delivery)
             """
         )
         return list(await cur.fetchall())

@@ -30,6 +30,7 @@ from docmill.cli.vault import (
     match_commands,
     people_commands,
     serving_commands,
+    webhook_commands,
 )
 from docmill.cli.vault.notify_commands import app as notify_commands
 from docmill.errors import DocmillError
@@ -54,6 +55,7 @@ app.add_typer(export_commands.app)
 app.add_typer(import_commands.app)
 app.add_typer(backup_commands.app)
 app.add_typer(notify_commands)
+app.add_typer(webhook_commands.app)
 app.add_typer(learned_commands.app)
 
 

@@ -101,6 +101,7 @@ class Sweeper:
             Rule("partial uploads", _HOUR_S, service.resumable_uploads.remove_expired),
             Rule("embeddings", _HOUR_S, service.meaning.ask_for_missing),
             Rule("notifications", _HOUR_S, service.notifier.forget_old),
+            Rule("webhooks", _HOUR_S, service.webhook_deliverer.forget_old),
         )
         if service.matching is not None:
             repair = MatchingRepair(service.database, service.matching, grace_s=self._sweep_s).repair

@@ -45,6 +45,7 @@ from docmill.web.api import (
     tags,
     tus,
     views,
+    webhooks,
 )
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
@@ -65,6 +66,7 @@ from docmill.web.pages import review_queue as review_queue_page
 from docmill.web.pages import reviews as reviews_page
 from docmill.web.pages import settings as settings_page
 from docmill.web.pages import tags as tags_page
+from docmill.web.pages import webhooks as webhooks_page
 from docmill.web.paperless import paperless_routes
 from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
@@ -90,6 +92,7 @@ API_ROUTERS = (
     events.router,
     people.router,
     exports.router,
+    webhooks.router,
 )
 PAGE_ROUTERS = (
     documents_page.router,
@@ -109,6 +112,7 @@ PAGE_ROUTERS = (
     capture_page.router,
     operations_page.router,
     settings_page.router,
+    webhooks_page.router,
     bank_tables.router,
     api_docs.router,
     paperless_routes.router,
