@@ -65,6 +65,7 @@ BENCHMARKS = (
     Benchmark("in_flight", "bench.speed.in_flight", 1, quiet=True),
     Benchmark("idle", "bench.speed.idle", 2, quiet=True),
     Benchmark("startup", "bench.speed.startup", 1, quiet=True),
+    Benchmark("smtp_intake", "bench.speed.smtp_intake", 2, quiet=True),
     Benchmark("protocol_simulation", "bench.speed.protocol_simulation", 1),
     Benchmark("run_ocr", "bench.speed.run_ocr", 8, data=True, quiet=True),
     Benchmark("reading_pdf", "bench.speed.reading_pdf", 5, data=True, quiet=True),

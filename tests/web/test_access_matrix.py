@@ -158,6 +158,7 @@ NEEDS = {
     "POST /language": "public",
     "GET /texts/{language}/{version}.json": "public",
     "POST /hooks/{source_id}": "public",
+    "POST /hooks/gmail/{source_id}": "public",
     "GET /docs/{document_id}": "read",
     "GET /matches": "read",
     "POST /matches": "review",

@@ -193,7 +193,7 @@ async def open_service(
                 timeout_s=settings.webhooks.timeout_s,
                 keep_days=settings.webhooks.keep_days,
             ),
-            Sources(database, intake, box, settings),
+            Sources(database, intake, box, settings, wakeups),
             tracer,
             matching=opened.matching
             and MatchingStep(

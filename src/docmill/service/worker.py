@@ -28,6 +28,7 @@ from docmill.service.processing.process import DocumentProcessor, TagsInUse
 from docmill.service.processing.work_folders import worker_folder
 from docmill.service.protocol.pause import Pauses
 from docmill.service.review.corrections import CorrectionFinder
+from docmill.service.sources.smtp.receiver import receiving_mails
 from docmill.service.sources.watching import SourceWatching
 from docmill.service.steps import LearnedModels, open_steps, reading_options
 from docmill.service.store.database import new_id
@@ -58,7 +59,10 @@ async def run_worker(
     """
     # Names this process and no other, on any machine, before or after it.
     worker_id = f"{socket.gethostname()}-{os.getpid()}-{new_id().hex[-6:]}"
-    async with worker_folder(service.settings.folder / WORK_FOLDER, worker_id) as place:
+    async with (
+        worker_folder(service.settings.folder / WORK_FOLDER, worker_id) as place,
+        receiving_mails(service.database, service.sources, service.settings, place),
+    ):
         processor = DocumentProcessor(
             steps=replace(steps, limits=service.settings.limits.times),
             blobs=service.blobs,

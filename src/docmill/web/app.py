@@ -26,7 +26,7 @@ from docmill.service.observe.health import VAULT_HEADER, HealthReport
 from docmill.service.observe.tracing import Tracer
 from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
-from docmill.web import idempotency, inbound_webhooks, openapi, problems
+from docmill.web import gmail_pushes, idempotency, inbound_webhooks, openapi, problems
 from docmill.web.access import AccessRoute
 from docmill.web.api import bin as bin_routes
 from docmill.web.api import (
@@ -118,6 +118,7 @@ PAGE_ROUTERS = (
     paperless_routes.router,
     http_endpoint.router,
     inbound_webhooks.router,
+    gmail_pushes.router,
 )
 _KEY = HTTPBearer(auto_error=False, scheme_name="apiKey", description="A key of the page API keys: dm_…")
 """For the description of the API alone: `AccessRoute` checks the key."""

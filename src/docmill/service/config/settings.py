@@ -27,6 +27,7 @@ from docmill.errors import MisconfiguredError
 from docmill.pipeline import AI_STEP_S, RULES_S, PartLimits, TimeLimits
 from docmill.service.config.bookkeeping import Bookkeeping
 from docmill.service.config.notifications import Notifications
+from docmill.service.config.receiver_settings import SmtpReceiver
 from docmill.service.config.secrets import Secrets
 from docmill.service.config.section import Section
 from docmill.service.config.source_settings import SourceSettings
@@ -354,6 +355,7 @@ class Settings(BaseSettings):
     bin: BinSettings = BinSettings()
     web: Web = Web()
     smtp: Smtp = Smtp()
+    smtp_receiver: SmtpReceiver = SmtpReceiver()
     oidc: Oidc = Oidc()
     secrets: Secrets = Secrets()
     logs: Logs = Logs()

@@ -1,6 +1,7 @@
 """Takes the items of one source into the vault: each once, whatever stops the watcher in between."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -34,11 +35,24 @@ class ItemIntake:
 
     An item is filed and noted as taken in one transaction. What is done at the source afterwards (a mail
     moved, a message deleted) comes later, and is done again for an item that is known.
+
+    next_notice: gives an event that is set at the next `Sources.wake` of the source. Ask for it before
+    looking at the source, so that no notice is missed; one can be lost with a connection, so look even
+    without, now and then.
     """
 
-    def __init__(self, intake: Intake, database: Database, *, source_id: UUID, tenant_id: UUID) -> None:
+    def __init__(
+        self,
+        intake: Intake,
+        database: Database,
+        *,
+        source_id: UUID,
+        tenant_id: UUID,
+        next_notice: Callable[[], asyncio.Event] = asyncio.Event,
+    ) -> None:
         self._intake = intake
         self._database = database
+        self.next_notice = next_notice
         self.source_id = source_id
         self.tenant_id = tenant_id
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from docmill.service.config.settings import Settings
 from docmill.service.sources.item_intake import ItemIntake
+from docmill.service.store.doc_sources import SourceRow
 
 
 class KindSettings(BaseModel):
@@ -89,7 +90,9 @@ class Kind:
 
     is_watched: False where the other side comes to us. check: raises SetupError or ValidationError for
     settings that cannot work in this installation. new_secrets: makes those that docmill makes itself, such
-    as the one with which a program signs; it is given the present ones.
+    as the one with which a program signs; it is given the present ones. generated: settings that docmill
+    makes, by their defaults, when a source is made, and that nobody chooses. address: of a source to which
+    others send, for people to see; None where there is none.
     """
 
     name: str
@@ -98,4 +101,6 @@ class Kind:
     secrets: type[KindSettings] = NoSecrets
     is_watched: bool = True
     check: Callable[[Any, Settings], None] = lambda _, __: None
+    generated: tuple[str, ...] = ()
+    address: Callable[[SourceRow, Settings], str | None] = lambda _, __: None
     new_secrets: Callable[[Mapping[str, Any]], Mapping[str, str]] | None = None

@@ -2,11 +2,13 @@
 
 from docmill.errors import ValidationError
 from docmill.service.sources.folder.watcher import FOLDER
+from docmill.service.sources.gmail.gmail_watcher import GMAIL
 from docmill.service.sources.imap.imap_kind import IMAP
 from docmill.service.sources.kinds import Kind
+from docmill.service.sources.smtp.smtp_source import SMTP
 from docmill.service.sources.webhook.inbound import WEBHOOK
 
-KINDS = {kind.name: kind for kind in (FOLDER, IMAP, WEBHOOK)}
+KINDS = {kind.name: kind for kind in (FOLDER, GMAIL, IMAP, SMTP, WEBHOOK)}
 WATCHED = tuple(name for name, kind in KINDS.items() if kind.is_watched)
 
 

@@ -11,6 +11,7 @@ from pydantic import JsonValue, SecretStr
 
 from docmill.errors import ValidationError
 from docmill.service.config.settings import Settings
+from docmill.service.events.wakeups import Wakeups
 from docmill.service.intake.accept import Intake
 from docmill.service.secret_box import SecretBox
 from docmill.service.sources.item_intake import ItemIntake
@@ -26,11 +27,14 @@ _LONGEST_NAME = 100
 class Sources:
     """Makes and opens sources. box: encrypts their secrets, which nobody is shown again."""
 
-    def __init__(self, database: Database, intake: Intake, box: SecretBox, settings: Settings) -> None:
+    def __init__(
+        self, database: Database, intake: Intake, box: SecretBox, settings: Settings, wakeups: Wakeups
+    ) -> None:
         self._database = database
         self._intake = intake
         self._box = box
         self._settings = settings
+        self._wakeups = wakeups
 
     async def every(self, *, tenant_id: UUID) -> list[SourceRow]:
         """The sources of the tenant by name."""
@@ -92,11 +96,15 @@ class Sources:
     ) -> SourceRow:
         """Change a source; what is None stays, and so do secrets that are not among `secrets`.
 
-        Raises as `add` does.
+        A setting that docmill has made stays, unless it is given as an empty one, which makes another. Raises
+        as `add` does.
         """
         before: dict[str, JsonValue] = json.loads(self._plain_secrets(row))
         checked, kept = self._checked(
-            row.kind, row.settings if settings is None else settings, {**before, **(secrets or {})}
+            row.kind,
+            row.settings if settings is None else settings,
+            {**before, **(secrets or {})},
+            before=row.settings,
         )
         async with self._database.tenant(row.tenant_id) as conn:
             await doc_sources.change(
@@ -167,7 +175,18 @@ class Sources:
 
     def item_intake(self, row: SourceRow) -> ItemIntake:
         """The intake of the source."""
-        return ItemIntake(self._intake, self._database, source_id=row.id, tenant_id=row.tenant_id)
+        notice = partial(self._wakeups.next, _topic(row.id))
+        return ItemIntake(
+            self._intake, self._database, source_id=row.id, tenant_id=row.tenant_id, next_notice=notice
+        )
+
+    def wake(self, source_id: UUID) -> None:
+        """Tell whoever watches the source that something has arrived there, soon."""
+        self._wakeups.announce(_topic(source_id))
+
+    def address(self, row: SourceRow) -> str | None:
+        """The address to which others send, for people to see; None for a kind without one."""
+        return kind_of(row.kind).address(row, self._settings)
 
     async def _keep_secrets(self, row: SourceRow, secrets: KindSettings) -> None:
         async with self._database.tenant(row.tenant_id) as conn:
@@ -177,11 +196,22 @@ class Sources:
         return b"{}" if row.secrets is None else self._box.open(row.secrets, owner=row.id)
 
     def _checked(
-        self, kind_name: str, settings: Mapping[str, JsonValue], secrets: Mapping[str, JsonValue]
+        self,
+        kind_name: str,
+        settings: Mapping[str, JsonValue],
+        secrets: Mapping[str, JsonValue],
+        *,
+        before: Mapping[str, JsonValue] | None = None,
     ) -> tuple[KindSettings, KindSettings]:
         kind = kind_of(kind_name)
+        generated = {
+            name: before[name]
+            for name in kind.generated
+            if before is not None and name in before and settings.get(name) != ""
+        }
+        chosen = {name: value for name, value in settings.items() if name not in kind.generated}
         try:
-            checked = kind.settings.model_validate(settings)
+            checked = kind.settings.model_validate({**chosen, **generated})
             kept = kind.secrets.model_validate({name: value for name, value in secrets.items() if value})
         except pydantic.ValidationError as error:
             raise ValidationError(_in_words(error)) from None  # its text would quote secrets
@@ -201,6 +231,11 @@ async def _existing(conn: Conn, source_id: UUID) -> SourceRow:
     row = await doc_sources.get(conn, source_id)
     assert row is not None, "it was written in this transaction"
     return row
+
+
+def _topic(source_id: UUID) -> str:
+    """The wake-ups of a source."""
+    return f"source {source_id}"
 
 
 def _checked_name(name: str) -> str:

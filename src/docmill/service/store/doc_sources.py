@@ -197,6 +197,30 @@ async def tenant_of(conn: Conn, source_id: UUID) -> UUID | None:
     return row[0] if row else None
 
 
+async def of_token(conn: Conn, kinds: Sequence[str], token: str) -> tuple[UUID, UUID] | None:
+    """The source of any tenant whose address has this token; its id and tenant."""
+    cur = await conn.execute(
+        "SELECT id, tenant_id FROM source_of_token(%(kinds)s, %(token)s)",
+        {"kinds": list(kinds), "token": storable(token)},
+    )
+    return await cur.fetchone()
+
+
+async def of_names(
+    conn: Conn, kinds: Sequence[str], *, source_word: str, tenant_word: str
+) -> tuple[UUID, UUID] | None:
+    """The one source with a list of senders that is called so, of a tenant called so; its id and tenant.
+
+    The names are in the form of `mail_addresses.word_of`. None if there are several.
+    """
+    cur = await conn.execute(
+        "SELECT id, tenant_id FROM sources_of_names(%(kinds)s, %(source)s, %(tenant)s)",
+        {"kinds": list(kinds), "source": storable(source_word), "tenant": storable(tenant_word)},
+    )
+    rows = await cur.fetchall()
+    return rows[0] if len(rows) == 1 else None
+
+
 async def watched(conn: Conn, source_ids: Sequence[UUID], *, worker_id: str) -> dict[UUID, int]:
     """Those of the sources that are still this worker's to watch, of any tenant, with their versions."""
     cur = await conn.execute(

@@ -8,7 +8,7 @@ from email.parser import BytesHeaderParser
 
 from pydantic import JsonValue
 
-_HEADER_BYTES = 65_536
+HEADER_BYTES = 65_536
 _LONGEST = 500
 _LONGEST_RAW = 4000
 """Of a field as it was sent: of more recipients, the first."""
@@ -27,18 +27,39 @@ class MailItem:
 
 
 def mail_item(content: bytes) -> MailItem:
-    """Name a mail by its message id and its content, and read its header.
+    """Name a mail by its message id and its content, and read its header."""
+    return item_of_header(header_of(content), hashlib.sha256(content).hexdigest())
 
-    Nothing but the first 64 KiB of the header is read here, by Python's own parser: attachments are opened
-    where all untrusted files are. A header that cannot be read leaves its field out.
-    """
-    head = content[:_HEADER_BYTES]
+
+def header_of(content: bytes) -> bytes:
+    """The header of a mail, or its first 64 KiB. content: the mail, or so much of its beginning."""
+    head = content[:HEADER_BYTES]
     end = _END_OF_HEADER.search(head)
-    fields = header_fields(head[: end.end()] if end else head)
-    digest = hashlib.sha256(content).hexdigest()
+    return head[: end.end()] if end else head
+
+
+def item_of_header(header: bytes, digest: str) -> MailItem:
+    """Name a mail by the message id in its header and the SHA-256 digest of its content.
+
+    The header is read by Python's own parser: attachments are opened where all untrusted files are. A field
+    that cannot be read is left out.
+    """
+    fields = header_fields(header)
     message_id = str(fields.get("message_id") or "")
     subject = re.sub(r'[\s/\\:*?"<>|]+', " ", str(fields.get("subject") or "")).strip()
     return MailItem(f"{message_id[:100]} {digest}".strip(), f"{subject[:120] or 'message'}.eml", fields)
+
+
+def from_addresses(header: bytes) -> list[str]:
+    """The addresses of the field From; none if there is no such field, or more than one of them."""
+    message = BytesHeaderParser(policy=email.policy.default).parsebytes(header)
+    try:
+        fields = message.get_all("From") or []
+        if len(fields) != 1:  # programs show the first or the last of them
+            return []
+        return [address.addr_spec for address in fields[0].addresses if address.domain]
+    except (ValueError, IndexError, AttributeError, LookupError):  # faults of Python's parser
+        return []
 
 
 def header_fields(header: bytes) -> dict[str, JsonValue]:

@@ -1,0 +1,201 @@
+"""The API of Gmail, as far as a watch needs it.
+
+Source: https://developers.google.com/workspace/gmail/api/reference/rest
+"""
+
+import asyncio
+import base64
+import time
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from docmill.errors import ServerError, UnauthorizedError
+from docmill.service.sources.gmail.gmail_settings import GmailSecrets, GmailSettings
+from docmill.service.sources.gmail.google_http import GoogleHttp, NotFoundError
+
+_EARLY_S = 120.0
+_LIFE_S = 3000.0
+_PAGE = 500
+
+
+class _Answer(BaseModel):
+    """A part of an answer, with the names that the API has for its fields."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class _Message(_Answer):
+    id: str
+    labelIds: list[str] = []  # noqa: N815  its name
+
+
+class _Change(_Answer):
+    """labelIds: that were added; None for a new mail."""
+
+    message: _Message
+    labelIds: list[str] | None = None  # noqa: N815  its name
+
+
+class _Record(_Answer):
+    messagesAdded: list[_Change] = []  # noqa: N815  its name
+    labelsAdded: list[_Change] = []  # noqa: N815  its name
+
+
+class _HistoryPage(_Answer):
+    history: list[_Record] = []
+    historyId: str = ""  # noqa: N815  its name
+    nextPageToken: str = ""  # noqa: N815  its name
+
+
+class _MessagePage(_Answer):
+    messages: list[_Message] = []
+    nextPageToken: str = ""  # noqa: N815  its name
+
+
+class _Label(_Answer):
+    id: str
+    name: str
+
+
+class _Labels(_Answer):
+    labels: list[_Label] = []
+
+
+AnswerPart = TypeVar("AnswerPart", bound=_Answer)
+
+
+def _parsed(model: type[AnswerPart], answer: Mapping[str, Any]) -> AnswerPart:
+    """An answer in the form that it should have. Raises ServerError."""
+    try:
+        return model.model_validate(answer)
+    except ValidationError:
+        raise ServerError("Gmail has answered in another form than its API describes") from None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What has happened since a position. message_ids: that got the label, the oldest first."""
+
+    position: str
+    message_ids: list[str]
+
+
+class GmailApi:
+    """The mailbox of a source. Raises UnauthorizedError, MisconfiguredError and kinds of TransientError."""
+
+    def __init__(self, settings: GmailSettings, secrets: GmailSecrets, http: GoogleHttp) -> None:
+        self._settings = settings
+        self._secrets = secrets
+        self._http = http
+        self._token = ""
+        self._ends_at = 0.0
+
+    async def profile(self) -> tuple[str, str]:
+        """The address of the mailbox, and the position of what happens now."""
+        profile = await self._get("profile")
+        return str(profile.get("emailAddress", "")), str(profile.get("historyId", ""))
+
+    async def label_id(self, name: str) -> str | None:
+        """The id of a label by its name or id; None if there is none."""
+        for label in _parsed(_Labels, await self._get("labels")).labels:
+            if name == label.id or name.casefold() == label.name.casefold():
+                return label.id
+        return None
+
+    async def history(self, position: str, label_id: str) -> History | None:
+        """What has happened since a position; None for one that Gmail does not know any more."""
+        query: dict[str, str | list[str]] = {
+            "startHistoryId": position,
+            "labelId": label_id,
+            "historyTypes": ["messageAdded", "labelAdded"],
+            "maxResults": str(_PAGE),
+        }
+        message_ids: dict[str, None] = {}
+        try:
+            while True:
+                page = _parsed(_HistoryPage, await self._get("history", query))
+                for record in page.history:
+                    for change in (*record.messagesAdded, *record.labelsAdded):
+                        if label_id in (change.labelIds or change.message.labelIds):
+                            message_ids[change.message.id] = None
+                position = page.historyId or position
+                if not page.nextPageToken:
+                    return History(position, list(message_ids))
+                query["pageToken"] = page.nextPageToken
+        except NotFoundError:
+            return None
+
+    async def message_ids(self, label_id: str, since: datetime | None) -> AsyncGenerator[list[str]]:
+        """The ids of all mails with a label, page by page. since: of those that came after this alone."""
+        query: dict[str, str | list[str]] = {"labelIds": [label_id], "maxResults": str(_PAGE)}
+        if since is not None:
+            query["q"] = f"after:{int(since.timestamp())}"
+        while True:
+            page = _parsed(_MessagePage, await self._get("messages", query))
+            yield [message.id for message in page.messages]
+            if not page.nextPageToken:
+                return
+            query["pageToken"] = page.nextPageToken
+
+    async def content(self, message_id: str, *, max_bytes: int) -> bytes | None:
+        """A mail as it came; None if it is gone. Raises TooLargeError."""
+        try:
+            message = await self._get(
+                f"messages/{quote(message_id, safe='')}",
+                {"format": "raw"},
+                max_bytes=max_bytes * 4 // 3 + 100_000,
+            )
+        except NotFoundError:
+            return None
+        raw = str(message.get("raw") or "")
+        return await asyncio.to_thread(base64.urlsafe_b64decode, raw + "=" * (-len(raw) % 4))
+
+    async def watch(self, topic: str, label_id: str) -> datetime:
+        """Have Google push to a topic when a label changes; the time until which it does."""
+        answer = await self._post(
+            "watch", {"topicName": topic, "labelIds": [label_id], "labelFilterBehavior": "INCLUDE"}
+        )
+        return datetime.fromtimestamp(int(answer.get("expiration") or 0) / 1000, UTC)
+
+    async def _get(
+        self, path: str, query: dict[str, str | list[str]] | None = None, **options: int
+    ) -> dict[str, Any]:
+        try:
+            return await self._http.get(self._url(path), query or {}, await self._access(), **options)
+        except UnauthorizedError:  # a token may be withdrawn before its end
+            self._token = ""
+            return await self._http.get(self._url(path), query or {}, await self._access(), **options)
+
+    async def _post(self, path: str, value: dict[str, Any]) -> dict[str, Any]:
+        return await self._http.post(self._url(path), value, await self._access())
+
+    def _url(self, path: str) -> str:
+        return f"{self._settings.api_address.rstrip('/')}/gmail/v1/users/me/{path}"
+
+    async def _access(self) -> str:
+        """An access token, from the refresh token (RFC 6749, 6)."""
+        if self._token and time.monotonic() < self._ends_at - _EARLY_S:
+            return self._token
+        refresh, secret = self._secrets.refresh_token, self._secrets.client_secret
+        if refresh is None:
+            raise UnauthorizedError(
+                "the source has no refresh token; authorize docmill for the mailbox first"
+            )
+        form = {
+            "grant_type": "refresh_token",
+            "refresh_token": refresh.get_secret_value(),
+            "client_id": self._settings.client_id,
+            **({} if secret is None else {"client_secret": secret.get_secret_value()}),
+        }
+        answer = await self._http.post_form(self._settings.token_address, form)
+        token, life_s = answer.get("access_token"), answer.get("expires_in")
+        if not isinstance(token, str) or not token:
+            raise ServerError("the address that gives access tokens has sent none")
+        self._token = token
+        self._ends_at = time.monotonic() + (life_s if isinstance(life_s, int | float) else _LIFE_S)
+        return token
