@@ -8,7 +8,7 @@ PROCESSES ?= 4
 # Tests start hundreds of processes: where the machine forbids it, each would compile all of the library anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo up test check unit docs wheel bench cluster soak fuzz fuzz-api figures lock clean
+.PHONY: help demo up test check unit docs wheel bench cluster soak soak-mail fuzz fuzz-api figures lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -33,7 +33,7 @@ docs: $(STAMP) ## Build the documentation into build/docs, with every link check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 unit: $(STAMP)
-	scripts/system-packages chromium fonts-liberation libfaketime pgbouncer redis-server tesseract-ocr
+	scripts/system-packages chromium dovecot-imapd fonts-liberation libfaketime pgbouncer redis-server tesseract-ocr
 	scripts/emulators
 	$(BIN)/pytest -n $(PROCESSES) --dist worksteal
 
@@ -49,6 +49,10 @@ cluster: $(STAMP) ## Run two web servers and two workers, kill one on the way, a
 
 soak: $(STAMP) ## Ten minutes of uploads while everything breaks; SOAK="--minutes 1 --documents 500" for less
 	PYTHONPATH=tests $(BIN)/python -m soak $(SOAK)
+
+soak-mail: $(STAMP) ## Fetch mails while the process that does is killed 50 times; SOAK="--kills 5 --mails 50" for less
+	scripts/system-packages dovecot-imapd
+	PYTHONPATH=tests $(BIN)/python -m soak.mailbox_kills $(SOAK)
 
 fuzz: $(STAMP) ## Ten minutes of damaged files for every parser; FUZZ="--minutes 1 --only pdf" for less
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(FUZZ)

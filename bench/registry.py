@@ -89,6 +89,7 @@ BENCHMARKS = (
     Benchmark("folder_sweep", "bench.speed.folder_sweep", 2, quiet=True),
     Benchmark("page_loads", "bench.speed.page_loads", 2, quiet=True),
     Benchmark("clients", "bench.speed.clients", 3, quiet=True),
+    Benchmark("mail_intake", "bench.speed.mail_intake", 2, quiet=True),
     Benchmark("run_overhead", "bench.speed.run_overhead", 3, quiet=True),
     Benchmark("run_memory", "bench.speed.run_memory", 2),
     Benchmark("run_kills", "bench.speed.run_kills", 8),

@@ -25,6 +25,7 @@ from docmill.workers.pool import Pool
 from support.aws_emulators import CREDENTIALS, Emulator, running
 from support.databases import UNSAFE, fresh_database
 from support.docmill_processes import Machine
+from support.dovecot import Dovecot, running_dovecot
 from support.redis_servers import RedisServer
 
 MakeDocument = Callable[..., Document]
@@ -148,6 +149,13 @@ def machine() -> Iterator[Machine]:
         machine = Machine(Path(folder))
         yield machine
         machine.close()
+
+
+@pytest.fixture
+def dovecot() -> Iterator[Dovecot]:
+    """A mail server with empty mailboxes."""
+    with running_dovecot() as server:
+        yield server
 
 
 @pytest.fixture

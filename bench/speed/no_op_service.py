@@ -17,7 +17,7 @@ from docmill.service.config.settings import Settings
 from docmill.service.processing.lease import Lease
 from docmill.service.processing.process import LeaseExporter, LeaseObserver
 from docmill.service.store import documents, ingestions
-from docmill.service.store.database import DEFAULT_USER_ID
+from docmill.service.store.ingestions import Origin
 
 
 class NoOp:
@@ -105,6 +105,6 @@ async def fill(service: Service, count: int) -> None:
                 file_path=f"documents/{tenant_id}/{content_hash}",
             )
             ingestion_id = await ingestions.begin(
-                conn, tenant_id=tenant_id, document_id=document_id, uploaded_by=DEFAULT_USER_ID
+                conn, tenant_id=tenant_id, document_id=document_id, origin=Origin()
             )
             await service.sender.send_in(conn, [str(ingestion_id)])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from docmill.model.document import Document, Part
+from docmill.model.document import Document, Part, PartKind
 from docmill.model.result import Classification, Extraction, Schema, Verdict
 from docmill.pipeline import Steps
 from docmill.ports import Original, PageJournal, PartFile, Understood
@@ -46,7 +46,8 @@ class NestedDocuments:
         if isinstance(content, str):
             return replace(self._blank, content_hash=original.content_hash)
         problems = {"bad": "broken"}
-        parts = tuple(Part(name, "member", problem=problems.get(name)) for name in content if name)
+        kind: PartKind = "attachment" if "" in content else "member"
+        parts = tuple(Part(name, kind, problem=problems.get(name)) for name in content if name)
         if "" in content:
             return replace(self._blank, content_hash=original.content_hash, parts=parts)
         return Document(original.content_hash, "application/zip", [], parts=parts)

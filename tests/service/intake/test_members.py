@@ -17,17 +17,19 @@ from docmill.resilience.breaker import Breaker
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import Accepted
+from docmill.service.intake.attachment_kinds import LEFT_OUT
 from docmill.service.intake.members import VaultMemberReceiver
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.store import claims, document_list, ingestions, parts
 from docmill.service.store.claims import Claim
+from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.parts import PartRow, WholeRow
 from docmill.service.worker import run_worker
 from support.nested_documents import Content, NestedDocuments
-from support.scripted_steps import AtOnceError, RunWorker, Upload
+from support.scripted_steps import AtOnceError, RunWorker, Upload, once
 
 Put = Callable[..., Awaitable[Accepted]]
 
@@ -43,7 +45,8 @@ def boxes(make_document: Callable[..., Document]) -> NestedDocuments:
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
     limits = settings.limits.model_copy(update={"parts_depth": 2, "parts_in_all": 6})
-    return settings.model_copy(update={"limits": limits})
+    sources = settings.sources.model_copy(update={"folders": (settings.folder,)})
+    return settings.model_copy(update={"limits": limits, "sources": sources})
 
 
 @pytest.fixture
@@ -133,6 +136,38 @@ async def test_a_part_says_where_it_comes_from(put: Put, working: RunWorker, sig
         "root_ingestion_id": str(accepted.ingestion_id),
         "depth": 2,
     }
+
+
+async def test_attachments_of_kinds_that_the_source_leaves_out_become_no_documents(
+    service: Service, working: RunWorker, sight: Sight
+) -> None:
+    row = await service.sources.add(
+        "folder",
+        "Mails",
+        {"path": str(service.settings.folder)},
+        {},
+        tenant_id=service.default_tenant_id,
+        created_by=DEFAULT_USER_ID,
+    )
+    content: Content = {"": "body", "b.pdf": "b", "c.docx": "c", "d.eml": {"": "inner", "e.xlsx": "e"}}
+    await service.sources.item_intake(row).take(
+        "a mail",
+        once(json.dumps(content).encode()),
+        file_name="a.eml",
+        metadata={"attachment_kinds": ["pdf"], "subject": "Bill"},
+    )
+
+    async with working():
+        found = await sight.at_rest()
+
+    assert set(found) == {"a.eml", "b.pdf", "d.eml"}
+    assert [(part.name, part.problem) for part in await sight.parts("a.eml")] == [
+        ("b.pdf", None),
+        ("c.docx", LEFT_OUT),
+        ("d.eml", None),
+    ]
+    (ingestion,) = await sight.history("b.pdf")
+    assert ingestion.doc_source_id == row.id
 
 
 async def test_the_same_attachment_of_two_mails_is_one_document(

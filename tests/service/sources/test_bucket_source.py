@@ -14,7 +14,8 @@ from pydantic import JsonValue, SecretStr
 from docmill.errors import MisconfiguredError, NetworkError, ValidationError
 from docmill.service.app import Service
 from docmill.service.aws.client import AccessKey, Operations, Session, open_operations
-from docmill.service.config.settings import Aws, Secrets, Settings
+from docmill.service.config.secrets import Secrets
+from docmill.service.config.settings import Aws, Settings
 from docmill.service.sources.bucket.bucket_source import BucketSource, open_bucket
 from docmill.service.sources.bucket.s3_access import S3Access
 from docmill.service.sources.bucket.s3_bucket import S3Bucket

@@ -25,7 +25,16 @@ def test_a_mail_is_named_by_its_id_and_content() -> None:
     }
 
 
-@pytest.mark.parametrize("content", [b"", b"\0\xff", b"Subject: " + b"x" * 200_000, b"From: \r\n\r\n"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\0\xff",
+        b"Subject: " + b"x" * 200_000,
+        b"From: \r\n\r\n",
+        b"From: " + b"(" * 60_000 + b"\r\n\r\n",
+    ],
+)
 def test_a_mail_with_a_damaged_header_has_a_name(content: bytes) -> None:
     item = mail_item(content)
 

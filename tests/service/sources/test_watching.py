@@ -12,6 +12,7 @@ from docmill.service.sources.watching import SourceWatching
 from docmill.service.store import arrivals, document_list, ingestions
 from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.doc_sources import SourceRow
+from support.scripted_steps import once
 
 
 @pytest.fixture
@@ -173,3 +174,20 @@ async def test_two_sources_of_one_name_are_not_made(service: Service, inbox: Pat
 
     with pytest.raises(ValidationError, match="another name"):
         await add_folder(service, inbox, "SCANS")
+
+
+async def test_an_item_that_was_refused_is_refused_again_and_never_known(
+    service: Service, inbox: Path
+) -> None:
+    row = await add_folder(service, inbox)
+    intake = service.sources.item_intake(row)
+
+    taken = [
+        await intake.take(name, once(content), file_name="a.pdf", metadata={})
+        for name, content in (("a", b""), ("a", b""), ("b", b"%PDF-1.7"), ("b", b"%PDF-1.7"))
+    ]
+
+    assert [one.status for one in taken] == ["refused", "refused", "accepted", "known"]
+    current = await service.sources.get(row.id, tenant_id=row.tenant_id)
+    assert current is not None
+    assert (current.arrivals, current.refusals) == (1, 1)

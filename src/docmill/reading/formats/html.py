@@ -80,6 +80,20 @@ def blocks(
 
     enclosed: pictures that came with it, by content id. album: of the document that the page is a part of.
     """
+    root = _parsed(page, charset)
+    return [] if root is None else _visible_blocks(root, 0, _Pictures(enclosed, album or Album()))
+
+
+def links(page: bytes | str, charset: str | None = None) -> Iterator[tuple[str, str]]:
+    """The text and the address of each link of a page, as they stand there."""
+    root = _parsed(page, charset)
+    for element in () if root is None else root.iter("a"):
+        if address := attribute(element, "href"):
+            yield " ".join("".join(element.itertext()).split()), address.strip()
+
+
+def _parsed(page: bytes | str, charset: str | None) -> Element | None:
+    """The page as a tree; None if nothing in it looks like a page."""
     if isinstance(page, bytes):
         head = page[:META_BYTES]
         declared = DECLARED.search(head) or DECLARED_XML.search(head)
@@ -93,10 +107,10 @@ def blocks(
     try:
         root = etree.fromstring(data, parser) if data.strip() else None
     except etree.XMLSyntaxError:  # nothing but comments, or nothing that looks like a page
-        return []
+        return None
     if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
         raise TooLargeError("the web page nests its elements too deeply; save it as a PDF and use that")
-    return [] if root is None else _visible_blocks(root, 0, _Pictures(enclosed, album or Album()))
+    return root
 
 
 @dataclass(frozen=True, slots=True)

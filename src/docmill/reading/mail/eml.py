@@ -19,6 +19,7 @@ from docmill.reading.files.file_types import MAIL_IN_BOX
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block
 from docmill.reading.mail import tnef
+from docmill.reading.mail.linked_documents import linked_documents
 from docmill.reading.mail.message import SHOWN, HeaderPart, MailMessage, MailText, file_name, header
 from docmill.reading.text import encodings
 
@@ -55,8 +56,9 @@ def read(path: Path) -> list[Block]:
 
 @contextmanager
 def open_attachments(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
-    """Open a mail's attachments. Raises EncryptedError, CorruptError, TooLargeError."""
-    yield check_count(parse_mail(_source(path)).enclosed, options)
+    """Open a mail's attachments; without any, links to documents. Raises as `read` does."""
+    mail = parse_mail(_source(path))
+    yield check_count(mail.enclosed, options) or linked_documents(mail.writings)
 
 
 def check_count(attachments: Sequence[Member], options: ReadingOptions) -> list[Member]:

@@ -16,6 +16,7 @@ from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block
 from docmill.reading.mail import eml, mapi
 from docmill.reading.mail.eml import DECORATION_BYTES, ENCRYPTED
+from docmill.reading.mail.linked_documents import linked_documents
 from docmill.reading.mail.message import MailMessage
 
 _DAMAGED = "the Outlook message is damaged; open it in Outlook, save it as a PDF and use that"
@@ -54,9 +55,10 @@ def read(path: Path) -> list[Block]:
 
 @contextmanager
 def open_attachments(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
-    """Open the message's attachments. Raises EncryptedError, CorruptError, TooLargeError."""
+    """Open the attachments; without any, links to documents. Raises as `read` does, and TooLargeError."""
     with _open_store(path) as store:
-        yield eml.check_count(_message(store, ()).enclosed, options)
+        message = _message(store, ())
+        yield eml.check_count(message.enclosed, options) or linked_documents(message.writings)
 
 
 _Compound: TypeAlias = "olefile.OleFileIO[Any]"

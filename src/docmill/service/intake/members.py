@@ -12,6 +12,7 @@ from docmill.pipeline import PartLimits
 from docmill.ports import PartFile, Ref
 from docmill.resilience.breaker import Breaker
 from docmill.service.intake.accept import Intake
+from docmill.service.intake.attachment_kinds import LEFT_OUT, METADATA_KEY, is_left_out
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.protocol.pause import guarded_part
 from docmill.service.store import parts as store
@@ -47,6 +48,13 @@ class VaultMemberReceiver:
         """See `PartsReceiver.receive`. Raises ClaimLostError too."""
         del ref
         root = await self._root()
+        kinds = root.metadata.get(METADATA_KEY)
+        parts = [
+            replace(file, part=replace(file.part, problem=file.part.problem or LEFT_OUT), path=None)
+            if is_left_out(file.part, kinds)
+            else file
+            for file in parts
+        ]
         async with self.database.tenant(self.claim.tenant_id) as conn:
             before = await store.taken_before(conn, self.claim.document_id, root.ingestion_id)
             others = await store.count_of_root(conn, root.ingestion_id) - len(before)

@@ -19,7 +19,7 @@ from docmill.service.tagging import clean_name
 
 @dataclass(frozen=True, slots=True)
 class TakenItem:
-    """What became of an item. known: it was taken or refused before. error: why it was refused.
+    """What became of an item. known: it was taken before. error: why it was refused, if that is so now.
 
     accepted: it is a new document. already_here: the vault has its content. document_id: None for one that
     is known or refused.
@@ -81,6 +81,11 @@ class ItemIntake:
             rows = await arrivals.of_source(conn, self.source_id, limit=limit)
         return [row.metadata for row in rows if row.error_code is None]
 
+    async def taken_mails(self) -> set[tuple[str, int]]:
+        """Message id and size of mails that were taken, the newest ones: they need not be fetched again."""
+        async with self._database.tenant(self.tenant_id) as conn:
+            return await arrivals.taken_mails(conn, self.source_id)
+
     async def take(
         self,
         item: str,
@@ -108,7 +113,7 @@ class ItemIntake:
                 tagging=await self._tagging(tag_names),
             )
         except KnownItemError:
-            return TakenItem("known")
+            return TakenItem("refused" if await self.refused([item]) else "known")
         except DocumentError as error:
             return await self.refuse(item, error, metadata=metadata)
         status = "accepted" if accepted.is_new else "already_here"
@@ -133,7 +138,7 @@ class ItemIntake:
             is_new = await arrivals.add(
                 conn, origin, item, tenant_id=self.tenant_id, document_id=None, error=error
             )
-        return TakenItem("refused" if is_new else "known", error=error if is_new else None)
+        return TakenItem("refused", error=error if is_new else None)
 
     async def keep_position(self, position: JsonValue) -> None:
         """Keep how far the source was read, for the next time it is opened."""

@@ -1,6 +1,6 @@
 """What each kind of source consists of."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
@@ -48,9 +48,17 @@ class NoSecrets(KindSettings):
     """Of a kind that has none."""
 
 
+async def _keep_no_secrets(_: object) -> None:
+    """Of settings that are only tried."""
+
+
 @dataclass(frozen=True, slots=True)
 class OpenedSource:
-    """A source with its settings and secrets, as its kind knows them. position: as it was kept last."""
+    """A source with its settings and secrets, as its kind knows them.
+
+    position: as it was kept last. keep_secrets: keeps secrets that the other side has renewed; those that a
+    person has changed meanwhile stay.
+    """
 
     id: UUID
     tenant_id: UUID
@@ -58,6 +66,7 @@ class OpenedSource:
     settings: Any
     secrets: Any = field(repr=False)
     position: JsonValue = None
+    keep_secrets: Callable[[Any], Awaitable[None]] = _keep_no_secrets
 
 
 class Connection(Protocol):

@@ -4,12 +4,13 @@ from docmill.errors import ValidationError
 from docmill.service.sources.bucket.bucket_kind import BUCKET
 from docmill.service.sources.folder.watcher import FOLDER
 from docmill.service.sources.gmail.gmail_watcher import GMAIL
+from docmill.service.sources.imap.imap_kind import IMAP
 from docmill.service.sources.kinds import Kind
 from docmill.service.sources.ses.ses_source import SES
 from docmill.service.sources.smtp.smtp_source import SMTP
 from docmill.service.sources.webhook.inbound import WEBHOOK
 
-KINDS = {kind.name: kind for kind in (FOLDER, BUCKET, SES, GMAIL, SMTP, WEBHOOK)}
+KINDS = {kind.name: kind for kind in (FOLDER, BUCKET, IMAP, GMAIL, SES, SMTP, WEBHOOK)}
 WATCHED = tuple(name for name, kind in KINDS.items() if kind.is_watched)
 
 

@@ -170,6 +170,7 @@ class Sources:
             kind.settings.model_validate(row.settings),
             kind.secrets.model_validate_json(self._plain_secrets(row)),
             row.position,
+            partial(self._keep_secrets, row),
         )
 
     def item_intake(self, row: SourceRow) -> ItemIntake:
@@ -190,6 +191,10 @@ class Sources:
     def address(self, row: SourceRow) -> str | None:
         """The address to which others send, for people to see; None for a kind without one."""
         return kind_of(row.kind).address(row, self._settings)
+
+    async def _keep_secrets(self, row: SourceRow, secrets: KindSettings) -> None:
+        async with self._database.tenant(row.tenant_id) as conn:
+            await doc_sources.keep_secrets(conn, row.id, self._seal(secrets, row.id), version=row.version)
 
     def _plain_secrets(self, row: SourceRow) -> bytes:
         return b"{}" if row.secrets is None else self._box.open(row.secrets, owner=row.id)

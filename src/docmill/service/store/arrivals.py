@@ -17,6 +17,8 @@ from docmill.service.store.ingestions import Origin
 LONGEST_ITEM = 200
 """Characters of an item's name that are kept as they are; of a longer one, a digest."""
 
+_MOST_MAILS = 200_000
+
 
 @dataclass(frozen=True, slots=True)
 class ArrivalRow:
@@ -63,6 +65,22 @@ async def refused(conn: Conn, source_id: UUID, items: Sequence[str]) -> set[str]
         {"source_id": source_id, "names": list(names)},
     )
     return {names[name] for (name,) in await cur.fetchall()}
+
+
+async def taken_mails(conn: Conn, source_id: UUID) -> set[tuple[str, int]]:
+    """Message id and size of the newest mails that were taken from a source whose metadata has both."""
+    cur = await conn.execute(
+        """
+        SELECT metadata ->> 'message_id', (metadata ->> 'size')::bigint
+          FROM arrival
+         WHERE doc_source_id = %(source_id)s AND error_code IS NULL
+           AND metadata ? 'message_id' AND jsonb_typeof(metadata -> 'size') = 'number'
+         ORDER BY arrived_at DESC
+         LIMIT %(limit)s
+        """,
+        {"source_id": source_id, "limit": _MOST_MAILS},
+    )
+    return {(message_id, size) for message_id, size in await cur.fetchall()}
 
 
 async def add(

@@ -134,6 +134,18 @@ async def change(
         raise _name_taken(name) from error
 
 
+async def keep_secrets(conn: Conn, source_id: UUID, secrets: bytes | None, *, version: int) -> None:
+    """Keep secrets that the other side has renewed, unless a person has changed the source meanwhile."""
+    await conn.execute(
+        """
+        UPDATE doc_source
+           SET secrets = %(secrets)s
+         WHERE id = %(id)s AND version = %(version)s AND removed_at IS NULL
+        """,
+        {"id": source_id, "secrets": secrets, "version": version},
+    )
+
+
 def _name_taken(name: str) -> ValidationError:
     return ValidationError(f"there is a source {name!r} already; choose another name")
 

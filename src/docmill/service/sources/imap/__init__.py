@@ -1,0 +1,1 @@
+"""Mailboxes: mails are fetched from a server by IMAP."""
