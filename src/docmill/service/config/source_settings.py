@@ -12,10 +12,13 @@ class SourceSettings(Section):
 
     allow_private_addresses: mail servers and web addresses may lie in the own network. folders: those that
     may be watched, with all that is in them; without any, none may. lease_s: after which another worker
-    watches the sources of one that died.
+    watches the sources of one that died. starts_per_s: items that all sources of a tenant may take, together.
+    documents_per_day: that they may take within any 24 hours.
     """
 
     allow_private_addresses: bool = False
     folders: tuple[Path, ...] = ()
     lease_s: float = Field(default=30, gt=0)
     concurrency: int = Field(default=50, ge=1)
+    starts_per_s: float = Field(default=20, gt=0)
+    documents_per_day: int | None = Field(default=None, ge=1)

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from docmill.errors import DocmillError, DocumentError
 from docmill.service.intake.accept import Intake, KnownItemError
+from docmill.service.sources.rate_limits import ItemLimits
 from docmill.service.store import arrivals, doc_sources
 from docmill.service.store.database import Database
 from docmill.service.store.ingestions import Origin
@@ -33,11 +34,22 @@ class ItemIntake:
 
     An item is filed and noted as taken in one transaction. What is done at the source afterwards (a mail
     moved, a message deleted) comes later, and is done again for an item that is known.
+
+    limits: of the source and its tenant; without them, there are none.
     """
 
-    def __init__(self, intake: Intake, database: Database, *, source_id: UUID, tenant_id: UUID) -> None:
+    def __init__(
+        self,
+        intake: Intake,
+        database: Database,
+        *,
+        source_id: UUID,
+        tenant_id: UUID,
+        limits: ItemLimits | None = None,
+    ) -> None:
         self._intake = intake
         self._database = database
+        self._limits = limits
         self.source_id = source_id
         self.tenant_id = tenant_id
 
@@ -58,8 +70,15 @@ class ItemIntake:
 
         item: its name in the source, the same each time, of this content alone. A file that can never be
         taken (empty, too large) is refused for good. Raises TransientError, SetupError: nothing is noted.
+
+        Limits that are reached make a watched source wait here; for others it raises RateLimitedError.
         """
         origin = Origin(source_id=self.source_id, metadata=metadata)
+        if self._limits is not None:
+            if await self.known([item]):  # sent again: that must not use up what the limits allow
+                return TakenItem("known")
+            await self._limits.wait_for_turn()
+            chunks = self._limits.within_size(chunks)
         try:
             accepted = await self._intake.accept_from(
                 origin, chunks, tenant_id=self.tenant_id, file_name=file_name, item=item
