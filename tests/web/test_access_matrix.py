@@ -15,6 +15,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.routing import Mount, Route
 
+from docmill.errors import CorruptError
 from docmill.model.statement_columns import StatementColumns
 from docmill.service.app import Service
 from docmill.service.matches import Matches
@@ -22,8 +23,17 @@ from docmill.service.people.access import ROLES, SCOPES, SCOPES_OF_ROLE, Scope
 from docmill.service.people.accounts import NewPerson
 from docmill.service.people.sign_in import Visitor
 from docmill.service.people.tokens import form_token
-from docmill.service.store import ingestions, saved_views, statement_columns, tags, tenants
+from docmill.service.store import (
+    arrivals,
+    doc_sources,
+    ingestions,
+    saved_views,
+    statement_columns,
+    tags,
+    tenants,
+)
 from docmill.service.store.database import new_id
+from docmill.service.store.ingestions import Origin
 from docmill.service.store.match_decisions import Pair
 from docmill.service.store.match_edges import RELATED
 from docmill.service.store.memberships import Role
@@ -100,6 +110,18 @@ NEEDS = {
     "POST /api/v1/keys": "administer",
     "DELETE /api/v1/keys/{key_id}": "administer",
     "GET /api/v1/audit-log": "administer",
+    "GET /api/v1/sources": "read",
+    "GET /api/v1/sources/kinds": "read",
+    "POST /api/v1/sources": "administer",
+    "POST /api/v1/sources/test": "administer",
+    "GET /api/v1/sources/{source_id}": "read",
+    "PATCH /api/v1/sources/{source_id}": "administer",
+    "DELETE /api/v1/sources/{source_id}": "administer",
+    "POST /api/v1/sources/{source_id}/test": "administer",
+    "POST /api/v1/sources/{source_id}/pause": "administer",
+    "POST /api/v1/sources/{source_id}/resume": "administer",
+    "GET /api/v1/sources/{source_id}/items": "read",
+    "POST /api/v1/sources/{source_id}/items/{item_id}/retry": "administer",
     "GET /api/v1/exports/fields.{form}": "read",
     "GET /api/v1/exports/documents.zip": "read",
     "GET /api/v1/exports/datev.csv": "read",
@@ -114,6 +136,17 @@ NEEDS = {
     "GET /settings": "read",
     "GET /settings/types/{name}": "read",
     "GET /settings/installation": "administer",
+    "GET /settings/sources": "administer",
+    "GET /settings/sources/new/{kind}": "administer",
+    "POST /settings/sources/new/{kind}": "administer",
+    "POST /settings/sources/new/{kind}/test": "administer",
+    "GET /settings/sources/{source_id}": "administer",
+    "POST /settings/sources/{source_id}": "administer",
+    "POST /settings/sources/{source_id}/test": "administer",
+    "POST /settings/sources/{source_id}/pause": "administer",
+    "POST /settings/sources/{source_id}/resume": "administer",
+    "POST /settings/sources/{source_id}/remove": "administer",
+    "POST /settings/sources/{source_id}/items/{item_id}/retry": "administer",
     "POST /language": "public",
     "GET /texts/{language}/{version}.json": "public",
     "GET /docs/{document_id}": "read",
@@ -260,6 +293,7 @@ JSON: dict[str, dict[str, Any]] = {
     "POST /api/v1/documents/{document_id}/tags": {"add": ["theirs"]},
     "PATCH /api/v1/tags/{tag_id}": {"name": "theirs"},
     "POST /api/v1/tags/{tag_id}/merge": {"into": str(new_id())},
+    "PATCH /api/v1/sources/{source_id}": {"name": "theirs"},
 }
 _OF_DOCUMENT = {
     "duplicates": {"other_id": str(new_id()), "decision": "same"},
@@ -319,7 +353,14 @@ def test_nothing_else_is_served(app: FastAPI) -> None:
     assert set(app.openapi()["paths"]) <= {name.partition(" ")[2] for name in NEEDS} | OPEN_TO_ALL
 
 
-NO_IDS = {"language": "de", "version": "0", "number": 1, "form": "csv", "name": "swagger-ui.css"}
+NO_IDS = {
+    "language": "de",
+    "version": "0",
+    "number": 1,
+    "form": "csv",
+    "name": "swagger-ui.css",
+    "kind": "folder",
+}
 """Parts of paths that are the same for every tenant."""
 
 
@@ -433,6 +474,27 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
             tenant_id=service.default_tenant_id,
             set_by=owner,
         )
+        source_id = doc_sources.new_source_id()
+        await doc_sources.add(
+            conn,
+            source_id=source_id,
+            tenant_id=service.default_tenant_id,
+            kind="folder",
+            name="ours",
+            settings={"path": "/nowhere"},
+            secrets=None,
+            created_by=owner,
+        )
+        origin = Origin(source_id=source_id, metadata={"path": "a.pdf"})
+        await arrivals.add(
+            conn,
+            origin,
+            "a",
+            tenant_id=service.default_tenant_id,
+            document_id=None,
+            error=CorruptError("the file is empty"),
+        )
+        (item,) = await arrivals.of_source(conn, source_id, limit=1)
         view = await saved_views.save(
             conn, tenant_id=service.default_tenant_id, user_id=owner, name="ours", query="q=ours"
         )
@@ -447,6 +509,8 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         "tag_id": tag_id,
         "view_id": view.id,
         "columns_id": columns.id,
+        "source_id": source_id,
+        "item_id": item.id,
     }
     linked = await Matches(service.database, service.feed).link(
         Pair(str(document_id), str(ids["other_id"]), RELATED),
@@ -463,7 +527,7 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
     for name, need in NEEDS.items():
         # `back` only names the page of the document, without a look at it.
         is_back = re.match(r"GET /(docs|review)/{document_id}/", name)
-        if re.search(r"\{(?!form|name)", name) and not is_back and need != "public":
+        if re.search(r"\{(?!form|name|kind)", name) and not is_back and need != "public":
             found[name] = await stranger.ask(name, ids)
     assert {name: status for name, status in found.items() if status != 404} == {}
     assert await _everything(service) == before
@@ -480,7 +544,9 @@ async def _everything(service: Service) -> list[object]:
                    (SELECT count(*) FROM api_keys WHERE revoked_at IS NULL),
                    (SELECT count(*) FROM tag WHERE removed_at IS NULL), (SELECT count(*) FROM saved_view),
                    (SELECT count(*) FROM review_lock), (SELECT count(*) FROM review_draft),
-                   (SELECT array_agg(decision) FROM match_decision)
+                   (SELECT array_agg(decision) FROM match_decision),
+                   (SELECT count(*) FROM arrival),
+                   (SELECT array_agg(state || name || version) FROM doc_source WHERE removed_at IS NULL)
             """
         )
         return list(await cur.fetchall())

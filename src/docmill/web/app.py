@@ -40,6 +40,7 @@ from docmill.web.api import (
     people,
     reviews,
     signed_addresses,
+    sources,
     statement_columns,
     tags,
     views,
@@ -60,6 +61,7 @@ from docmill.web.pages import people as people_page
 from docmill.web.pages import review_queue as review_queue_page
 from docmill.web.pages import reviews as reviews_page
 from docmill.web.pages import settings as settings_page
+from docmill.web.pages import sources as sources_page
 from docmill.web.pages import tags as tags_page
 from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
@@ -81,6 +83,7 @@ API_ROUTERS = (
     operations.router,
     events.router,
     people.router,
+    sources.router,
     exports.router,
 )
 PAGE_ROUTERS = (
@@ -99,6 +102,7 @@ PAGE_ROUTERS = (
     bin_page.router,
     operations_page.router,
     settings_page.router,
+    sources_page.router,
     api_docs.router,
 )
 _KEY = HTTPBearer(auto_error=False, scheme_name="apiKey", description="A key of the page API keys: dm_…")

@@ -21,16 +21,19 @@ class KindSettings(BaseModel):
 
 
 class SourceLimits(BaseModel):
-    """Limits of a source, which its settings have under `limits`; None: that of the installation alone.
-
-    documents_per_day: within any 24 hours. per_second: documents taken in, on average. file_mb: of an item.
-    """
+    """Limits of a source, which its settings have under `limits`; None: that of the installation alone."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    documents_per_day: int | None = Field(default=None, ge=1)
-    per_second: float | None = Field(default=None, gt=0)
-    file_mb: float | None = Field(default=None, gt=0)
+    documents_per_day: int | None = Field(
+        default=None, ge=1, description="Within any 24 hours; others wait. Empty for no limit."
+    )
+    per_second: float | None = Field(
+        default=None, gt=0, description="On average; others wait. Empty for the limit of the installation."
+    )
+    file_mb: float | None = Field(
+        default=None, gt=0, description="A larger one is refused. Empty for the limit of the installation."
+    )
 
 
 class LimitedSettings(KindSettings):
@@ -78,7 +81,8 @@ class Connection(Protocol):
 class Kind:
     """A kind of source. open: gives a connection, and connects to nothing yet.
 
-    is_watched: False where the other side comes to us. checks: settings that need those of the installation;
+    is_watched: False where the other side comes to us. takes_all: without a position, it takes all that is
+    there, and not only what comes from then on. check: settings that need those of the installation;
     raises SetupError or ValidationError for those that cannot work here.
     """
 
@@ -87,4 +91,5 @@ class Kind:
     open: Callable[[OpenedSource, Settings], Connection]
     secrets: type[KindSettings] = NoSecrets
     is_watched: bool = True
+    takes_all: bool = True
     check: Callable[[Any, Settings], None] = lambda _, __: None

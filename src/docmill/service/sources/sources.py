@@ -187,13 +187,21 @@ class Sources:
     async def forget_refusal(self, source_id: UUID, arrival_id: UUID, *, tenant_id: UUID) -> bool:
         """Forget that an item was refused: it is taken when it is found or sent again.
 
-        A watched source is looked at again at once. False if there is no such refusal.
+        A watched source is looked at again at once, from its beginning. False if there is no such refusal.
         """
+        row = await self.get(source_id, tenant_id=tenant_id)
+        if row is None:
+            return False
         async with self._database.tenant(tenant_id) as conn:
             is_forgotten = await arrivals.forget(conn, source_id, arrival_id)
             if is_forgotten:
-                await doc_sources.begin_again(conn, source_id)
+                await doc_sources.begin_again(conn, source_id, from_start=kind_of(row.kind).takes_all)
         return is_forgotten
+
+    async def refused(self, *, tenant_id: UUID) -> dict[UUID, int]:
+        """The numbers of refused items, of the sources that have some."""
+        async with self._database.tenant(tenant_id) as conn:
+            return await arrivals.refused_by_source(conn)
 
     def _plain_secrets(self, row: SourceRow) -> bytes:
         return b"{}" if row.secrets is None else self._box.open(row.secrets, owner=row.id)

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from docmill.errors import DocmillError
 from docmill.service.store.database import Conn, new_id, storable, storable_values
-from docmill.service.store.ingestions import Origin
+from docmill.service.store.ingestions import IngestionRow, Origin
 
 LONGEST_ITEM = 200
 """Characters of an item's name that are kept as they are; of a longer one, a digest."""
@@ -31,6 +31,25 @@ class ArrivalRow:
     error_code: str | None
     error_message: str | None
     arrived_at: datetime
+
+
+def of_ingestions(history: Sequence[IngestionRow]) -> list[ArrivalRow]:
+    """How the ingestions of a document arrived: for a part, which is no item of its own."""
+    return [
+        ArrivalRow(
+            id=row.id,
+            doc_source_id=row.doc_source_id,
+            source_name=row.source_name or "",
+            source_kind=row.source_kind or "",
+            document_id=row.document_id,
+            metadata=row.source_metadata or {},
+            error_code=None,
+            error_message=None,
+            arrived_at=row.created_at,
+        )
+        for row in history
+        if row.doc_source_id is not None
+    ]
 
 
 def item_name(item: str) -> str:

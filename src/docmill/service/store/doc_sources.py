@@ -293,11 +293,17 @@ async def note_wait(conn: Conn, source_id: UUID, *, wait_s: float | None) -> Non
     )
 
 
-async def begin_again(conn: Conn, source_id: UUID) -> None:
-    """Have what watches the source look at all of it again."""
+async def begin_again(conn: Conn, source_id: UUID, *, from_start: bool) -> None:
+    """Have what watches the source begin again. from_start: without its position."""
     await conn.execute(
-        "UPDATE doc_source SET version = version + 1, next_attempt_at = NULL WHERE id = %(id)s",
-        {"id": source_id},
+        """
+        UPDATE doc_source
+           SET version = version + 1,
+               next_attempt_at = NULL,
+               position = CASE WHEN %(from_start)s THEN NULL ELSE position END
+         WHERE id = %(id)s
+        """,
+        {"id": source_id, "from_start": from_start},
     )
 
 

@@ -83,6 +83,12 @@ def _create_pace() -> None:
         CREATE INDEX arrival_refused ON arrival (doc_source_id, arrived_at DESC) WHERE error_code IS NOT NULL
         """
     )
+    op.execute(
+        """
+        CREATE INDEX ingestion_of_source ON ingestion (doc_source_id, document_id)
+         WHERE doc_source_id IS NOT NULL
+        """
+    )
     op.execute("CREATE INDEX arrival_of_tenant ON arrival (tenant_id, arrived_at DESC)")
 
 
