@@ -25,7 +25,6 @@ from docmill.service.people.sign_in import Visitor
 from docmill.service.people.tokens import form_token
 from docmill.service.store import (
     arrivals,
-    doc_sources,
     ingestions,
     saved_views,
     statement_columns,
@@ -118,6 +117,7 @@ NEEDS = {
     "PATCH /api/v1/sources/{source_id}": "administer",
     "DELETE /api/v1/sources/{source_id}": "administer",
     "POST /api/v1/sources/{source_id}/test": "administer",
+    "POST /api/v1/sources/{source_id}/secrets": "administer",
     "POST /api/v1/sources/{source_id}/pause": "administer",
     "POST /api/v1/sources/{source_id}/resume": "administer",
     "GET /api/v1/sources/{source_id}/items": "read",
@@ -143,12 +143,17 @@ NEEDS = {
     "GET /settings/sources/{source_id}": "administer",
     "POST /settings/sources/{source_id}": "administer",
     "POST /settings/sources/{source_id}/test": "administer",
+    "POST /settings/sources/{source_id}/secrets": "administer",
     "POST /settings/sources/{source_id}/pause": "administer",
     "POST /settings/sources/{source_id}/resume": "administer",
     "POST /settings/sources/{source_id}/remove": "administer",
     "POST /settings/sources/{source_id}/items/{item_id}/retry": "administer",
+    "GET /settings/bank-tables": "read",
+    "POST /settings/bank-tables/{columns_id}": "review",
+    "POST /settings/bank-tables/{columns_id}/forget": "review",
     "POST /language": "public",
     "GET /texts/{language}/{version}.json": "public",
+    "POST /hooks/{source_id}": "public",
     "GET /docs/{document_id}": "read",
     "GET /matches": "read",
     "POST /matches": "review",
@@ -462,6 +467,9 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         elsewhere = await tenants.add(conn, "Elsewhere")
         cur = await conn.execute("SELECT id FROM one_time_links WHERE kind = 'invitation'")
         ((invitation_id,),) = await cur.fetchall()
+    source = await service.sources.add(
+        "webhook", "Ours", {}, {}, tenant_id=service.default_tenant_id, created_by=owner
+    )
     document_id = await read()
     async with service.database.tenant(service.default_tenant_id) as conn:
         (tag_id,) = await tags.named_or_new(conn, ["ours"], tenant_id=service.default_tenant_id)
@@ -474,18 +482,7 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
             tenant_id=service.default_tenant_id,
             set_by=owner,
         )
-        source_id = doc_sources.new_source_id()
-        await doc_sources.add(
-            conn,
-            source_id=source_id,
-            tenant_id=service.default_tenant_id,
-            kind="folder",
-            name="ours",
-            settings={"path": "/nowhere"},
-            secrets=None,
-            created_by=owner,
-        )
-        origin = Origin(source_id=source_id, metadata={"path": "a.pdf"})
+        origin = Origin(source_id=source.id, metadata={"path": "a.pdf"})
         await arrivals.add(
             conn,
             origin,
@@ -494,11 +491,12 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
             document_id=None,
             error=CorruptError("the file is empty"),
         )
-        (item,) = await arrivals.of_source(conn, source_id, limit=1)
+        (item,) = await arrivals.of_source(conn, source.id, limit=1)
         view = await saved_views.save(
             conn, tenant_id=service.default_tenant_id, user_id=owner, name="ours", query="q=ours"
         )
     ids: dict[str, object] = {
+        "source_id": source.id,
         "document_id": document_id,
         "other_id": await read("other.png"),
         "user_id": owner,
@@ -509,7 +507,6 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         "tag_id": tag_id,
         "view_id": view.id,
         "columns_id": columns.id,
-        "source_id": source_id,
         "item_id": item.id,
     }
     linked = await Matches(service.database, service.feed).link(

@@ -26,7 +26,7 @@ from docmill.service.observe.health import VAULT_HEADER, HealthReport
 from docmill.service.observe.tracing import Tracer
 from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
-from docmill.web import idempotency, openapi, problems
+from docmill.web import idempotency, inbound_webhooks, openapi, problems
 from docmill.web.access import AccessRoute
 from docmill.web.api import bin as bin_routes
 from docmill.web.api import (
@@ -50,7 +50,7 @@ from docmill.web.context import Vault
 from docmill.web.head_requests import HeadRequests
 from docmill.web.languages import LanguageOfVisitor
 from docmill.web.page_images import PageImages
-from docmill.web.pages import api_docs, openid, profile, sign_in
+from docmill.web.pages import api_docs, bank_tables, openid, profile, sign_in
 from docmill.web.pages import bin as bin_page
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import edits as edits_page
@@ -103,7 +103,9 @@ PAGE_ROUTERS = (
     operations_page.router,
     settings_page.router,
     sources_page.router,
+    bank_tables.router,
     api_docs.router,
+    inbound_webhooks.router,
 )
 _KEY = HTTPBearer(auto_error=False, scheme_name="apiKey", description="A key of the page API keys: dm_…")
 """For the description of the API alone: `AccessRoute` checks the key."""

@@ -160,6 +160,25 @@ async def test_people_move_with_their_tenant_but_for_their_passwords(
     assert not {"sessions", "one_time_links", "signing_key", "idempotency_key"} & description.tables.keys()
 
 
+async def test_sources_come_along_paused_and_without_secrets(
+    service: Service, other: Service, tmp_path: Path
+) -> None:
+    tenant_id = service.default_tenant_id
+    row = await service.sources.add(
+        "webhook", "Shop", {}, {}, tenant_id=tenant_id, created_by=DEFAULT_USER_ID
+    )
+    with psycopg.connect(service.database.url) as conn:
+        conn.execute("UPDATE doc_source SET secrets = 'sealed', lease_until = now(), worker_id = 'w'")
+    folder = TenantFolder(tmp_path / "tenant")
+
+    await export(service, folder)
+    await import_tenant(other.database.url, other.blobs, folder, nothing)
+
+    imported = await other.sources.get(row.id, tenant_id=tenant_id)
+    assert imported is not None
+    assert (imported.name, imported.state, imported.secrets) == ("Shop", "paused", None)
+
+
 async def test_an_imported_tenant_lives_on(
     service: Service, other: Service, document_id: UUID, script: ScriptedSteps, tmp_path: Path
 ) -> None:

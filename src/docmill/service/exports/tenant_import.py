@@ -112,6 +112,7 @@ def _import_rows(url: str, folder: TenantFolder, description: TenantDescription,
                 columns = description.tables[name].columns
                 _import_table(conn, folder, tables[name], columns, tenant_id=tenant_id, offsets=offsets)
             _check_files(conn, description, tenant_id)
+            _pause_sources(conn, tenant_id)
         except (errors.DataError, errors.ProgrammingError) as error:
             raise CorruptError(
                 f"the rows in {str(folder.root)!r} are damaged; export the tenant again"
@@ -133,6 +134,21 @@ def _check_files(conn: Connection, description: TenantDescription, tenant_id: UU
     for key in file_keys(conn, tenant_id):
         if key not in keys or ids.isdisjoint(key.split("/")):
             raise CorruptError(f"the rows name the file {key!r}, which is not the tenant's")
+
+
+def _pause_sources(conn: Connection, tenant_id: UUID) -> None:
+    """Let nothing arrive here until a person says so: the other installation may still watch its sources.
+
+    Their secrets were encrypted under the key of that one, and have to be entered again.
+    """
+    conn.execute(
+        """
+        UPDATE doc_source
+           SET state = 'paused', secrets = NULL, worker_id = NULL, lease_until = NULL
+         WHERE tenant_id = %s
+        """,
+        [tenant_id],
+    )
 
 
 def _offset(conn: Connection, table: Table) -> int:

@@ -1,6 +1,7 @@
 """Takes the items of one source into the vault: each once, whatever stops the watcher in between."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
@@ -11,7 +12,7 @@ from docmill.errors import DocmillError, DocumentError
 from docmill.service.intake.accept import Intake, KnownItemError
 from docmill.service.sources.rate_limits import ItemLimits
 from docmill.service.store import arrivals, doc_sources
-from docmill.service.store.database import Database
+from docmill.service.store.database import Conn, Database
 from docmill.service.store.ingestions import Origin
 
 
@@ -52,6 +53,12 @@ class ItemIntake:
         self._limits = limits
         self.source_id = source_id
         self.tenant_id = tenant_id
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncGenerator[Conn]:
+        """A transaction of the tenant, for what a kind keeps in tables of its own."""
+        async with self._database.tenant(self.tenant_id) as conn:
+            yield conn
 
     async def known(self, items: Sequence[str]) -> set[str]:
         """Those of the items that were taken or refused before. For many at once: ask in batches."""

@@ -1,6 +1,6 @@
 """What each kind of source consists of."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
@@ -82,8 +82,9 @@ class Kind:
     """A kind of source. open: gives a connection, and connects to nothing yet.
 
     is_watched: False where the other side comes to us. takes_all: without a position, it takes all that is
-    there, and not only what comes from then on. check: settings that need those of the installation;
-    raises SetupError or ValidationError for those that cannot work here.
+    there, and not only what comes from then on. check: raises SetupError or ValidationError for settings
+    that cannot work in this installation. new_secrets: makes those that docmill makes itself, such as the
+    one with which a program signs; it is given the present ones.
     """
 
     name: str
@@ -93,3 +94,4 @@ class Kind:
     is_watched: bool = True
     takes_all: bool = True
     check: Callable[[Any, Settings], None] = lambda _, __: None
+    new_secrets: Callable[[Mapping[str, Any]], Mapping[str, str]] | None = None

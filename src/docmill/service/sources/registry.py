@@ -3,8 +3,9 @@
 from docmill.errors import ValidationError
 from docmill.service.sources.folder.watcher import FOLDER
 from docmill.service.sources.kinds import Kind
+from docmill.service.sources.webhook.inbound import WEBHOOK
 
-KINDS = {kind.name: kind for kind in (FOLDER,)}
+KINDS = {kind.name: kind for kind in (FOLDER, WEBHOOK)}
 WATCHED = tuple(name for name, kind in KINDS.items() if kind.is_watched)
 
 

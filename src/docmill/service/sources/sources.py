@@ -47,6 +47,15 @@ class Sources:
             row = await doc_sources.get(conn, source_id)
         return None if row is None or row.removed_at is not None else row
 
+    async def find(self, source_id: UUID) -> SourceRow | None:
+        """The source of whatever tenant, for a request from outside that names the source alone.
+
+        The caller checks that the request may be heard: that it is signed, or comes with a token.
+        """
+        async with self._database.transaction() as conn:
+            tenant_id = await doc_sources.tenant_of(conn, source_id)
+        return None if tenant_id is None else await self.get(source_id, tenant_id=tenant_id)
+
     async def add(
         self,
         kind: str,
@@ -103,6 +112,19 @@ class Sources:
             )
             return await _existing(conn, row.id)
 
+    async def make_secrets(self, row: SourceRow) -> dict[str, str]:
+        """Make the secrets anew that docmill itself makes for a kind; they are shown this once.
+
+        Those of before hold as long as the kind says. Raises ValidationError for a kind that has none.
+        """
+        make = kind_of(row.kind).new_secrets
+        if make is None:
+            raise ValidationError(f"sources of the kind {row.kind!r} have no secret that docmill makes")
+        before: dict[str, JsonValue] = json.loads(self._plain_secrets(row))
+        made = dict(make(before))
+        await self.change(row, secrets=dict[str, JsonValue](made))
+        return {name: value for name, value in made.items() if value not in before.values()}
+
     async def set_state(self, source_id: UUID, state: doc_sources.State, *, tenant_id: UUID) -> bool:
         """Pause or resume a source; False if there is none."""
         async with self._database.tenant(tenant_id) as conn:
@@ -155,8 +177,11 @@ class Sources:
             row.position,
         )
 
-    def item_intake(self, row: SourceRow) -> ItemIntake:
-        """The intake of the source, within its limits and those of the installation."""
+    def item_intake(self, row: SourceRow, *, may_wait: bool = True) -> ItemIntake:
+        """The intake of the source, within its limits and those of the installation.
+
+        may_wait: it waits for its turn; if not, who sends an item is told when to come again.
+        """
         kind = kind_of(row.kind)
         limits = ItemLimits(
             self._database,
@@ -164,7 +189,7 @@ class Sources:
             row.tenant_id,
             own=kind.settings.model_validate(row.settings).limits,
             shared=self._settings.sources,
-            may_wait=kind.is_watched,
+            may_wait=may_wait and kind.is_watched,
         )
         return ItemIntake(
             self._intake, self._database, source_id=row.id, tenant_id=row.tenant_id, limits=limits

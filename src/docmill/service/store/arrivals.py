@@ -115,6 +115,16 @@ async def add(
     return True
 
 
+async def document_of(conn: Conn, source_id: UUID, item: str) -> UUID | None:
+    """The document that an item has become; None for one that was refused, is unknown, or is gone."""
+    cur = await conn.execute(
+        "SELECT document_id FROM arrival WHERE doc_source_id = %(source_id)s AND item = %(item)s",
+        {"source_id": source_id, "item": item_name(item)},
+    )
+    row = await cur.fetchone()
+    return row[0] if row else None
+
+
 async def of_document(conn: Conn, document_id: UUID) -> list[ArrivalRow]:
     """How a document arrived, the newest first; none for one that was uploaded."""
     async with conn.cursor(row_factory=class_row(ArrivalRow)) as cur:

@@ -111,6 +111,12 @@ class SourceTest(_Shape):
     code: str | None = None
 
 
+class NewSecrets(_Shape):
+    """New secrets of a source, by name. They are in this answer and nowhere else."""
+
+    secrets: dict[str, str]
+
+
 class SourceItem(_Shape):
     """An item of a source. document_id: null if it was refused, with an error, or its document is gone."""
 
@@ -269,6 +275,15 @@ async def test_source(source_id: UUID, vault: TheVault) -> SourceTest:
         return SourceTest(works=True, message=await vault.service.sources.test(row))
     except (SetupError, TransientError) as error:
         return failed_test(error)
+
+
+@router.post("/{source_id}/secrets")
+@needs("administer")
+async def make_source_secrets(source_id: UUID, vault: TheVault, response: Response) -> NewSecrets:
+    """Make the secrets anew that docmill makes for a kind, such as that of a webhook. They are shown once."""
+    row = await existing_source(source_id, vault)
+    response.headers["cache-control"] = "no-store"
+    return NewSecrets(secrets=await vault.service.sources.make_secrets(row))
 
 
 @router.post("/{source_id}/pause")

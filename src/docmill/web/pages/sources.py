@@ -17,11 +17,13 @@ from docmill.web.access import Router, needs
 from docmill.web.api.sources import existing_source
 from docmill.web.context import TheVault, Vault, not_found
 from docmill.web.languages import gettext
+from docmill.web.pages.sign_in import address_with
 from docmill.web.view import settings_form, source_words
 
 router = Router(include_in_schema=False, prefix="/settings/sources")
 
 _SHOWN_ITEMS = 50
+NO_SECRETS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,18 @@ async def test_source(request: Request, source_id: UUID, vault: TheVault) -> Res
     return await _form_page(request, vault, kind, typed, row=row, answer=answer)
 
 
+@router.post("/{source_id}/secrets")
+@needs("administer")
+async def make_source_secrets(request: Request, source_id: UUID, vault: TheVault) -> Response:
+    """Make the secret anew that docmill makes for a kind, and show it once."""
+    row = await existing_source(source_id, vault)
+    made = await vault.service.sources.make_secrets(row)
+    typed = _Typed(row.name, row.settings)
+    response = await _form_page(request, vault, _existing_kind(row.kind), typed, row=row, made=made)
+    response.headers["cache-control"] = "no-store"
+    return response
+
+
 @router.post("/{source_id}/pause")
 @needs("administer")
 async def pause_source(source_id: UUID, vault: TheVault) -> Response:
@@ -179,6 +193,11 @@ async def retry_source_item(source_id: UUID, item_id: UUID, vault: TheVault) -> 
     if not await vault.service.sources.forget_refusal(source_id, item_id, tenant_id=vault.tenant_id):
         raise not_found("refused item")
     return RedirectResponse(f"/settings/sources/{source_id}#refused", 303)
+
+
+def _address_of(request: Request, row: SourceRow) -> str | None:
+    """Where programs send what is for a source; None for a kind to which nothing is sent."""
+    return address_with(request, f"/hooks/{row.id}") if row.kind == "webhook" else None
 
 
 def _existing_kind(name: str) -> Kind:
@@ -249,7 +268,9 @@ async def _form_page(
     *,
     row: SourceRow | None = None,
     answer: _Answer | None = None,
+    made: Mapping[str, str] = NO_SECRETS,
 ) -> Response:
+    """The page of a source or of a new one. made: secrets that are shown this once."""
     sources = vault.service.sources
     secrets_set = () if row is None else tuple(sources.secret_names(row))
     faults: Mapping[str, str] = answer.faults if answer else {}
@@ -274,6 +295,8 @@ async def _form_page(
         secrets=settings_form.shown_fields(kind.secrets, {}, {}, secrets_set=secrets_set),
         items=[item for item in items if item.error_code is None],
         refused=refused,
+        made=made,
+        address=None if row is None else _address_of(request, row),
         source_words=source_words,
         last_event=last_event,
     )

@@ -57,7 +57,9 @@ METADATA = {
     "bucket": gettext_noop("Bucket"),
     "file_name": gettext_noop("File name"),
 }
-"""What is shown of the metadata of an item, in this order."""
+"""What is shown first of the metadata of an item, in this order."""
+
+_NOT_SHOWN = frozenset({"part_of", "root_ingestion_id", "depth", "message_id"})
 
 
 def kind_name(kind: str) -> str:
@@ -81,9 +83,12 @@ def english_label(name: str) -> str:
 
 
 def said_of(metadata: Mapping[str, object]) -> list[tuple[str, str]]:
-    """What a source says about an item, each with its name, of what people look for."""
+    """What a source says about an item, each with its name: what people look for first."""
+    others = [key for key in metadata if key not in METADATA and key not in _NOT_SHOWN]
     return [
-        (gettext(name), str(metadata[key])) for key, name in METADATA.items() if metadata.get(key) is not None
+        (gettext(METADATA[key]) if key in METADATA else key, str(metadata[key]))
+        for key in (*METADATA, *others)
+        if isinstance(metadata.get(key), str | int | float)
     ]
 
 

@@ -1,0 +1,1 @@
+"""Webhooks: other programs send files, or the addresses of files, with signed requests."""

@@ -1,0 +1,172 @@
+"""The kind `webhook`: files that a program sends are taken at once, files that it names are fetched."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+from pydantic import Field, SecretStr
+
+from docmill.errors import (
+    CorruptError,
+    DocmillError,
+    RateLimitedError,
+    ServerError,
+    TooLargeError,
+    TransientError,
+    ValidationError,
+)
+from docmill.service.config.settings import Settings
+from docmill.service.notify.guarded_download import Download, HttpStatusError, shown_address
+from docmill.service.secret_box import SecretBox, open_secret_box
+from docmill.service.sources.item_intake import ItemIntake
+from docmill.service.sources.kinds import Kind, KindSettings, LimitedSettings, OpenedSource
+from docmill.service.sources.webhook.signature import new_secret
+from docmill.service.store import fetch_requests
+from docmill.service.store.fetch_requests import FetchRequest
+
+log = logging.getLogger(__name__)
+
+RETRY_DELAYS_S = (10.0, 60.0, 300.0, 1800.0, 7200.0)
+"""Before the second attempt to fetch a file, the third and so on; after the last it is refused."""
+
+_LOOK_S = 1.0
+_AT_ONCE = 4
+_ADVICE = "from which nothing is fetched unless sources.allow_private_addresses is set"
+_GONE = (404, 410)
+_TOO_MANY = 429
+_LATER = (408, 425)
+_SERVER_ERROR = 500
+
+
+class WebhookSettings(LimitedSettings):
+    """Which requests are taken."""
+
+    fetch: bool = Field(default=True, description="Fetch files whose address a request names")
+    hosts: list[str] = Field(default=[], description="Hosts from which files are fetched; empty: from any")
+    fetch_limit_s: float = Field(default=60, gt=0, le=600, description="Seconds for fetching one file")
+
+
+class WebhookSecrets(KindSettings):
+    """The secret with which a program signs. previous_secret: of before, as long as both are in use."""
+
+    secret: SecretStr | None = Field(default=None, description="Secret with which requests are signed")
+    previous_secret: SecretStr | None = Field(default=None, description="Secret of before, still valid")
+
+    @property
+    def keys(self) -> list[str]:
+        """The secrets that are valid."""
+        return [key.get_secret_value() for key in (self.secret, self.previous_secret) if key is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class InboundWebhook:
+    """`Connection` that fetches the files which requests have named."""
+
+    settings: WebhookSettings
+    secrets: WebhookSecrets
+    allow_private: bool
+    max_bytes: int
+    box: SecretBox = field(repr=False)
+
+    async def test(self) -> str:
+        """See `Connection.test`."""
+        if not self.secrets.keys:
+            return "there is no secret yet: make one, and give it to the program that sends"
+        return "ready for signed requests"
+
+    async def watch(self, intake: ItemIntake) -> None:
+        """See `Connection.watch`."""
+        while True:
+            await self.fetch_due(intake)
+            await asyncio.sleep(_LOOK_S)
+
+    async def fetch_due(self, intake: ItemIntake) -> None:
+        """Fetch what is due, some files at a time."""
+        async with intake.transaction() as conn:
+            due = await fetch_requests.due(conn, intake.source_id, limit=_AT_ONCE)
+        if due:
+            async with asyncio.TaskGroup() as group:
+                for request in due:
+                    group.create_task(self._fetch(request, intake))
+
+    async def _fetch(self, request: FetchRequest, intake: ItemIntake) -> None:
+        try:
+            url = self.box.open(request.url, owner=request.id).decode()
+            await intake.take(
+                request.item, self._chunks(url), file_name=request.file_name, metadata=request.metadata
+            )
+        except TransientError as error:
+            if request.failures < len(RETRY_DELAYS_S):
+                delay_s = max(RETRY_DELAYS_S[request.failures], getattr(error, "retry_after_s", None) or 0.0)
+                async with intake.transaction() as conn:
+                    await fetch_requests.put_off(conn, request.id, delay_s=delay_s)
+                return
+            await intake.refuse(request.item, error, metadata=request.metadata)
+        except DocmillError as error:
+            await intake.refuse(request.item, error, metadata=request.metadata)
+        async with intake.transaction() as conn:
+            await fetch_requests.remove(conn, request.id)
+
+    async def _chunks(self, url: str) -> AsyncGenerator[bytes]:
+        download = Download(
+            self.settings.fetch_limit_s,
+            max_redirects=5,
+            allow_private=self.allow_private,
+            advice=_ADVICE,
+            check_size=self._check_size,
+        )
+        try:
+            async for piece in download.chunks(url):
+                yield piece
+        except HttpStatusError as error:
+            raise _meaning(error, url) from error
+
+    def _check_size(self, byte_size: int) -> None:
+        if byte_size > self.max_bytes:
+            raise TooLargeError(f"the file has more than {self.max_bytes / 1e6:g} MB, which is the limit")
+
+
+def check_host(url: str, settings: WebhookSettings) -> None:
+    """Raises ValidationError for a file that this source does not fetch."""
+    if not settings.fetch:
+        raise ValidationError("this source takes files, and no addresses of files")
+    host = shown_address(url).partition("://")[2].partition("/")[0].rpartition(":")[0] or ""
+    host = host or shown_address(url).partition("://")[2].partition("/")[0]
+    if settings.hosts and host.lower() not in {name.lower() for name in settings.hosts}:
+        raise ValidationError(f"files are not fetched from {host!r}; the source names the hosts")
+
+
+def _meaning(error: HttpStatusError, url: str) -> DocmillError:
+    """What an answer that is no success means for a file."""
+    status, message = error.status_code, str(error)
+    wait = error.headers.get("retry-after", "")
+    if status in _GONE:
+        return CorruptError(f"{shown_address(url)!r} is gone (HTTP {status})")
+    if status == _TOO_MANY:
+        return RateLimitedError(message, retry_after_s=float(wait) if wait.isdecimal() else None)
+    if status >= _SERVER_ERROR or status in _LATER:
+        return ServerError(message)
+    return ValidationError(message)
+
+
+def _open(source: OpenedSource, settings: Settings) -> InboundWebhook:
+    return InboundWebhook(
+        source.settings,
+        source.secrets,
+        settings.sources.allow_private_addresses,
+        settings.limits.file_bytes,
+        open_secret_box(settings),
+    )
+
+
+WEBHOOK = Kind(
+    "webhook",
+    WebhookSettings,
+    _open,
+    secrets=WebhookSecrets,
+    new_secrets=lambda before: {
+        "secret": new_secret(),
+        **({"previous_secret": before["secret"]} if before.get("secret") else {}),
+    },
+)

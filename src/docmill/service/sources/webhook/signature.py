@@ -1,0 +1,72 @@
+"""Signatures of requests in the manner of Standard Webhooks (https://www.standardwebhooks.com)."""
+
+import base64
+import binascii
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Sequence
+
+from docmill.errors import UnauthorizedError
+
+TOLERANCE_S = 300.0
+"""Requests that were signed earlier, or later by our clock, are refused: one that was overheard is of no use
+for long. That it is not taken twice is for its id to see to."""
+
+_START = "whsec_"
+_SECRET_BYTES = 32
+_LONGEST_ID = 200
+
+
+def new_secret() -> str:
+    """A secret for a program that signs."""
+    return _START + base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
+
+
+class SignatureCheck:
+    """Checks the signature of one request whose body comes piece by piece.
+
+    keys: secrets, of which one must have signed. clock: seconds since 1970. Raises UnauthorizedError for
+    headers that are missing, or a time that is too far from now.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[str],
+        *,
+        message_id: str,
+        timestamp: str,
+        signature: str,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if not (message_id and timestamp and signature):
+            raise UnauthorizedError(
+                "the request is not signed: send webhook-id, webhook-timestamp and webhook-signature"
+            )
+        if len(message_id) > _LONGEST_ID or not message_id.isprintable():
+            raise UnauthorizedError(f"webhook-id has up to {_LONGEST_ID} characters that can be seen")
+        if not timestamp.isdecimal() or abs(clock() - int(timestamp[:15])) > TOLERANCE_S:
+            raise UnauthorizedError("webhook-timestamp is not of now: check the clock of the sender")
+        self._given = [part.partition(",")[2] for part in signature.split() if part.startswith("v1,")]
+        head = f"{message_id}.{timestamp}.".encode()
+        self._macs = [hmac.new(_key_of(key), head, "sha256") for key in keys]
+
+    def update(self, piece: bytes) -> None:
+        """Add a piece of the body."""
+        for mac in self._macs:
+            mac.update(piece)
+
+    def finish(self) -> None:
+        """Raise UnauthorizedError unless one of the secrets has signed the whole request."""
+        expected = [base64.b64encode(mac.digest()) for mac in self._macs]
+        right = [hmac.compare_digest(given.encode(), mac) for given in self._given[:20] for mac in expected]
+        if not any(right):
+            raise UnauthorizedError("webhook-signature is not right: check the secret, and sign the raw body")
+
+
+def _key_of(secret: str) -> bytes:
+    """The key that a secret stands for. Raises UnauthorizedError for one that is no base64."""
+    try:
+        return base64.b64decode(secret.removeprefix(_START), validate=True)
+    except binascii.Error:
+        raise UnauthorizedError("the secret of this webhook is damaged; make a new one") from None
