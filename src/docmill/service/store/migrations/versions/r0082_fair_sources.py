@@ -182,4 +182,3 @@ def _add_turns() -> None:
     op.execute("CREATE INDEX message_turn ON message (queue, turn)")
     op.execute("CREATE INDEX message_unreceived ON message (queue, turn) WHERE receive_count = 0")
     op.execute("CREATE INDEX message_of_tenant ON message (queue, tenant_id, turn) WHERE receive_count = 0")
-    op.execute("ALTER TABLE outbox ADD COLUMN tenant_id uuid")
