@@ -142,6 +142,8 @@ def _text_of(leaf: SettingLeaf, value: object) -> str:
             return "on" if value else ""
         case "lines" if isinstance(value, list):
             return "\n".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType]  JSON
+        case "number" if isinstance(value, float):
+            return f"{value:g}"
         case "json":
             return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         case _:

@@ -43,9 +43,11 @@ _NAMES = {
     "username": gettext_noop("User name"),
     "password": gettext_noop("Password"),
     "url": gettext_noop("Address"),
+    "after": gettext_noop("Afterwards"),
     "prefix": gettext_noop("Beginning of the keys"),
     "key": gettext_noop("Key"),
 }
+_ACRONYMS = frozenset({"tls", "starttls", "ssl", "imap", "smtp", "sqs", "sns", "s3", "url", "oauth"})
 _UNITS = {"_s": " (s)", "_mb": " (MB)"}
 
 METADATA = {
@@ -76,6 +78,8 @@ def english_label(name: str) -> str:
     """The label of a setting, in English: its name in words, unless it has a better one."""
     if name in _NAMES:
         return _NAMES[name]
+    if name in _ACRONYMS:
+        return name.upper()
     for ending, unit in _UNITS.items():
         if name.endswith(ending):
             return english_label(name.removesuffix(ending)) + unit
