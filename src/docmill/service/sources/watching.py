@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from uuid import UUID
 
 from docmill.errors import DocmillError, InternalError, SetupError, TransientError
@@ -22,6 +23,14 @@ _FIRST_RETRY_S = 5.0
 _LONGEST_RETRY_S = 900.0
 _SETUP_RETRY_S = 60.0
 """First pause after what a person must change: mail servers lock out whoever tries in vain too often."""
+
+
+@dataclass(slots=True)
+class _Watch:
+    """A source that is watched. version: None until its row was read."""
+
+    task: asyncio.Task[None]
+    version: int | None = None
 
 
 class SourceWatching:
@@ -47,74 +56,67 @@ class SourceWatching:
         self._lease_s = lease_s
         self._concurrency = concurrency
         self._kinds = kinds
-        self._watches: set[asyncio.Task[None]] = set()
+        self._watches: dict[UUID, _Watch] = {}
+        self._held_at = 0.0
 
     async def work_for_ever(self) -> None:
         """Watch what nobody watches, until cancelled; then let go of all."""
         try:
-            await keep_doing(self._begin_watches, what="watching sources", pause_s=_LOOK_S)
+            await keep_doing(self._look, what="watching sources", pause_s=_LOOK_S)
         finally:
-            await cancel_and_wait(self._watches)
+            await cancel_and_wait([watch.task for watch in self._watches.values()])
 
-    async def _begin_watches(self) -> None:
-        while len(self._watches) < self._concurrency:
-            async with self._database.transaction() as conn:
-                claimed = await doc_sources.claim(
-                    conn, self._kinds, worker_id=self._worker_id, lease_s=self._lease_s
+    async def _look(self) -> None:
+        """End what is no longer to be watched as it is, hold the rest, and begin what nobody watches."""
+        await self._end_changed()
+        now = asyncio.get_running_loop().time()
+        async with self._database.transaction() as conn:
+            if self._watches and now >= self._held_at + self._lease_s / 3:
+                await doc_sources.hold(
+                    conn, list(self._watches), worker_id=self._worker_id, lease_s=self._lease_s
                 )
-            if claimed is None:
-                return
-            watch = asyncio.create_task(self._watch(*claimed))
-            self._watches.add(watch)
-            watch.add_done_callback(self._watches.discard)
+                self._held_at = now
+        while len(self._watches) < self._concurrency and await self._begin_one():
+            pass
+
+    async def _end_changed(self) -> None:
+        """End the watches of sources that were paused, removed, changed, or taken by another worker."""
+        if not self._watches:
+            return
+        async with self._database.transaction() as conn:
+            current = await doc_sources.watched(conn, list(self._watches), worker_id=self._worker_id)
+        for source_id, watch in list(self._watches.items()):
+            if watch.version is not None and current.get(source_id) != watch.version:
+                watch.task.cancel()
+
+    async def _begin_one(self) -> bool:
+        """Begin a watch; False if every source is watched, or waits for its next attempt."""
+        async with self._database.transaction() as conn:
+            claimed = await doc_sources.claim(
+                conn, self._kinds, worker_id=self._worker_id, lease_s=self._lease_s
+            )
+        if claimed is None or claimed[0] in self._watches:
+            return False
+        source_id, tenant_id = claimed
+        task = asyncio.create_task(self._watch(source_id, tenant_id))
+        self._watches[source_id] = _Watch(task)
+        task.add_done_callback(lambda _: self._watches.pop(source_id, None))
+        return True
 
     async def _watch(self, source_id: UUID, tenant_id: UUID) -> None:
         """Watch one source until it is paused, changed or removed, it fails, or this is cancelled."""
         try:
             row = await self._sources.get(source_id, tenant_id=tenant_id)
             if row is not None:
+                self._watches[source_id].version = row.version
                 try:
-                    await self._hold_and_take(row)
+                    await self._sources.open(row).watch(self._sources.item_intake(row))
                 except Exception as error:  # noqa: BLE001  any fault, also one of ours, is shown to people
                     await self._note(row, error)
         finally:
             with suppress(TransientError):  # without a database, the lease ends by itself
                 async with self._database.tenant(tenant_id) as conn:
                     await doc_sources.release(conn, source_id, worker_id=self._worker_id)
-
-    async def _hold_and_take(self, row: SourceRow) -> None:
-        """Take what arrives for as long as the lease can be renewed."""
-        connection = self._sources.open(row)
-        taking = asyncio.create_task(connection.watch(self._sources.item_intake(row)))
-        holding = asyncio.create_task(self._hold(row))
-        try:
-            await asyncio.wait({taking, holding}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            ended = [task for task in (taking, holding) if task.done()]
-            await cancel_and_wait([taking, holding])
-        for task in ended:
-            task.result()
-
-    async def _hold(self, row: SourceRow) -> None:
-        """Renew the lease until it is lost. A database that does not answer for so long loses it, too."""
-        renewed_at = asyncio.get_running_loop().time()
-        while asyncio.get_running_loop().time() < renewed_at + self._lease_s:
-            try:
-                async with self._database.tenant(row.tenant_id) as conn:
-                    is_held = await doc_sources.renew(
-                        conn,
-                        row.id,
-                        worker_id=self._worker_id,
-                        lease_s=self._lease_s,
-                        version=row.version,
-                    )
-            except TransientError:
-                await asyncio.sleep(self._lease_s / 10)
-                continue
-            if not is_held:
-                return
-            renewed_at = asyncio.get_running_loop().time()
-            await asyncio.sleep(min(self._lease_s / 3, _LOOK_S))
 
     async def _note(self, row: SourceRow, error: Exception) -> None:
         """Note a failure, for people to see, and when the source is tried again."""

@@ -194,18 +194,21 @@ async def tenant_of(conn: Conn, source_id: UUID) -> UUID | None:
     return row[0] if row else None
 
 
-async def renew(conn: Conn, source_id: UUID, *, worker_id: str, lease_s: float, version: int) -> bool:
-    """Hold a source for longer; False if it was paused, removed, changed or taken by another worker."""
+async def watched(conn: Conn, source_ids: Sequence[UUID], *, worker_id: str) -> dict[UUID, int]:
+    """Those of the sources that are still this worker's to watch, of any tenant, with their versions."""
     cur = await conn.execute(
-        """
-        UPDATE doc_source
-           SET lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s)
-         WHERE id = %(id)s AND worker_id = %(worker_id)s AND version = %(version)s
-           AND state = 'active' AND removed_at IS NULL
-        """,
-        {"id": source_id, "worker_id": worker_id, "lease_s": lease_s, "version": version},
+        "SELECT id, version FROM watched_sources(%(worker_id)s, %(ids)s)",
+        {"worker_id": worker_id, "ids": list(source_ids)},
     )
-    return cur.rowcount == 1
+    return dict(await cur.fetchall())
+
+
+async def hold(conn: Conn, source_ids: Sequence[UUID], *, worker_id: str, lease_s: float) -> None:
+    """Hold sources of any tenant for longer, those that this worker still has."""
+    await conn.execute(
+        "SELECT hold_sources(%(worker_id)s, %(ids)s, make_interval(secs => %(lease_s)s))",
+        {"worker_id": worker_id, "ids": list(source_ids), "lease_s": lease_s},
+    )
 
 
 async def release(conn: Conn, source_id: UUID, *, worker_id: str) -> None:

@@ -124,6 +124,30 @@ def _create_claims() -> None:
     )
     op.execute(
         """
+        -- The sources that a worker still has, of those that it watches, with what it should know of them.
+        CREATE FUNCTION watched_sources(worker text, watched uuid[])
+            RETURNS TABLE (id uuid, version integer)
+            LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
+            AS $$
+                SELECT id, version
+                  FROM public.doc_source
+                 WHERE id = ANY(watched) AND worker_id = worker AND state = 'active' AND removed_at IS NULL
+            $$
+        """
+    )
+    op.execute(
+        """
+        CREATE FUNCTION hold_sources(worker text, watched uuid[], lease interval) RETURNS void
+            LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
+            AS $$
+                UPDATE public.doc_source
+                   SET lease_until = clock_timestamp() + lease
+                 WHERE id = ANY(watched) AND worker_id = worker
+            $$
+        """
+    )
+    op.execute(
+        """
         -- For those who come from outside with the id of a source, and say no tenant.
         CREATE FUNCTION tenant_of_source(source uuid) RETURNS uuid
             LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
@@ -133,7 +157,12 @@ def _create_claims() -> None:
     op.execute("GRANT SELECT, UPDATE (worker_id, lease_until) ON doc_source TO docmill_dispatch")
     op.execute("CREATE POLICY dispatch ON doc_source TO docmill_dispatch USING (true)")
     op.execute("GRANT CREATE ON SCHEMA public TO docmill_dispatch")
-    functions = ("claim_source(text[], text, interval)", "tenant_of_source(uuid)")
+    functions = (
+        "claim_source(text[], text, interval)",
+        "watched_sources(text, uuid[])",
+        "hold_sources(text, uuid[], interval)",
+        "tenant_of_source(uuid)",
+    )
     for function in functions:
         op.execute(f"ALTER FUNCTION {function} OWNER TO docmill_dispatch")
     op.execute("REVOKE CREATE ON SCHEMA public FROM docmill_dispatch")
