@@ -270,6 +270,7 @@ NEEDS = {
     "POST /keys": "administer",
     "POST /keys/{key_id}/revoke": "administer",
     "GET /audit-log": "administer",
+    "POST /mcp": "read",
 }
 
 OPEN_TO_ALL = {"/healthz", "/readyz", "/metrics", "/api/v1/openapi.json"}

@@ -44,6 +44,7 @@ _EXTRAS = {
     "demo": (("reportlab",), "sample documents (docmill demo)"),
     "aws": (("aiobotocore", "botocore"), "queue and files in AWS (docmill up --aws)"),
     "otel": (_OTEL, "traces (otel.endpoint)"),
+    "mcp": (("mcp",), "assistants (docmill mcp)"),
 }
 """The modules of each optional extra, and its purpose."""
 _TWO_OPENCVS = {"opencv-python", "opencv-python-headless"}

@@ -19,6 +19,7 @@ from docmill.service.ports.matching import Counts, DocumentToMatch
 from docmill.service.record_matcher import RecordDecision, RecordMatcher
 from docmill.service.store import match_questions, match_regions
 from docmill.service.store.database import Conn
+from docmill.understanding.text.model_orders import holds_orders
 
 if TYPE_CHECKING:
     from docmill.understanding.llm.client import ModelClient
@@ -166,8 +167,6 @@ async def _ask(client: "ModelClient", question: Question, meter: Meter) -> Mappi
 
 def _read(question: Question, answer: Mapping[str, Any], model: str) -> list[Judgement]:
     """The judgements in an answer. Raises BadModelOutputError if it is not of the form asked for."""
-    from docmill.understanding.llm.prompts import holds_orders  # noqa: PLC0415 - loads the library
-
     try:
         return judgements_of(question, answer, by=model, is_suspicious=holds_orders(question.content))
     except AnswerError as error:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 SESSION_COOKIE = "docmill-session"
 VISIT_COOKIE = "docmill-visit"
+MCP_PATH = "/mcp"
+_OF_PROGRAMS = ("/api/", "/hooks/")
 FORM_TOKEN = "form_token"  # noqa: S105  the name of a field
 FORM_TOKEN_HEADER = "x-form-token"  # noqa: S105  the name of a header
 
@@ -38,9 +40,9 @@ Need = Scope | Literal["public", "signed in", "person"]
 """public: everybody. signed in: any person or API key of a tenant. person: somebody who has signed in, with
 any role. The others are scopes, which a role or a key has."""
 
-FormCheck = Literal["checked", "streamed", "unchecked"]
+FormCheck = Literal["checked", "streamed", "signed", "unchecked"]
 """The ways of checking the token of a form. streamed: the route reads the body itself, and calls
-`check_form_token`."""
+`check_form_token`. signed: the route reads the body itself, and takes it only if its sender signed it."""
 
 _MOST_BYTES = 20_000_000
 _MOST_PUBLIC_BYTES = 100_000
@@ -171,15 +173,19 @@ def _reason(access: Access, need: Need) -> str:
 
 async def _ask_to_sign_in(request: Request) -> Response:
     """Send a person to the sign-in, and back here afterwards. Raises HTTPException for programs."""
-    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
-        header = (
-            {"www-authenticate": 'Bearer realm="docmill"'} if request.url.path.startswith("/api/") else None
-        )
+    takes_keys = is_for_programs(request.url.path)
+    if takes_keys or "text/html" not in request.headers.get("accept", ""):
+        header = {"www-authenticate": 'Bearer realm="docmill"'} if takes_keys else None
         raise HTTPException(401, "Sign in first, or send an API key.", header)
     here = page_address(request)
     vault: Vault = request.app.state.vault
     page = "/login" if await vault.service.accounts.exist() else "/welcome"
     return RedirectResponse(f"{page}?next={quote(here)}" if here else page, 303)
+
+
+def is_for_programs(path: str) -> bool:
+    """True for a path of programs: errors are JSON there, and nobody is sent to the sign-in."""
+    return path.startswith(_OF_PROGRAMS) or path == MCP_PATH
 
 
 async def _check_token(request: Request, access: Access | None, declaration: Declaration) -> None:
@@ -192,7 +198,7 @@ async def _check_token(request: Request, access: Access | None, declaration: Dec
         return
     request.state.form_secret = secret
     given = request.headers.get(FORM_TOKEN_HEADER)
-    if given is None and declaration.form == "streamed":
+    if given is None and declaration.form in {"streamed", "signed"}:
         return
     if given is None and request.headers.get("content-type", "").startswith(_FORMS):
         given = str((await request.form()).get(FORM_TOKEN, ""))

@@ -49,6 +49,7 @@ from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.head_requests import HeadRequests
 from docmill.web.languages import LanguageOfVisitor
+from docmill.web.mcp import http_endpoint
 from docmill.web.page_images import PageImages
 from docmill.web.pages import api_docs, bank_tables, openid, profile, sign_in
 from docmill.web.pages import bin as bin_page
@@ -105,6 +106,7 @@ PAGE_ROUTERS = (
     sources_page.router,
     bank_tables.router,
     api_docs.router,
+    http_endpoint.router,
     inbound_webhooks.router,
 )
 _KEY = HTTPBearer(auto_error=False, scheme_name="apiKey", description="A key of the page API keys: dm_…")

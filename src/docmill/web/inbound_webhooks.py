@@ -36,7 +36,7 @@ _Told = dict[str, str | None]
 
 
 @router.post("/{source_id}")
-@needs("public", form="streamed", logged=False)
+@needs("public", form="signed", logged=False)
 async def receive_webhook(source_id: UUID, request: Request, vault: TheVault) -> JSONResponse:
     """Take the file of a signed request, or the files that its JSON holds or names.
 

@@ -22,6 +22,7 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.service.review.review import InvalidValuesError
+from docmill.web.access import is_for_programs
 from docmill.web.languages import gettext_noop
 from docmill.web.security import HEADERS
 from docmill.web.templating import Templates
@@ -63,9 +64,6 @@ _FRAMEWORK_DETAILS = {
     404: gettext_noop("There is nothing at this address."),
     405: gettext_noop("This address does not take such requests."),
 }
-_OF_PROGRAMS = ("/api/", "/hooks/")
-"""Beginnings of the paths to which programs send requests, and people do not."""
-
 _HTTP_CODES = {401: "not_signed_in", 403: "forbidden", 404: "not_found", 405: "not_allowed", 413: "too_large"}
 _INTERNAL = gettext_noop(
     "A fault in docmill itself; the log has the details. Nothing you sent was lost or changed."
@@ -142,7 +140,7 @@ class _ErrorHandlers:
     def _answer(
         self, request: Request, status: int, *, code: str, detail: str, **members: object
     ) -> Response:
-        if request.url.path.startswith(_OF_PROGRAMS):
+        if is_for_programs(request.url.path):
             return problem_response(status, code=code, detail=detail, **members)
         title = _TITLES.get(status, _OTHER_TITLE)
         return self._templates.page(

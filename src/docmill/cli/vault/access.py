@@ -99,7 +99,7 @@ async def log_command(
 ) -> None:
     """Write to the audit log what a command has changed, and which user of the machine called it."""
     tenant_id = tenant_id or service.default_tenant_id
-    by = {"command": True, "system_user": _system_user()}
+    by = {"command": True, "system_user": system_user()}
     async with service.database.tenant(tenant_id) as conn:
         await audit_log.add(
             conn,
@@ -111,7 +111,8 @@ async def log_command(
         )
 
 
-def _system_user() -> str:
+def system_user() -> str:
+    """Return who calls a command: a user of this machine."""
     try:
         return getuser()
     except (KeyError, OSError):  # a container may run as a number that has no name

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from docmill.cli.console import Aws, DataFolder, SettingsFile, WebPort, exit_after
+from docmill.cli.console import Aws, DataFolder, SettingsFile, TenantName, WebPort, exit_after
 
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="markdown")
 
@@ -56,6 +56,36 @@ def worker(
     from docmill.cli.vault.serving import worker
 
     exit_after(worker(load_settings(config, data_dir, worker_port=port, aws=aws)))
+
+
+@app.command()
+def mcp(
+    config: SettingsFile = None,
+    data_dir: DataFolder = None,
+    tenant: TenantName = None,
+    *,
+    allow_write: Annotated[
+        bool, typer.Option("--allow-write", help="Let the assistant file documents, too.")
+    ] = False,
+    files_from: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Folder whose files the assistant may file by their path; can be repeated. Needs"
+            " --allow-write."
+        ),
+    ] = None,
+) -> None:
+    """Offer the documents of this vault to an assistant, by the Model Context Protocol (MCP).
+
+    The assistant's program starts this, and talks to it on standard input and output.
+    """
+    from docmill.cli.vault.access import load_settings
+    from docmill.cli.vault.mcp_stdio import serve_stdio
+
+    if files_from and not allow_write:
+        raise typer.BadParameter("--files-from needs --allow-write")
+    settings = load_settings(config, data_dir, tenant=tenant)
+    exit_after(serve_stdio(settings, may_write=allow_write, folders=files_from or ()))
 
 
 @app.command()

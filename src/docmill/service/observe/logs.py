@@ -12,7 +12,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 log = logging.getLogger(__name__)
 
-_TALKATIVE = ("aiobotocore", "alembic", "botocore", "httpx", "httpx2", "uvicorn")
+_TALKATIVE = ("aiobotocore", "alembic", "botocore", "httpx", "httpx2", "mcp", "uvicorn")
 """Libraries whose INFO messages are for their own developers, and may hold addresses with passwords."""
 
 

@@ -1,6 +1,6 @@
 """Documents: upload, list, look at, process again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
@@ -9,8 +9,9 @@ from fastapi import Query, Request, Response
 from starlette.responses import JSONResponse
 
 from docmill.service.review.edits import parse_edits
+from docmill.service.search.snippets import Snippet
 from docmill.service.store import document_list, documents
-from docmill.service.store.document_list import Cursor
+from docmill.service.store.document_list import Cursor, DocumentPage
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.matching_states import MatchingState
@@ -101,21 +102,7 @@ async def list_documents(
     request: Request, vault: TheVault, wanted: Annotated[DocumentQuery, Query()]
 ) -> DocumentList:
     """Documents, newest first; with `q` those that fit it best first."""
-    after = Cursor.parse(wanted.after) if wanted.after else None
-    near = await vault.service.meaning.near(wanted.q or "", wanted.by)
-    async with vault.connection() as conn:
-        listed = await document_list.page(
-            conn,
-            wanted.filters,
-            sort=wanted.sort,
-            after=after,
-            limit=wanted.limit,
-            near=near,
-            mode="meaning" if wanted.by == "meaning" else "both",
-        )
-        ids = [row.id for row in listed.rows]
-        query = listed.corrected or wanted.q
-        found = await documents.snippets(conn, ids, query) if query else {}
+    listed, found = await find_documents(vault, wanted)
     follow = None
     if listed.follow is not None:
         pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "after"]
@@ -128,6 +115,26 @@ async def list_documents(
         next=follow,
         corrected=listed.corrected,
     )
+
+
+async def find_documents(vault: Vault, wanted: DocumentQuery) -> tuple[DocumentPage, Mapping[UUID, Snippet]]:
+    """A page of the documents that a query finds, and the text around what was found in each."""
+    after = Cursor.parse(wanted.after) if wanted.after else None
+    near = await vault.service.meaning.near(wanted.q or "", wanted.by)
+    async with vault.connection() as conn:
+        listed = await document_list.page(
+            conn,
+            wanted.filters,
+            sort=wanted.sort,
+            after=after,
+            limit=wanted.limit,
+            near=near,
+            mode="meaning" if wanted.by == "meaning" else "both",
+        )
+        query = listed.corrected or wanted.q
+        if not query:
+            return listed, {}
+        return listed, await documents.snippets(conn, [row.id for row in listed.rows], query)
 
 
 @router.get(

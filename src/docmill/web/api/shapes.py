@@ -32,7 +32,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def _check_day(value: object) -> object:
-    if isinstance(value, str) and _DAY.fullmatch(value) is None:
+    if not isinstance(value, date) and not (isinstance(value, str) and _DAY.fullmatch(value)):
         raise ValueError("write the day as year-month-day")
     return value
 
