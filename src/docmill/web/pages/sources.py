@@ -92,7 +92,7 @@ async def create_source(request: Request, kind: str, vault: TheVault) -> Respons
 
     refusal = await _save(typed, known, _test_of(typed, known, vault), save)
     if refusal is not None:
-        return await _form_page(request, vault, known, typed, answer=refusal)
+        return await _form_page(request, vault, known, typed, answer=refusal, status=422)
     return RedirectResponse("/settings/sources", 303)
 
 
@@ -130,7 +130,7 @@ async def change_source(request: Request, source_id: UUID, vault: TheVault) -> R
 
     refusal = await _save(typed, kind, _test_of(typed, kind, vault, row), save)
     if refusal is not None:
-        return await _form_page(request, vault, kind, typed, row=row, answer=refusal)
+        return await _form_page(request, vault, kind, typed, row=row, answer=refusal, status=422)
     return RedirectResponse(f"/settings/sources/{row.id}", 303)
 
 
@@ -269,6 +269,7 @@ async def _form_page(
     row: SourceRow | None = None,
     answer: _Answer | None = None,
     made: Mapping[str, str] = NO_SECRETS,
+    status: int = 200,
 ) -> Response:
     """The page of a source or of a new one. made: secrets that are shown this once."""
     sources = vault.service.sources
@@ -286,7 +287,7 @@ async def _form_page(
         request,
         "source.html",
         review_count=await vault.review_count(),
-        status_code=422 if answer and not answer.works else 200,
+        status_code=status,
         kind=kind,
         row=row,
         typed=typed,
