@@ -180,5 +180,7 @@ def _add_turns() -> None:
         """
     )
     op.execute("CREATE INDEX message_turn ON message (queue, turn)")
+    # With it, the statistics of a queue that was just filled have all that is due read and sorted.
+    op.execute("DROP INDEX message_due")
     op.execute("CREATE INDEX message_unreceived ON message (queue, turn) WHERE receive_count = 0")
     op.execute("CREATE INDEX message_of_tenant ON message (queue, tenant_id, turn) WHERE receive_count = 0")
