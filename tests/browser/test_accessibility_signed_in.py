@@ -14,14 +14,15 @@ from docmill.service.people.access import machine_access
 from docmill.service.people.accounts import NewPerson
 from docmill.service.protocol.pause import Cause
 from docmill.service.review.review import FieldReview
-from docmill.service.store import pauses, review_locks, saved_views
+from docmill.service.store import pauses, review_locks, saved_views, webhooks
+from docmill.service.store.database import new_id
 from docmill.service.store.memberships import Role
 from docmill.testing.steps import PaintedPages
 from support.accessibility import WIDE, linked_pages, violations
 from support.people import PASSWORD
 
 OPEN_EVERYTHING = "for (const each of document.querySelectorAll('details')) each.open = true"
-OF_OWNERS = {"/people?", "/keys?", "/audit-log?"}
+OF_OWNERS = {"/people?", "/keys?", "/webhooks?", "/webhooks/id?", "/audit-log?"}
 CAUSE = Cause("small model", "extract", "unauthorized", "the key is refused; set another")
 
 
@@ -66,6 +67,17 @@ async def documents(
         await saved_views.save(
             conn, tenant_id=tenant_id, user_id=owner_id, name="Failed ones", query="state=failed"
         )
+        await webhooks.add(
+            conn,
+            webhook_id := new_id(),
+            tenant_id=tenant_id,
+            url="https://hook.invalid/",
+            events=["document.failed"],
+            with_data=False,
+            secret=b"sealed",
+            created_by=owner_id,
+        )
+    await service.webhooks.test(webhook_id, tenant_id=tenant_id)  # fails, since its secret cannot be opened
     corrected = FieldReview("gross_total", "correct", "13.00")
     of_reviewed = {"tenant_id": tenant_id, "ingestion_id": results[reviewed], "reviewed_by": owner_id}
     await service.reviews.add(reviewed, [corrected], **of_reviewed)

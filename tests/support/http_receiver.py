@@ -1,20 +1,25 @@
 """A local web server that takes requests, keeps them, and answers as it is told."""
 
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email.message import Message
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 @dataclass
 class Receiver:
-    """statuses: of the next answers; 200 behind them. headers: of every answer."""
+    """statuses: of the next answers; 200 behind them. headers, body: of every answer.
+
+    on_request: is called before each answer, which may be held up there.
+    """
 
     port: int = 0
     statuses: list[int] = field(default_factory=list[int])
     headers: dict[str, str] = field(default_factory=dict[str, str])
+    body: bytes = b""
+    on_request: Callable[[], object] = lambda: None
     requests: list[tuple[str, Message, bytes]] = field(default_factory=list[tuple[str, Message, bytes]])
 
     @property
@@ -32,15 +37,18 @@ def receiving() -> Generator[Receiver]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             receiver.requests.append((self.path, self.headers, body))
+            receiver.on_request()
             self.send_response(receiver.statuses.pop(0) if receiver.statuses else 200)
             for name, value in receiver.headers.items():
                 self.send_header(name, value)
             self.end_headers()
+            with suppress(ConnectionError):  # who waited has gone
+                self.wfile.write(receiver.body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
             del format, args
 
-    server = HTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     receiver.port = server.server_port
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -26,10 +26,13 @@ from docmill.service.people.tokens import form_token
 from docmill.service.store import (
     arrivals,
     ingestions,
+    notes,
     saved_views,
     statement_columns,
     tags,
     tenants,
+    webhook_deliveries,
+    webhooks,
 )
 from docmill.service.store.database import new_id
 from docmill.service.store.ingestions import Origin
@@ -62,6 +65,9 @@ NEEDS = {
     "POST /api/v1/documents/{document_id}/reviews/redo": "review",
     "GET /api/v1/documents/{document_id}/tags": "read",
     "POST /api/v1/documents/{document_id}/tags": "write",
+    "GET /api/v1/documents/{document_id}/notes": "read",
+    "POST /api/v1/documents/{document_id}/notes": "write",
+    "DELETE /api/v1/documents/{document_id}/notes/{note_id}": "write",
     "POST /api/v1/documents/{document_id}/unlock": "write",
     "GET /api/v1/tags": "read",
     "POST /api/v1/tags": "write",
@@ -83,6 +89,11 @@ NEEDS = {
     "DELETE /api/v1/bin/{document_id}": "administer",
     "GET /api/v1/ingestions": "read",
     "GET /api/v1/ingestions/{ingestion_id}": "read",
+    "OPTIONS /api/v1/uploads": "write",
+    "POST /api/v1/uploads": "write",
+    "GET /api/v1/uploads/{upload_id}": "write",
+    "PATCH /api/v1/uploads/{upload_id}": "write",
+    "DELETE /api/v1/uploads/{upload_id}": "write",
     "GET /api/v1/documents/{document_id}/related": "read",
     "GET /api/v1/documents/{document_id}/matches": "read",
     "POST /api/v1/documents/{document_id}/matches": "review",
@@ -127,7 +138,28 @@ NEEDS = {
     "GET /api/v1/exports/datev.csv": "read",
     "GET /api/v1/exports/ledger.csv": "read",
     "GET /api/v1/exports/bookings": "read",
+    "GET /api/": "read",
+    "POST /api/token/": "public",
+    "POST /api/documents/post_document/": "write",
+    "GET /api/documents/": "read",
+    "GET /api/tasks/": "read",
+    "GET /api/tags/": "read",
+    "POST /api/tags/": "write",
+    "GET /api/document_types/": "read",
+    "GET /api/ui_settings/": "read",
+    "GET /api/statistics/": "read",
+    "GET /api/correspondents/": "read",
+    "GET /api/custom_fields/": "read",
+    "GET /api/groups/": "read",
+    "GET /api/saved_views/": "read",
+    "GET /api/storage_paths/": "read",
+    "GET /api/users/": "read",
     "GET /": "read",
+    "GET /capture": "write",
+    "GET /capture/shell": "public",
+    "GET /capture/session": "write",
+    "GET /capture-worker.js": "public",
+    "GET /capture.webmanifest": "public",
     "GET /cards": "read",
     "GET /pauses": "read",
     "POST /upload": "write",
@@ -213,6 +245,7 @@ NEEDS = {
     "POST /docs/{document_id}/type": "review",
     "POST /review/{document_id}/duplicates": "review",
     "POST /docs/{document_id}/tags": "write",
+    "POST /docs/{document_id}/notes": "write",
     "GET /tags": "read",
     "POST /tags": "write",
     "POST /tags/found": "write",
@@ -270,6 +303,29 @@ NEEDS = {
     "POST /keys": "administer",
     "POST /keys/{key_id}/revoke": "administer",
     "GET /audit-log": "administer",
+    "GET /api/v1/webhooks": "administer",
+    "POST /api/v1/webhooks": "administer",
+    "GET /api/v1/webhooks/{webhook_id}": "administer",
+    "PATCH /api/v1/webhooks/{webhook_id}": "administer",
+    "DELETE /api/v1/webhooks/{webhook_id}": "administer",
+    "POST /api/v1/webhooks/{webhook_id}/test": "administer",
+    "POST /api/v1/webhooks/{webhook_id}/pause": "administer",
+    "POST /api/v1/webhooks/{webhook_id}/resume": "administer",
+    "POST /api/v1/webhooks/{webhook_id}/rotate": "administer",
+    "GET /api/v1/webhooks/{webhook_id}/deliveries": "administer",
+    "POST /api/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": "administer",
+    "POST /api/v1/webhooks/{webhook_id}/redeliver": "administer",
+    "GET /webhooks": "administer",
+    "POST /webhooks": "administer",
+    "GET /webhooks/{webhook_id}": "administer",
+    "POST /webhooks/{webhook_id}": "administer",
+    "POST /webhooks/{webhook_id}/test": "administer",
+    "POST /webhooks/{webhook_id}/pause": "administer",
+    "POST /webhooks/{webhook_id}/resume": "administer",
+    "POST /webhooks/{webhook_id}/rotate": "administer",
+    "POST /webhooks/{webhook_id}/remove": "administer",
+    "POST /webhooks/{webhook_id}/redeliver": "administer",
+    "POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": "administer",
     "POST /mcp": "read",
 }
 
@@ -297,9 +353,13 @@ JSON: dict[str, dict[str, Any]] = {
     "POST /api/v1/documents/{document_id}/reviews/reject": {**REVIEW, "reason": "spam"},
     "POST /api/v1/documents/{document_id}/signed-addresses": {},
     "POST /api/v1/documents/{document_id}/tags": {"add": ["theirs"]},
+    "POST /api/v1/documents/{document_id}/notes": {"text": "theirs"},
     "PATCH /api/v1/tags/{tag_id}": {"name": "theirs"},
     "POST /api/v1/tags/{tag_id}/merge": {"into": str(new_id())},
     "PATCH /api/v1/sources/{source_id}": {"name": "theirs"},
+    "PATCH /api/v1/webhooks/{webhook_id}": {"with_data": True},
+    "POST /api/v1/webhooks/{webhook_id}/rotate": {},
+    "POST /api/v1/webhooks/{webhook_id}/redeliver": {},
 }
 _OF_DOCUMENT = {
     "duplicates": {"other_id": str(new_id()), "decision": "same"},
@@ -325,6 +385,7 @@ FORMS: dict[str, dict[str, str]] = {
     },
     "POST /docs/{document_id}/edit": {"title": "theirs"},
     "POST /docs/{document_id}/tags": {"add": "theirs"},
+    "POST /docs/{document_id}/notes": {"text": "theirs"},
     "POST /review/{document_id}/approve": REVIEW,
     "POST /review/{document_id}/reject": {**REVIEW, "reason": "spam"},
     "POST /tags/{tag_id}": {"name": "theirs"},
@@ -496,6 +557,28 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         view = await saved_views.save(
             conn, tenant_id=service.default_tenant_id, user_id=owner, name="ours", query="q=ours"
         )
+        await webhooks.add(
+            conn,
+            webhook_id := new_id(),
+            tenant_id=service.default_tenant_id,
+            url="https://hook.invalid/",
+            events=["document.failed"],
+            with_data=False,
+            secret=b"sealed",
+            created_by=owner,
+        )
+        delivery_id = await webhook_deliveries.add_test(
+            conn, webhook_id, tenant_id=service.default_tenant_id, kind="webhook.test", lease_s=0
+        )
+        view = await saved_views.save(
+            conn, tenant_id=service.default_tenant_id, user_id=owner, name="ours", query="q=ours"
+        )
+        note_id = await notes.add(
+            conn, document_id, "ours", tenant_id=service.default_tenant_id, author="Us", author_id=owner
+        )
+    source = await service.sources.add(
+        "webhook", "Ours", {}, {}, tenant_id=service.default_tenant_id, created_by=owner
+    )
     ids: dict[str, object] = {
         "source_id": source.id,
         "document_id": document_id,
@@ -507,9 +590,16 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         "ingestion_id": newest,
         "tag_id": tag_id,
         "view_id": view.id,
+        "note_id": note_id,
         "columns_id": columns.id,
         "item_id": item.id,
+        "webhook_id": webhook_id,
+        "delivery_id": delivery_id,
     }
+    upload = await service.resumable_uploads.create(
+        tenant_id=service.default_tenant_id, user_id=owner, byte_length=8, file_name="bill.pdf"
+    )
+    ids["upload_id"] = upload.id
     linked = await Matches(service.database, service.feed).link(
         Pair(str(document_id), str(ids["other_id"]), RELATED),
         tenant_id=service.default_tenant_id,
@@ -545,6 +635,9 @@ async def _everything(service: Service) -> list[object]:
                    (SELECT array_agg(decision) FROM match_decision),
                    (SELECT count(*) FROM arrival),
                    (SELECT array_agg(state || name || version) FROM doc_source WHERE removed_at IS NULL)
+                   (SELECT array_agg(text) FROM document_note),
+                   (SELECT array_agg(webhook.state || encode(secret, 'escape') || with_data) FROM webhook),
+                   (SELECT array_agg(attempts) FROM webhook_delivery)
             """
         )
         return list(await cur.fetchall())

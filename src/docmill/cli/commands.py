@@ -25,11 +25,13 @@ from docmill.cli.vault import (
     content_commands,
     dead_letter_commands,
     export_commands,
+    import_commands,
     learned_commands,
     match_commands,
     people_commands,
     serving_commands,
     source_commands,
+    webhook_commands,
 )
 from docmill.cli.vault.notify_commands import app as notify_commands
 from docmill.errors import DocmillError
@@ -52,8 +54,10 @@ app.add_typer(people_commands.users)
 app.add_typer(people_commands.tenants)
 app.add_typer(source_commands.app)
 app.add_typer(export_commands.app)
+app.add_typer(import_commands.app)
 app.add_typer(backup_commands.app)
 app.add_typer(notify_commands)
+app.add_typer(webhook_commands.app)
 app.add_typer(learned_commands.app)
 
 

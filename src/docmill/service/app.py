@@ -18,9 +18,11 @@ from docmill.service.events.matching_requests import MatchingRequests
 from docmill.service.events.outbox import Outbox
 from docmill.service.events.wakeups import EventFeed, Wakeups
 from docmill.service.intake.accept import Intake
+from docmill.service.intake.resumable_uploads import ResumableUploads
 from docmill.service.intake.type_choice import TypeChoices
 from docmill.service.meaning import Meaning, open_embedder
 from docmill.service.notify.channels import open_channels
+from docmill.service.notify.guarded_http import GuardedHttp
 from docmill.service.notify.notifier import Notifier, StoredNotifications
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
 from docmill.service.people.accounts import Accounts
@@ -36,7 +38,7 @@ from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.record_matcher import RecordMatcher
 from docmill.service.review.edits import Edits
 from docmill.service.review.reviews import Reviews
-from docmill.service.secret_box import open_secret_box
+from docmill.service.secret_box import SecretBox, open_secret_box
 from docmill.service.signed_addresses import SignedAddresses
 from docmill.service.sources.sources import Sources
 from docmill.service.storage.blobs import Blobs
@@ -44,6 +46,11 @@ from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import sweeps
 from docmill.service.store.database import DEFAULT_TENANT_ID, Database
 from docmill.service.store.migrate import migrate
+from docmill.service.webhooks.webhook_deliverer import WebhookDeliverer
+from docmill.service.webhooks.webhook_message import WebhookMessages
+from docmill.service.webhooks.webhook_notice import OwnerMails
+from docmill.service.webhooks.webhook_registry import WebhookRegistry
+from docmill.service.webhooks.webhook_sender import WebhookSender
 from docmill.understanding.gate import RuleGate
 
 _WATCH_S = 1.0
@@ -90,10 +97,19 @@ class Service:
     openid: OpenIdProvider
     meaning: Meaning
     notifier: Notifier
+    webhooks: WebhookRegistry
+    webhook_deliverer: WebhookDeliverer
     sources: Sources
     tracer: Tracer = NO_TRACER
     default_tenant_id: UUID = DEFAULT_TENANT_ID
     matching: MatchingStep | None = None
+
+    @property
+    def resumable_uploads(self) -> ResumableUploads:
+        """Uploads in pieces."""
+        return ResumableUploads(
+            self.database, self.blobs, self.intake, max_bytes=self.settings.limits.file_bytes
+        )
 
     @property
     def queues(self) -> Mapping[str, Queue]:
@@ -137,6 +153,8 @@ async def open_service(
             tracer=tracer,
         )
         reviews = Reviews(database, opened.blobs, feed, RuleGate(), settings.own.by_choice, matching=requests)
+        mailer, box = Mailer(settings.smtp), open_secret_box(settings)
+        sender_of_webhooks = _webhook_sender(settings, database, reviews, box, mailer)
         yield Service(
             await _vault_id(database),
             settings,
@@ -158,7 +176,7 @@ async def open_service(
             Accounts(database, passwords := Passwords()),
             SignIn(database, passwords, settings.web),
             ApiKeys(database),
-            Mailer(settings.smtp),
+            mailer,
             OpenIdProvider(settings.oidc),
             Meaning(database, open_embedder(settings.embedding)),
             Notifier(
@@ -167,7 +185,15 @@ async def open_service(
                 settings.notifications.window_s,
                 settings.web.public_url,
             ),
-            Sources(database, intake, open_secret_box(settings), settings),
+            WebhookRegistry(database, wakeups, box, sender_of_webhooks, settings.webhooks),
+            WebhookDeliverer(
+                database,
+                wakeups,
+                sender_of_webhooks,
+                timeout_s=settings.webhooks.timeout_s,
+                keep_days=settings.webhooks.keep_days,
+            ),
+            Sources(database, intake, box, settings),
             tracer,
             matching=opened.matching
             and MatchingStep(
@@ -177,6 +203,25 @@ async def open_service(
                 notifier or StoredNotifications(),
             ),
         )
+
+
+def _webhook_sender(
+    settings: Settings, database: Database, reviews: Reviews, box: SecretBox, mailer: Mailer
+) -> WebhookSender:
+    http = GuardedHttp(
+        allow_private=settings.webhooks.allow_private_addresses,
+        setting="webhooks.allow_private_addresses",
+        limit_s=settings.webhooks.timeout_s,
+    )
+    public_url = settings.web.public_url
+    return WebhookSender(
+        database,
+        http,
+        box,
+        WebhookMessages(database, reviews, public_url=public_url),
+        settings.webhooks,
+        tell=OwnerMails(database, mailer, public_url=public_url, keep_days=settings.webhooks.keep_days).tell,
+    )
 
 
 def _matcher_of(settings: Settings, database: Database, tracer: Tracer) -> Matcher[Any]:

@@ -98,8 +98,10 @@ class Sweeper:
             Rule("events", _HOUR_S, self.forget_old_events),
             Rule("bin", _HOUR_S, service.bin.remove_expired),
             Rule("idempotency keys", _HOUR_S, self.forget_old_keys),
+            Rule("partial uploads", _HOUR_S, service.resumable_uploads.remove_expired),
             Rule("embeddings", _HOUR_S, service.meaning.ask_for_missing),
             Rule("notifications", _HOUR_S, service.notifier.forget_old),
+            Rule("webhooks", _HOUR_S, service.webhook_deliverer.forget_old),
         )
         if service.matching is not None:
             repair = MatchingRepair(service.database, service.matching, grace_s=self._sweep_s).repair

@@ -87,6 +87,7 @@ async def run_worker(
             sweeping = asyncio.create_task(sweep_for_ever(service, metrics))
             embedding = asyncio.create_task(service.meaning.work_for_ever())
             notifying = asyncio.create_task(service.notifier.work_for_ever(metrics))
+            telling = asyncio.create_task(service.webhook_deliverer.work_for_ever())
             learning = asyncio.create_task(
                 MatchLearning(service.database, service.matching_requests).work_for_ever(service.wakeups)
             )
@@ -94,7 +95,7 @@ async def run_worker(
         try:
             await worker.run(stop, abort or asyncio.Event(), beside=matching)
         finally:
-            await cancel_and_wait([sweeping, embedding, notifying, learning, watching])
+            await cancel_and_wait([sweeping, embedding, notifying, telling, learning, watching])
 
 
 def source_watching(service: Service, worker_id: str) -> SourceWatching:

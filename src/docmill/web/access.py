@@ -5,6 +5,7 @@ A router is a `Router`; below the decorator of its method each route has `@needs
 the name of the route's function.
 """
 
+from base64 import b64decode
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +20,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Message
 
 from docmill.service.people.access import Access, Scope, machine_access, signed_access
-from docmill.service.people.tokens import is_form_token
+from docmill.service.people.tokens import KEY_PREFIX, is_form_token
 from docmill.service.store import audit_log
 from docmill.web.languages import set_language
 from docmill.web.security import SAFE_METHODS
@@ -119,9 +120,9 @@ async def find_access(request: Request, *, is_activity: bool = True) -> Access |
     """
     vault: Vault = request.app.state.vault
     service = vault.service
-    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer":
-        return await service.sign_in.of_key(secret.strip())
+    secret = _key_in(request.headers.get("authorization", ""))
+    if secret is not None:
+        return await service.sign_in.of_key(secret)
     token = request.cookies.get(SESSION_COOKIE)
     if token:
         access = await service.sign_in.of_session(token, is_activity=is_activity)
@@ -131,6 +132,25 @@ async def find_access(request: Request, *, is_activity: bool = True) -> Access |
     if request.state.is_local and not await service.accounts.exist():
         return machine_access(service.default_tenant_id)
     return None
+
+
+def _key_in(authorization: str) -> str | None:
+    """Return the API key of a header; None if it has none.
+
+    Programs for paperless-ngx send `Token KEY`, or `Basic` with the key as the password of any user. Another
+    password is that of a proxy before the vault, and not heeded. No page here asks a browser for one, so none
+    is sent without a person's will.
+    """
+    scheme, _, secret = authorization.partition(" ")
+    if scheme.lower() in {"bearer", "token"}:
+        return secret.strip()
+    if scheme.lower() != "basic":
+        return None
+    try:
+        password = b64decode(secret.strip(), validate=True).decode().partition(":")[2]
+    except ValueError:
+        return None
+    return password if password.startswith(KEY_PREFIX) else None
 
 
 async def _signed_access(request: Request, token: str) -> Access:

@@ -36,6 +36,7 @@ from docmill.web.api import (
     files,
     ingestions,
     matches,
+    notes,
     operations,
     people,
     reviews,
@@ -43,7 +44,9 @@ from docmill.web.api import (
     sources,
     statement_columns,
     tags,
+    tus,
     views,
+    webhooks,
 )
 from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
@@ -53,6 +56,7 @@ from docmill.web.mcp import http_endpoint
 from docmill.web.page_images import PageImages
 from docmill.web.pages import api_docs, bank_tables, openid, profile, sign_in
 from docmill.web.pages import bin as bin_page
+from docmill.web.pages import capture as capture_page
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import edits as edits_page
 from docmill.web.pages import languages as languages_page
@@ -64,8 +68,11 @@ from docmill.web.pages import reviews as reviews_page
 from docmill.web.pages import settings as settings_page
 from docmill.web.pages import sources as sources_page
 from docmill.web.pages import tags as tags_page
+from docmill.web.pages import webhooks as webhooks_page
+from docmill.web.paperless import paperless_routes
 from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
+from docmill.web.tus_protocol import TusRequests
 
 API_PREFIX = "/api/v1"
 API_ROUTERS = (
@@ -75,9 +82,11 @@ API_ROUTERS = (
     reviews.router,
     tags.router,
     tags.assignment_router,
+    notes.router,
     views.router,
     bin_routes.router,
     ingestions.router,
+    tus.router,
     matches.router,
     statement_columns.router,
     signed_addresses.router,
@@ -86,6 +95,7 @@ API_ROUTERS = (
     people.router,
     sources.router,
     exports.router,
+    webhooks.router,
 )
 PAGE_ROUTERS = (
     documents_page.router,
@@ -98,14 +108,18 @@ PAGE_ROUTERS = (
     people_page.router,
     tags_page.router,
     views.form_router,
+    notes.form_router,
     edits_page.router,
     matches_page.router,
     bin_page.router,
+    capture_page.router,
     operations_page.router,
     settings_page.router,
     sources_page.router,
+    webhooks_page.router,
     bank_tables.router,
     api_docs.router,
+    paperless_routes.router,
     http_endpoint.router,
     inbound_webhooks.router,
 )
@@ -170,6 +184,7 @@ def create_app(
     openapi.install(app, prefix=API_PREFIX)
     app.add_exception_handler(idempotency.ReplayedAnswerError, idempotency.replay)
     app.add_middleware(idempotency.IdempotentRequests, prefix=f"{API_PREFIX}/")
+    app.add_middleware(TusRequests, path=f"{API_PREFIX}/uploads")
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
     app.add_middleware(HeadRequests)
     app.add_middleware(

@@ -4,9 +4,9 @@ A file is taken in as it arrives: never whole in memory, never on disk before it
 """
 
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from python_multipart import MultipartParser
@@ -20,11 +20,7 @@ from docmill.web.context import Vault
 from docmill.web.problems import status_of
 
 _LONGEST_HEADER = 8192
-_FIELDS: dict[bytes, Literal["password", "form token"]] = {
-    b"password": "password",
-    FORM_TOKEN.encode(): "form token",
-}
-_Event = tuple[Literal["file", "data", "end", "password", "form token"], bytes]
+_PASSWORD = "password"  # noqa: S105  the name of a field
 
 _REFUSALS = (TooLargeError, CorruptError, EncryptedError)
 """Errors of one file; the other files of the form are still taken in. Any other error fails the request."""
@@ -94,40 +90,69 @@ class FilePart:
     form_token: str = field(default="", repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """A field of a form that is no file."""
+
+    name: str
+    value: str = field(repr=False)
+
+
 async def read_files(request: Request) -> AsyncGenerator[FilePart]:
     """Read the files of a multipart form, one by one; unread rests of files and other fields are skipped.
 
     Raises ValidationError for a body that is no such form, and for a password after the files it is for.
     """
-    events = _parse_form(request)
     password, token, has_files = "", "", False
-    async for kind, data in events:
-        if kind == "file":
-            content, has_files = _content(events), True
-            yield FilePart(data.decode("utf-8", "replace"), content, password, token)
-            async for _ in content:
-                pass
-        elif kind == "form token":
-            token = data.decode("utf-8", "replace")
-        elif kind == "password":
-            password = data.decode("utf-8", "replace")
+    async for part in read_parts(request, fields=(_PASSWORD, FORM_TOKEN)):
+        if isinstance(part, FilePart):
+            has_files = True
+            yield replace(part, password=password, form_token=token)
+        elif part.name == FORM_TOKEN:
+            token = part.value
+        else:
+            password = part.value
             if has_files and password:
                 raise ValidationError("the password comes after the files; put its field before them")
 
 
+async def read_parts(request: Request, *, fields: Collection[str]) -> AsyncGenerator[FilePart | FormField]:
+    """Read the files of a multipart form and its fields of these names, in its order; the rest is skipped.
+
+    Raises ValidationError for a body that is no such form.
+    """
+    events = _parse_form(request, {name.encode() for name in fields})
+    async for event in events:
+        if event.kind == "file":
+            content = _content(events)
+            yield FilePart(event.data.decode("utf-8", "replace"), content)
+            async for _ in content:
+                pass
+        elif event.kind == "field":
+            yield FormField(event.name.decode(), event.data.decode("utf-8", "replace"))
+
+
+class _Event(NamedTuple):
+    """What the parser has met. data: the name of a file, bytes of it, or the value of a field."""
+
+    kind: Literal["file", "data", "end", "field"]
+    data: bytes
+    name: bytes = b""
+
+
 async def _content(events: AsyncIterator[_Event]) -> AsyncGenerator[bytes]:
     """Read the bytes up to the end of the part."""
-    async for kind, data in events:
-        if kind == "end":
+    async for event in events:
+        if event.kind == "end":
             return
-        yield data
+        yield event.data
 
 
-async def _parse_form(request: Request) -> AsyncGenerator[_Event]:
+async def _parse_form(request: Request, fields: Collection[bytes]) -> AsyncGenerator[_Event]:
     media_type, options = parse_options_header(request.headers.get("content-type", ""))
     if media_type != b"multipart/form-data" or b"boundary" not in options:
         raise ValidationError("send the files as multipart/form-data")
-    parts = _Parts()
+    parts = _Parts(fields)
     try:
         parser = MultipartParser(options[b"boundary"], parts.callbacks)  # pyright: ignore[reportArgumentType]  its types are narrower than what it takes
         async for chunk in request.stream():
@@ -144,16 +169,17 @@ async def _parse_form(request: Request) -> AsyncGenerator[_Event]:
 
 
 class _Parts:
-    """Collects what the parser reports. Files, and the fields of `_FIELDS`, give events."""
+    """Collects what the parser reports. Files, and the fields of these names, give events."""
 
-    def __init__(self) -> None:
+    def __init__(self, fields: Collection[bytes]) -> None:
+        self._fields = fields
         self.events: deque[_Event] = deque()
         self.is_complete = False
         self._name = b""
         self._value = b""
         self._disposition = b""
         self._is_file = False
-        self._field: Literal["password", "form token"] | None = None
+        self._field: bytes | None = None
         self._text = b""
         self.callbacks: dict[str, object] = {
             "on_part_begin": self._begin,
@@ -192,21 +218,21 @@ class _Parts:
         name = options.get(b"filename")
         self._is_file = bool(name)  # a browser sends an empty name where no file was chosen
         if name:
-            self.events.append(("file", name))
-        else:
-            self._field = _FIELDS.get(options.get(b"name", b""))
+            self.events.append(_Event("file", name))
+        elif (field_name := options.get(b"name", b"")) in self._fields:
+            self._field = field_name
 
     def _data(self, data: bytes, start: int, end: int) -> None:
         if self._is_file:
-            self.events.append(("data", data[start:end]))
+            self.events.append(_Event("data", data[start:end]))
         elif self._field is not None:
             self._text = self._limit(self._text + data[start:end])
 
     def _part_end(self) -> None:
         if self._is_file:
-            self.events.append(("end", b""))
+            self.events.append(_Event("end", b""))
         elif self._field is not None:
-            self.events.append((self._field, self._text))
+            self.events.append(_Event("field", self._text, self._field))
 
     def _end(self) -> None:
         self.is_complete = True

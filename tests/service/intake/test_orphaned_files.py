@@ -19,10 +19,10 @@ ORPHAN = f"documents/{TENANT_ID}/{'a' * 64}"
 
 
 def make_old(service: Service) -> None:
-    """Let all stored files be two days old."""
+    """Let all stored files be three days old."""
     for path in (service.settings.folder / "blobs").rglob("*"):
         if path.is_file():
-            at = path.stat().st_mtime - timedelta(days=2).total_seconds()
+            at = path.stat().st_mtime - timedelta(days=3).total_seconds()
             os.utime(path, (at, at))
 
 
@@ -40,6 +40,7 @@ async def sweep(service: Service) -> None:
     "key",
     [
         f"incoming/{NOBODY}",
+        f"partial/{NOBODY}/0-{NOBODY}",
         ORPHAN,
         f"documents/{NOBODY}/{'a' * 64}",
         f"pages/{TENANT_ID}/{'a' * 64}/1-200.webp",
@@ -68,7 +69,7 @@ async def test_recognised_pages_go_after_a_week_though_their_document_is_there(
     )
     for key in (kept, old, young):
         await service.blobs.put_once(key, b"x")
-    for _ in range(4):
+    for _ in range(3):
         make_old(service)
     path = service.settings.folder / "blobs" / young
     os.utime(path)

@@ -188,6 +188,11 @@ async def test_a_stranger_sees_nothing(service: Service, upload: Upload, strange
         "tag_assignment",
         "saved_view",
         "statement_columns",
+        "document_note",
+        "webhook",
+        "webhook_event",
+        "webhook_delivery",
+        "webhook_attempt",
     ],
 )
 async def test_without_a_tenant_nothing_is_seen(service: Service, upload: Upload, table: str) -> None:

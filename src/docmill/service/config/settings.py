@@ -33,6 +33,7 @@ from docmill.service.config.source_settings import SourceSettings
 from docmill.service.config.sources import DEFAULT_FILE, PREFIX, variables
 from docmill.service.config.user_schemas import OwnSchema, OwnSchemas, check_schemas
 from docmill.service.config.web import Oidc, Smtp, Web
+from docmill.service.config.webhook_settings import TenantWebhooks
 
 _PLACE = re.compile(r"at line \d+, column \d+")
 """The place of a TOML error in the parser's message, which quotes the line, too."""
@@ -361,6 +362,7 @@ class Settings(BaseSettings):
     queues: Queues = Queues()
     buckets: Buckets = Buckets()
     notifications: Notifications = Notifications()
+    webhooks: TenantWebhooks = TenantWebhooks()
     sources: SourceSettings = SourceSettings()
     bookkeeping: Bookkeeping = Bookkeeping()
     schemas: Annotated[dict[str, OwnSchema], AfterValidator(check_schemas)] = {}

@@ -17,6 +17,11 @@ _STAY = [
     "idempotency_key",
     "notification",
     "notification_delivery",
+    "webhook",
+    "webhook_attempt",
+    "webhook_change",
+    "webhook_delivery",
+    "webhook_event",
 ]
 """Tables that are not exported: their rows let somebody in, or end soon."""
 

@@ -19,6 +19,9 @@ LEFT_AFTER = timedelta(days=1)
 _GIVEN_UP_AFTER = timedelta(days=1)
 """An upload that is not complete, or not in its place, by then never will be."""
 
+_PIECES_KEPT_FOR = timedelta(days=2)
+"""Pieces of a resumable upload, which has expired by then."""
+
 _PAGES_KEPT_FOR = timedelta(days=7)
 """Recognised pages of a document that has not been read to its end by then are recognised again."""
 
@@ -47,8 +50,7 @@ async def remove_orphaned_files(database: Database, blobs: Blobs) -> None:
         )
         return
     removed = await blobs.drop_unfinished(datetime.now(UTC) - _GIVEN_UP_AFTER)
-    async for keys in _old_files(blobs, "incoming", _GIVEN_UP_AFTER):
-        removed += await _remove(blobs, keys)
+    removed += await _remove_unnamed(blobs)
     async for keys in _old_files(blobs, "documents", LEFT_AFTER):
         for key in await _nameless(database, keys):
             removed += await remove_original(database, blobs, key)
@@ -64,6 +66,15 @@ async def remove_orphaned_files(database: Database, blobs: Blobs) -> None:
         removed += await _remove(blobs, [key for key, owner in owners.items() if owner not in tenants])
     if removed:
         log.warning("files that belonged to nothing are removed", extra={"count": removed})
+
+
+async def _remove_unnamed(blobs: Blobs) -> int:
+    """Remove what uploads have left that are over, whatever became of them; the number of files."""
+    removed = 0
+    for prefix, age in (("incoming", _GIVEN_UP_AFTER), ("partial", _PIECES_KEPT_FOR)):
+        async for keys in _old_files(blobs, prefix, age):
+            removed += await _remove(blobs, keys)
+    return removed
 
 
 async def _old_files(blobs: Blobs, prefix: str, age: timedelta) -> AsyncIterator[list[str]]:

@@ -1,9 +1,5 @@
 """Channels by which messages are sent: Slack, mail, and a webhook of one's own."""
 
-import base64
-import binascii
-import hashlib
-import hmac
 import json
 import time
 from collections.abc import Callable
@@ -19,9 +15,9 @@ from docmill.service.config.settings import Settings
 from docmill.service.config.web import Smtp
 from docmill.service.notify.guarded_http import GuardedHttp
 from docmill.service.notify.message import Digest
+from docmill.service.notify.webhook_signing import signed_headers, signing_key
 from docmill.service.people.mail import Mailer, RecipientRefusedError
 
-_SECRET_START = "whsec_"  # noqa: S105 - how such secrets begin
 _LONGEST_TEXT = 30_000
 """Slack takes 40,000 characters."""
 _MOST_TRIES = 100
@@ -75,21 +71,14 @@ class WebhookChannel:
     ) -> None:
         self._http = http
         self._url = url
-        self._key = _key_of(secret.get_secret_value())
+        self._key = signing_key(secret.get_secret_value(), what="notifications.webhook.secret")
         self._clock = clock
 
     async def send(self, digest: Digest) -> None:
         """See `Channel.send`. `webhook-id` stays the same when a message is sent again."""
         body = json.dumps(digest.content()).encode()
-        sent_at = str(int(self._clock()))
-        signed = b".".join((digest.id.encode(), sent_at.encode(), body))
-        signature = base64.b64encode(hmac.digest(self._key, signed, hashlib.sha256)).decode()
-        headers = {
-            **_JSON,
-            "webhook-id": digest.id,
-            "webhook-timestamp": sent_at,
-            "webhook-signature": f"v1,{signature}",
-        }
+        signed = signed_headers([self._key], message_id=digest.id, sent_at=int(self._clock()), body=body)
+        headers = {**_JSON, **signed}
         await self._http.post(self._url.get_secret_value(), body, headers, what="notifications.webhook")
 
 
@@ -183,18 +172,6 @@ def _smtp_of(email: EmailNotifications, smtp: Smtp) -> Smtp:
         password=SecretStr(password) if password is not None else None,
         sender=sender,
     )
-
-
-def _key_of(secret: str) -> bytes:
-    """The bytes of a secret."""
-    if secret.startswith(_SECRET_START):
-        try:
-            return base64.b64decode(secret.removeprefix(_SECRET_START), validate=True)
-        except binascii.Error as error:
-            raise MisconfiguredError(
-                "notifications.webhook.secret begins with whsec_ and is no base64 behind it"
-            ) from error
-    return secret.encode()
 
 
 def _without_markup(text: str) -> str:

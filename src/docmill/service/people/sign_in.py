@@ -107,6 +107,23 @@ class SignIn:
                 await users.set_password(conn, user.id, await self._passwords.hash(password))
         return user.id
 
+    async def access_of(self, user_id: UUID) -> Access | None:
+        """Return what a user may do in the first of their organisations; None if they belong to none."""
+        async with self._database.accounts() as conn:
+            memberships_of_user = await memberships.of_user(conn, user_id)
+        if not memberships_of_user:
+            return None
+        first = memberships_of_user[0]
+        return Access(
+            "session",
+            user_id,
+            "",
+            first.tenant_id,
+            first.tenant_name,
+            SCOPES_OF_ROLE[first.role],
+            first.role,
+        )
+
     async def count_reset(self, email: str, visitor: Visitor) -> None:
         """Count a request for a new password. Raises RateLimitedError after too many."""
         address = _origin(visitor.address)

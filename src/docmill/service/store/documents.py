@@ -153,6 +153,16 @@ async def counts(conn: Conn) -> dict[str, int]:
     return dict.fromkeys((*STATES, NOT_READ, REJECTED), 0) | dict(await cur.fetchall())
 
 
+async def of_content(conn: Conn, content_hash: str) -> UUID | None:
+    """The document of this content, also one in the bin; None if the tenant has none."""
+    async with showing_bin(conn):
+        cur = await conn.execute(
+            "SELECT id FROM document WHERE content_hash = %(content_hash)s", {"content_hash": content_hash}
+        )
+        row = await cur.fetchone()
+    return None if row is None else row[0]
+
+
 async def number(conn: Conn) -> int:
     """The number of all documents."""
     cur = await conn.execute("SELECT count(*) FROM document")

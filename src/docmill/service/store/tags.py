@@ -247,6 +247,19 @@ async def of_document(conn: Conn, document_id: UUID) -> list[AssignedTag]:
         return await cur.fetchall()
 
 
+async def taken_off(conn: Conn, document_id: UUID) -> list[str]:
+    """The names of the tags that a person took off a document."""
+    cur = await conn.execute(
+        """
+        SELECT name
+          FROM tag_assignment JOIN tag ON tag.id = tag_id
+         WHERE document_id = %(document_id)s AND is_removed
+        """,
+        {"document_id": document_id},
+    )
+    return [name for (name,) in await cur.fetchall()]
+
+
 async def names(conn: Conn, *, limit: int) -> list[str]:
     """Up to `limit` names, in their order, for a list to choose from."""
     cur = await conn.execute(

@@ -19,6 +19,7 @@ from docmill.service.store import (
     events,
     ingestions,
     near_duplicates,
+    notes,
     parts,
     pauses,
     review_queue,
@@ -359,6 +360,7 @@ async def document_page(
         paused = await pauses.current(conn)
         review_count = await review_queue.count(conn, most=MOST_COUNTED)
         assigned, tag_names = await tags.of_document(conn, document_id), await tags.names(conn, limit=_TAGS)
+        written = await notes.of_document(conn, document_id)
     row, history = await vault.document_with_history(document_id)
     transcription = await vault.transcription(history)
     choice = select_page(page, tab, field, page_count=page_count_of(row, transcription))
@@ -390,6 +392,7 @@ async def document_page(
         types=type_choices(vault.service.type_choices.types),
         tags=assigned,
         tag_names=tag_names,
+        notes=written,
         last_event=last_event,
         pauses=paused,
         asks_password=wrong_password is not None or await vault.asks_password(row),

@@ -108,6 +108,25 @@ SCOPES = {
     "administer": gettext_noop("people, API keys, audit log, deletion for good"),
 }
 
+WEBHOOK_EVENTS = {
+    "document.completed": gettext_noop("its values can be used, or are others than before"),
+    "document.needs_review": gettext_noop("a person must look at it"),
+    "document.failed": gettext_noop("it could not be read"),
+    "document.matched": gettext_noop("it was linked to another document"),
+}
+
+WEBHOOK_STATES = {
+    "active": StateWords(gettext_noop("Active"), "ok"),
+    "paused": StateWords(gettext_noop("Paused"), "info"),
+    "disabled": StateWords(gettext_noop("Disabled"), "error"),
+}
+
+DELIVERY_STATES = {
+    "pending": StateWords(gettext_noop("Waiting"), "info"),
+    "succeeded": StateWords(gettext_noop("Arrived"), "ok"),
+    "failed": StateWords(gettext_noop("Failed"), "error"),
+}
+
 LISTED_PARTS = 15
 """Parts that a document's page lists at once; a longer list is folded."""
 

@@ -18,10 +18,10 @@ from docmill.errors import (
 )
 from docmill.service.config.settings import Settings
 from docmill.service.notify.guarded_download import Download, HttpStatusError, shown_address
+from docmill.service.notify.webhook_signing import new_signing_secret
 from docmill.service.secret_box import SecretBox, open_secret_box
 from docmill.service.sources.item_intake import ItemIntake
 from docmill.service.sources.kinds import Kind, KindSettings, LimitedSettings, OpenedSource
-from docmill.service.sources.webhook.signature import new_secret
 from docmill.service.store import fetch_requests
 from docmill.service.store.fetch_requests import FetchRequest
 
@@ -166,7 +166,7 @@ WEBHOOK = Kind(
     _open,
     secrets=WebhookSecrets,
     new_secrets=lambda before: {
-        "secret": new_secret(),
+        "secret": new_signing_secret(),
         **({"previous_secret": before["secret"]} if before.get("secret") else {}),
     },
 )

@@ -1,26 +1,18 @@
 """Signatures of requests in the manner of Standard Webhooks (https://www.standardwebhooks.com)."""
 
 import base64
-import binascii
 import hmac
-import secrets
 import time
 from collections.abc import Callable, Sequence
 
 from docmill.errors import UnauthorizedError
+from docmill.service.notify.webhook_signing import signing_key
 
 TOLERANCE_S = 300.0
 """Requests that were signed earlier, or later by our clock, are refused: one that was overheard is of no use
 for long. That it is not taken twice is for its id to see to."""
 
-_START = "whsec_"
-_SECRET_BYTES = 32
 _LONGEST_ID = 200
-
-
-def new_secret() -> str:
-    """A secret for a program that signs."""
-    return _START + base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
 
 
 class SignatureCheck:
@@ -49,7 +41,9 @@ class SignatureCheck:
             raise UnauthorizedError("webhook-timestamp is not of now: check the clock of the sender")
         self._given = [part.partition(",")[2] for part in signature.split() if part.startswith("v1,")]
         head = f"{message_id}.{timestamp}.".encode()
-        self._macs = [hmac.new(_key_of(key), head, "sha256") for key in keys]
+        self._macs = [
+            hmac.new(signing_key(key, what="the secret of this source"), head, "sha256") for key in keys
+        ]
 
     def update(self, piece: bytes) -> None:
         """Add a piece of the body."""
@@ -62,11 +56,3 @@ class SignatureCheck:
         right = [hmac.compare_digest(given.encode(), mac) for given in self._given[:20] for mac in expected]
         if not any(right):
             raise UnauthorizedError("webhook-signature is not right: check the secret, and sign the raw body")
-
-
-def _key_of(secret: str) -> bytes:
-    """The key that a secret stands for. Raises UnauthorizedError for one that is no base64."""
-    try:
-        return base64.b64decode(secret.removeprefix(_START), validate=True)
-    except binascii.Error:
-        raise UnauthorizedError("the secret of this webhook is damaged; make a new one") from None

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0082"
-down_revision = "0074"
+down_revision = "0078"
 branch_labels = None
 depends_on = None
 
@@ -33,7 +33,8 @@ def _add_failures() -> None:
         """
         -- Not checked for old rows, which fulfilled the stricter condition.
         ALTER TABLE notification ADD CONSTRAINT notification_kind_check
-            CHECK (kind IN ('matching_failed', 'setup_error', 'pause', 'source_failed')) NOT VALID
+            CHECK (kind IN ('matching_failed', 'setup_error', 'pause', 'webhook_disabled', 'source_failed'))
+            NOT VALID
         """
     )
     op.execute(

@@ -1,0 +1,1 @@
+"""Webhooks: programs of a tenant are told what happened to its documents."""
