@@ -576,9 +576,6 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         note_id = await notes.add(
             conn, document_id, "ours", tenant_id=service.default_tenant_id, author="Us", author_id=owner
         )
-    source = await service.sources.add(
-        "webhook", "Ours", {}, {}, tenant_id=service.default_tenant_id, created_by=owner
-    )
     ids: dict[str, object] = {
         "source_id": source.id,
         "document_id": document_id,
