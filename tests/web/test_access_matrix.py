@@ -631,7 +631,7 @@ async def _everything(service: Service) -> list[object]:
                    (SELECT count(*) FROM review_lock), (SELECT count(*) FROM review_draft),
                    (SELECT array_agg(decision) FROM match_decision),
                    (SELECT count(*) FROM arrival),
-                   (SELECT array_agg(state || name || version) FROM doc_source WHERE removed_at IS NULL)
+                   (SELECT array_agg(state || name || version) FROM doc_source WHERE removed_at IS NULL),
                    (SELECT array_agg(text) FROM document_note),
                    (SELECT array_agg(webhook.state || encode(secret, 'escape') || with_data) FROM webhook),
                    (SELECT array_agg(attempts) FROM webhook_delivery)
