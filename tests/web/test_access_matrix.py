@@ -15,6 +15,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.routing import Mount, Route
 
+from docmill.errors import CorruptError
 from docmill.model.statement_columns import StatementColumns
 from docmill.service.app import Service
 from docmill.service.matches import Matches
@@ -23,6 +24,7 @@ from docmill.service.people.accounts import NewPerson
 from docmill.service.people.sign_in import Visitor
 from docmill.service.people.tokens import form_token
 from docmill.service.store import (
+    arrivals,
     ingestions,
     notes,
     saved_views,
@@ -33,6 +35,7 @@ from docmill.service.store import (
     webhooks,
 )
 from docmill.service.store.database import new_id
+from docmill.service.store.ingestions import Origin
 from docmill.service.store.match_decisions import Pair
 from docmill.service.store.match_edges import RELATED
 from docmill.service.store.memberships import Role
@@ -117,6 +120,19 @@ NEEDS = {
     "POST /api/v1/keys": "administer",
     "DELETE /api/v1/keys/{key_id}": "administer",
     "GET /api/v1/audit-log": "administer",
+    "GET /api/v1/sources": "read",
+    "GET /api/v1/sources/kinds": "read",
+    "POST /api/v1/sources": "administer",
+    "POST /api/v1/sources/test": "administer",
+    "GET /api/v1/sources/{source_id}": "read",
+    "PATCH /api/v1/sources/{source_id}": "administer",
+    "DELETE /api/v1/sources/{source_id}": "administer",
+    "POST /api/v1/sources/{source_id}/test": "administer",
+    "POST /api/v1/sources/{source_id}/secrets": "administer",
+    "POST /api/v1/sources/{source_id}/pause": "administer",
+    "POST /api/v1/sources/{source_id}/resume": "administer",
+    "GET /api/v1/sources/{source_id}/items": "read",
+    "POST /api/v1/sources/{source_id}/items/{item_id}/retry": "administer",
     "GET /api/v1/exports/fields.{form}": "read",
     "GET /api/v1/exports/documents.zip": "read",
     "GET /api/v1/exports/datev.csv": "read",
@@ -152,6 +168,18 @@ NEEDS = {
     "GET /settings": "read",
     "GET /settings/types/{name}": "read",
     "GET /settings/installation": "administer",
+    "GET /settings/sources": "administer",
+    "GET /settings/sources/new/{kind}": "administer",
+    "POST /settings/sources/new/{kind}": "administer",
+    "POST /settings/sources/new/{kind}/test": "administer",
+    "GET /settings/sources/{source_id}": "administer",
+    "POST /settings/sources/{source_id}": "administer",
+    "POST /settings/sources/{source_id}/test": "administer",
+    "POST /settings/sources/{source_id}/secrets": "administer",
+    "POST /settings/sources/{source_id}/pause": "administer",
+    "POST /settings/sources/{source_id}/resume": "administer",
+    "POST /settings/sources/{source_id}/remove": "administer",
+    "POST /settings/sources/{source_id}/items/{item_id}/retry": "administer",
     "GET /settings/bank-tables": "read",
     "POST /settings/bank-tables/{columns_id}": "review",
     "POST /settings/bank-tables/{columns_id}/forget": "review",
@@ -329,6 +357,7 @@ JSON: dict[str, dict[str, Any]] = {
     "POST /api/v1/documents/{document_id}/notes": {"text": "theirs"},
     "PATCH /api/v1/tags/{tag_id}": {"name": "theirs"},
     "POST /api/v1/tags/{tag_id}/merge": {"into": str(new_id())},
+    "PATCH /api/v1/sources/{source_id}": {"name": "theirs"},
     "PATCH /api/v1/webhooks/{webhook_id}": {"with_data": True},
     "POST /api/v1/webhooks/{webhook_id}/rotate": {},
     "POST /api/v1/webhooks/{webhook_id}/redeliver": {},
@@ -392,7 +421,14 @@ def test_nothing_else_is_served(app: FastAPI) -> None:
     assert set(app.openapi()["paths"]) <= {name.partition(" ")[2] for name in NEEDS} | OPEN_TO_ALL
 
 
-NO_IDS = {"language": "de", "version": "0", "number": 1, "form": "csv", "name": "swagger-ui.css"}
+NO_IDS = {
+    "language": "de",
+    "version": "0",
+    "number": 1,
+    "form": "csv",
+    "name": "swagger-ui.css",
+    "kind": "folder",
+}
 """Parts of paths that are the same for every tenant."""
 
 
@@ -494,6 +530,9 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         elsewhere = await tenants.add(conn, "Elsewhere")
         cur = await conn.execute("SELECT id FROM one_time_links WHERE kind = 'invitation'")
         ((invitation_id,),) = await cur.fetchall()
+    source = await service.sources.add(
+        "webhook", "Ours", {}, {}, tenant_id=service.default_tenant_id, created_by=owner
+    )
     document_id = await read()
     async with service.database.tenant(service.default_tenant_id) as conn:
         (tag_id,) = await tags.named_or_new(conn, ["ours"], tenant_id=service.default_tenant_id)
@@ -505,6 +544,19 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
             ),
             tenant_id=service.default_tenant_id,
             set_by=owner,
+        )
+        origin = Origin(source_id=source.id, metadata={"path": "a.pdf"})
+        await arrivals.add(
+            conn,
+            origin,
+            "a",
+            tenant_id=service.default_tenant_id,
+            document_id=None,
+            error=CorruptError("the file is empty"),
+        )
+        (item,) = await arrivals.of_source(conn, source.id, limit=1)
+        view = await saved_views.save(
+            conn, tenant_id=service.default_tenant_id, user_id=owner, name="ours", query="q=ours"
         )
         await webhooks.add(
             conn,
@@ -525,9 +577,6 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         note_id = await notes.add(
             conn, document_id, "ours", tenant_id=service.default_tenant_id, author="Us", author_id=owner
         )
-    source = await service.sources.add(
-        "webhook", "Ours", {}, {}, tenant_id=service.default_tenant_id, created_by=owner
-    )
     ids: dict[str, object] = {
         "source_id": source.id,
         "document_id": document_id,
@@ -541,6 +590,7 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         "view_id": view.id,
         "note_id": note_id,
         "columns_id": columns.id,
+        "item_id": item.id,
         "webhook_id": webhook_id,
         "delivery_id": delivery_id,
     }
@@ -563,7 +613,7 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
     for name, need in NEEDS.items():
         # `back` only names the page of the document, without a look at it.
         is_back = re.match(r"GET /(docs|review)/{document_id}/", name)
-        if re.search(r"\{(?!form|name)", name) and not is_back and need != "public":
+        if re.search(r"\{(?!form|name|kind)", name) and not is_back and need != "public":
             found[name] = await stranger.ask(name, ids)
     assert {name: status for name, status in found.items() if status != 404} == {}
     assert await _everything(service) == before
@@ -581,6 +631,8 @@ async def _everything(service: Service) -> list[object]:
                    (SELECT count(*) FROM tag WHERE removed_at IS NULL), (SELECT count(*) FROM saved_view),
                    (SELECT count(*) FROM review_lock), (SELECT count(*) FROM review_draft),
                    (SELECT array_agg(decision) FROM match_decision),
+                   (SELECT count(*) FROM arrival),
+                   (SELECT array_agg(state || name || version) FROM doc_source WHERE removed_at IS NULL),
                    (SELECT array_agg(text) FROM document_note),
                    (SELECT array_agg(webhook.state || encode(secret, 'escape') || with_data) FROM webhook),
                    (SELECT array_agg(attempts) FROM webhook_delivery)

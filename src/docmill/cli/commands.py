@@ -30,6 +30,7 @@ from docmill.cli.vault import (
     match_commands,
     people_commands,
     serving_commands,
+    source_commands,
     webhook_commands,
 )
 from docmill.cli.vault.notify_commands import app as notify_commands
@@ -51,6 +52,7 @@ app.add_typer(match_commands.app)
 app.add_typer(dead_letter_commands.app)
 app.add_typer(people_commands.users)
 app.add_typer(people_commands.tenants)
+app.add_typer(source_commands.app)
 app.add_typer(export_commands.app)
 app.add_typer(import_commands.app)
 app.add_typer(backup_commands.app)

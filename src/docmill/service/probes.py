@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from docmill.errors import DocmillError
@@ -16,8 +16,9 @@ from docmill.service.observe.health import LIMIT_S, HealthChecks, HealthReport, 
 from docmill.service.observe.metrics import Metrics
 from docmill.service.ports import Depth
 from docmill.service.protocol.queues import INGESTION
-from docmill.service.store import matching_jobs, outbox
+from docmill.service.store import doc_sources, matching_jobs, outbox
 from docmill.service.store.database import Database
+from docmill.service.store.doc_sources import SourceCount
 from docmill.service.store.outbox import Backlog
 
 
@@ -53,15 +54,17 @@ class Probes:
         report = await self.health.ready()
         # What does not answer a simple question is not asked for more.
         backlog = stuck = None
+        sources: list[SourceCount] = []
         if report.checks["database"] == "ok":
             with suppress(DocmillError, TimeoutError):
                 async with asyncio.timeout(LIMIT_S), self.database.connection() as conn:
                     backlog = await outbox.backlog(conn)
                     stuck = await matching_jobs.count_stuck(conn)
+                    sources = await doc_sources.count_by_kind(conn)
         answering = [name for name in self.queues if report.checks[queue_check(name)] == "ok"]
         depths = await self.health.depths(answering)
         shared = CollectorRegistry()
-        shared.register(_Shared(report, self.queues, depths, backlog, stuck))
+        shared.register(_Shared(report, self.queues, depths, backlog, stuck, sources))
         return self.metrics.exposition() + generate_latest(shared)
 
 
@@ -74,6 +77,7 @@ class _Shared(Collector):
     depths: Mapping[str, Depth]
     backlog: Backlog | None
     stuck: int | None
+    sources: Sequence[SourceCount]
 
     def collect(self) -> Iterable[Metric]:
         """See `Collector.collect`."""
@@ -113,3 +117,20 @@ class _Shared(Collector):
             )
             stuck.add_metric([], self.stuck)
             yield stuck
+        yield from self._source_metrics()
+
+    def _source_metrics(self) -> Iterable[Metric]:
+        """Sources of all tenants by kind, and the items that came from them."""
+        sources = GaugeMetricFamily(
+            "docmill_sources", "Sources from which documents are to arrive", labels=["kind", "state"]
+        )
+        items = CounterMetricFamily(
+            "docmill_source_items", "Items that came from sources", labels=["kind", "outcome"]
+        )
+        for count in self.sources:
+            sources.add_metric([count.kind, "working"], count.active - count.failing)
+            sources.add_metric([count.kind, "failing"], count.failing)
+            items.add_metric([count.kind, "taken"], count.taken)
+            items.add_metric([count.kind, "refused"], count.refused)
+        if self.sources:
+            yield from (sources, items)

@@ -41,6 +41,7 @@ from docmill.web.api import (
     people,
     reviews,
     signed_addresses,
+    sources,
     statement_columns,
     tags,
     tus,
@@ -65,6 +66,7 @@ from docmill.web.pages import people as people_page
 from docmill.web.pages import review_queue as review_queue_page
 from docmill.web.pages import reviews as reviews_page
 from docmill.web.pages import settings as settings_page
+from docmill.web.pages import sources as sources_page
 from docmill.web.pages import tags as tags_page
 from docmill.web.pages import webhooks as webhooks_page
 from docmill.web.paperless import paperless_routes
@@ -91,6 +93,7 @@ API_ROUTERS = (
     operations.router,
     events.router,
     people.router,
+    sources.router,
     exports.router,
     webhooks.router,
 )
@@ -112,6 +115,7 @@ PAGE_ROUTERS = (
     capture_page.router,
     operations_page.router,
     settings_page.router,
+    sources_page.router,
     webhooks_page.router,
     bank_tables.router,
     api_docs.router,

@@ -31,8 +31,8 @@ from docmill.service.people.access import Access
 from docmill.service.ports import Unlocker
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.storage.blobs import NewerTranscriptionError, load_transcription
-from docmill.service.store import bin as bin_store
 from docmill.service.store import (
+    arrivals,
     document_list,
     documents,
     ingestions,
@@ -43,6 +43,8 @@ from docmill.service.store import (
     reviews,
     users,
 )
+from docmill.service.store import bin as bin_store
+from docmill.service.store.arrivals import ArrivalRow
 from docmill.service.store.database import Conn
 from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.documents import DocumentRow
@@ -214,6 +216,12 @@ class Vault:
         if row is None:
             raise HTTPException(404, "There is no such ingestion here.")
         return row
+
+    async def arrivals(self, document_id: UUID, history: Sequence[IngestionRow]) -> list[ArrivalRow]:
+        """How the document came from sources, the newest first; a part as what holds it did."""
+        async with self.connection() as conn:
+            rows = await arrivals.of_document(conn, document_id)
+        return rows or arrivals.of_ingestions(history)
 
     async def near_duplicates(self, document_id: UUID) -> list[NearDuplicate]:
         """Return the documents that seem to be the same."""

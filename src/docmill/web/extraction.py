@@ -12,6 +12,7 @@ from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.field_names import FIELD_NAMES, TABLES
 from docmill.schemas.payment_methods import PAYMENT_METHODS
 from docmill.web.languages import LANGUAGES, SOURCE, path_of
+from docmill.web.view.source_words import source_texts
 
 _ROOT = Path(__file__).parent
 _PREFIX = "docmill/web"
@@ -30,6 +31,8 @@ def source_catalogue() -> Catalog:
         catalogue.add(message, locations=[(f"{_PREFIX}/{Path(path).as_posix()}", 0)], auto_comments=comments)
     for name in _names_of_the_core():
         catalogue.add(name, locations=[("docmill/schemas", 0)])
+    for text in source_texts():
+        catalogue.add(text, locations=[("docmill/service/sources", 0)])
     return catalogue
 
 

@@ -89,7 +89,7 @@ async def _take(
     request: Request, body: IO[bytes], row: SourceRow, settings: WebhookSettings, vault: Vault
 ) -> JSONResponse:
     message_id = request.headers["webhook-id"]
-    intake = vault.service.sources.item_intake(row)
+    intake = vault.service.sources.item_intake(row, may_wait=False)
     media_type, _ = parse_options_header(request.headers.get("content-type", ""))
     if media_type != b"application/json":
         told = [await _take_body(request, body, message_id, intake)]

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from contextvars import ContextVar
+from datetime import UTC, datetime
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -75,6 +76,7 @@ class Templates:
             "themes": THEMES,
             "theme_names": THEME_NAMES,
             "languages": languages.LANGUAGES,
+            "now": partial(datetime.now, UTC),
         }
         install = getattr(self._environment, "install_gettext_callables")  # noqa: B009  the extension adds it
         install(_message, _message_with_number, newstyle=True)

@@ -1,6 +1,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from uuid import UUID
 
 import pytest
 
@@ -9,6 +10,7 @@ from docmill.errors import ServerError
 from docmill.service.events.wakeups import Wakeups
 from docmill.service.ports import Queue
 from docmill.service.queue.postgres import PostgresQueue
+from docmill.service.store import tenants
 from docmill.service.store.database import Conn, Database
 
 
@@ -190,3 +192,30 @@ async def times_read_whole(database: Database) -> int:
         cur = await conn.execute("SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'message'")
         (count,) = await cur.fetchone() or (0,)
     return count
+
+
+async def test_tenants_take_turns(database: Database, wakeups: Wakeups) -> None:
+    queue = PostgresQueue(database, wakeups, "turns")
+    async with database.accounts() as conn:
+        greedy, modest, other = [await tenants.add(conn, name) for name in ("Greedy", "Modest", "Other")]
+
+    async def send(tenant_id: UUID, *bodies: str) -> None:
+        async with database.tenant(tenant_id) as conn:
+            await queue.send_in(conn, bodies)
+
+    async def take(count: int) -> list[str]:
+        return [message.body for message in await queue.receive(limit=count, wait_s=0)]
+
+    await send(greedy, *(f"g{number}" for number in range(200)))
+    assert sorted(await take(10)) == sorted(f"g{number}" for number in range(10))
+    await send(modest, "m0")
+    await send(other, *(f"o{number}" for number in range(3)))
+    await send(modest, "m1")
+    await send(greedy, "g200")
+
+    # A tenant's own messages stand one after the other, those of several beside each other.
+    taken = [body for _ in range(5) for body in await take(2)]
+    assert {"m0", "m1", "o0", "o1", "o2"} <= set(taken)
+    assert [body for body in taken if body[0] == "o"] == ["o0", "o1", "o2"]
+    rest = await take(300)
+    assert len(rest) == 201 - 10 - (10 - 5)

@@ -13,6 +13,7 @@ _NAMES = {
     "matching_failed": "matching failed",
     "setup_error": "a setting is to be mended",
     "pause": "processing is paused",
+    "source_failed": "nothing arrives from a source",
     "webhook_disabled": "a webhook is disabled",
 }
 

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from docmill.errors import DocmillError, DocumentError, ValidationError
 from docmill.service.intake.accept import AssignedTags, Intake, KnownItemError
+from docmill.service.sources.rate_limits import ItemLimits
 from docmill.service.store import arrivals, doc_sources, tags
 from docmill.service.store.database import DEFAULT_USER_ID, Conn, Database
 from docmill.service.store.ingestions import Origin
@@ -40,6 +41,7 @@ class ItemIntake:
     next_notice: gives an event that is set at the next `Sources.wake` of the source. Ask for it before
     looking at the source, so that no notice is missed; one can be lost with a connection, so look even
     without, now and then.
+    limits: of the source and its tenant; without them, there are none.
     """
 
     def __init__(
@@ -51,9 +53,11 @@ class ItemIntake:
         tenant_id: UUID,
         next_notice: Callable[[], asyncio.Event] = asyncio.Event,
         created_by: UUID = DEFAULT_USER_ID,
+        limits: ItemLimits | None = None,
     ) -> None:
         self._intake = intake
         self._database = database
+        self._limits = limits
         self.next_notice = next_notice
         self.source_id = source_id
         self.tenant_id = tenant_id
@@ -101,8 +105,15 @@ class ItemIntake:
         document gets, made if there are none of these names; what is no name of a tag is left out. A file
         that can never be taken (empty, too large) is refused for good. Raises TransientError, SetupError:
         nothing is noted.
+
+        Limits that are reached make a watched source wait here; for others it raises RateLimitedError.
         """
         origin = Origin(source_id=self.source_id, metadata=metadata)
+        if self._limits is not None:
+            if await self.known([item]):  # sent again: that must not use up what the limits allow
+                return await self._known(item)
+            await self._limits.wait_for_turn()
+            chunks = self._limits.within_size(chunks)
         try:
             accepted = await self._intake.accept_from(
                 origin,
@@ -113,7 +124,7 @@ class ItemIntake:
                 tagging=await self._tagging(tag_names),
             )
         except KnownItemError:
-            return TakenItem("refused" if await self.refused([item]) else "known")
+            return await self._known(item)
         except DocumentError as error:
             return await self.refuse(item, error, metadata=metadata)
         status = "accepted" if accepted.is_new else "already_here"
@@ -130,6 +141,10 @@ class ItemIntake:
         async with self._database.tenant(self.tenant_id) as conn:
             tag_ids = await tags.named_or_new(conn, usable, tenant_id=self.tenant_id)
         return AssignedTags(tag_ids, self._created_by)
+
+    async def _known(self, item: str) -> TakenItem:
+        """What an item is that was taken, or could not be, before."""
+        return TakenItem("refused" if await self.refused([item]) else "known")
 
     async def refuse(self, item: str, error: DocmillError, *, metadata: Mapping[str, JsonValue]) -> TakenItem:
         """Note that an item cannot be taken, and why; it is not tried again."""

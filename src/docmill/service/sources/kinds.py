@@ -22,16 +22,19 @@ class KindSettings(BaseModel):
 
 
 class SourceLimits(BaseModel):
-    """Limits of a source, which its settings have under `limits`; None: that of the installation alone.
-
-    documents_per_day: within any 24 hours. per_second: documents taken in, on average. file_mb: of an item.
-    """
+    """Limits of a source, which its settings have under `limits`; None: that of the installation alone."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    documents_per_day: int | None = Field(default=None, ge=1)
-    per_second: float | None = Field(default=None, gt=0)
-    file_mb: float | None = Field(default=None, gt=0)
+    documents_per_day: int | None = Field(
+        default=None, ge=1, description="Within any 24 hours; others wait. Empty for no limit."
+    )
+    per_second: float | None = Field(
+        default=None, gt=0, description="On average; others wait. Empty for the limit of the installation."
+    )
+    file_mb: float | None = Field(
+        default=None, gt=0, description="A larger one is refused. Empty for the limit of the installation."
+    )
 
     def most_bytes(self, of_installation: int) -> int:
         """The size of the largest item that is taken."""
@@ -92,11 +95,12 @@ class Connection(Protocol):
 class Kind:
     """A kind of source. open: gives a connection, and connects to nothing yet.
 
-    is_watched: False where the other side comes to us. check: raises SetupError or ValidationError for
-    settings that cannot work in this installation. new_secrets: makes those that docmill makes itself, such
-    as the one with which a program signs; it is given the present ones. generated: settings that docmill
-    makes, by their defaults, when a source is made, and that nobody chooses. address: of a source to which
-    others send, for people to see; None where there is none.
+    is_watched: False where the other side comes to us. takes_all: without a position, it takes all that is
+    there, and not only what comes from then on. check: raises SetupError or ValidationError for settings
+    that cannot work in this installation. new_secrets: makes those that docmill makes itself, such as the
+    one with which a program signs; it is given the present ones. generated: settings that docmill makes, by
+    their defaults, when a source is made, and that nobody chooses. address: of a source to which others send,
+    for people to see; None where there is none.
     """
 
     name: str
@@ -104,6 +108,7 @@ class Kind:
     open: Callable[[OpenedSource, Settings], Connection]
     secrets: type[KindSettings] = NoSecrets
     is_watched: bool = True
+    takes_all: bool = True
     check: Callable[[Any, Settings], None] = lambda _, __: None
     generated: tuple[str, ...] = ()
     address: Callable[[SourceRow, Settings], str | None] = lambda _, __: None

@@ -1,7 +1,9 @@
 """The sources of all tenants, as people make, change, test and remove them."""
 
+import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -9,19 +11,22 @@ from uuid import UUID
 import pydantic
 from pydantic import JsonValue, SecretStr
 
-from docmill.errors import ValidationError
+from docmill.errors import MisconfiguredError, TimeLimitError, ValidationError
 from docmill.service.config.settings import Settings
 from docmill.service.events.wakeups import Wakeups
 from docmill.service.intake.accept import Intake
 from docmill.service.secret_box import SecretBox
 from docmill.service.sources.item_intake import ItemIntake
 from docmill.service.sources.kinds import Connection, KindSettings, OpenedSource
+from docmill.service.sources.rate_limits import ItemLimits
 from docmill.service.sources.registry import kind_of
-from docmill.service.store import doc_sources
+from docmill.service.store import arrivals, doc_sources
+from docmill.service.store.arrivals import ArrivalRow
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.doc_sources import SourceRow
 
 _LONGEST_NAME = 100
+_TEST_S = 30.0
 
 
 class Sources:
@@ -103,7 +108,7 @@ class Sources:
         checked, kept = self._checked(
             row.kind,
             row.settings if settings is None else settings,
-            {**before, **(secrets or {})},
+            {**before, **_given(secrets or {})},
             before=row.settings,
         )
         async with self._database.tenant(row.tenant_id) as conn:
@@ -141,7 +146,7 @@ class Sources:
 
     async def test(self, row: SourceRow) -> str:
         """Try a source; a sentence about what was found. Raises SetupError, TransientError."""
-        return await self.open(row).test()
+        return await _tried(self.open(row))
 
     async def test_settings(
         self,
@@ -154,7 +159,16 @@ class Sources:
         """Try settings before a source is made of them. Raises as `add` and `test` do."""
         checked, kept = self._checked(kind, settings, secrets)
         opened = OpenedSource(doc_sources.new_source_id(), tenant_id, "", checked, kept)
-        return await kind_of(kind).open(opened, self._settings).test()
+        return await _tried(kind_of(kind).open(opened, self._settings))
+
+    async def test_change(
+        self, row: SourceRow, settings: Mapping[str, JsonValue], secrets: Mapping[str, JsonValue]
+    ) -> str:
+        """Try other settings of a source before it is changed; its secrets are used where none are given."""
+        before: dict[str, JsonValue] = json.loads(self._plain_secrets(row))
+        checked, kept = self._checked(row.kind, settings, {**before, **_given(secrets)})
+        opened = replace(self.opened(row), settings=checked, secrets=kept)
+        return await _tried(kind_of(row.kind).open(opened, self._settings))
 
     def open(self, row: SourceRow) -> Connection:
         """The source in use. Raises MisconfiguredError if its secrets cannot be decrypted any more."""
@@ -173,8 +187,20 @@ class Sources:
             partial(self._keep_secrets, row),
         )
 
-    def item_intake(self, row: SourceRow) -> ItemIntake:
-        """The intake of the source."""
+    def item_intake(self, row: SourceRow, *, may_wait: bool = True) -> ItemIntake:
+        """The intake of the source, within its limits and those of the installation.
+
+        may_wait: it waits for its turn; if not, who sends an item is told when to come again.
+        """
+        kind = kind_of(row.kind)
+        limits = ItemLimits(
+            self._database,
+            row.id,
+            row.tenant_id,
+            own=kind.settings.model_validate(row.settings).limits,
+            shared=self._settings.sources,
+            may_wait=may_wait and kind.is_watched,
+        )
         return ItemIntake(
             self._intake,
             self._database,
@@ -182,6 +208,7 @@ class Sources:
             tenant_id=row.tenant_id,
             created_by=row.created_by,
             next_notice=partial(self._wakeups.next, _topic(row.id)),
+            limits=limits,
         )
 
     def wake(self, source_id: UUID) -> None:
@@ -195,6 +222,39 @@ class Sources:
     async def _keep_secrets(self, row: SourceRow, secrets: KindSettings) -> None:
         async with self._database.tenant(row.tenant_id) as conn:
             await doc_sources.keep_secrets(conn, row.id, self._seal(secrets, row.id), version=row.version)
+
+    def secret_names(self, row: SourceRow) -> list[str]:
+        """The names of the secrets that are kept; none if they cannot be decrypted any more."""
+        try:
+            return sorted(json.loads(self._plain_secrets(row)))
+        except MisconfiguredError:
+            return []
+
+    async def items(
+        self, source_id: UUID, *, tenant_id: UUID, refused_only: bool = False, limit: int = 50
+    ) -> list[ArrivalRow]:
+        """The newest items of a source."""
+        async with self._database.tenant(tenant_id) as conn:
+            return await arrivals.of_source(conn, source_id, refused_only=refused_only, limit=limit)
+
+    async def forget_refusal(self, source_id: UUID, arrival_id: UUID, *, tenant_id: UUID) -> bool:
+        """Forget that an item was refused: it is taken when it is found or sent again.
+
+        A watched source is looked at again at once, from its beginning. False if there is no such refusal.
+        """
+        row = await self.get(source_id, tenant_id=tenant_id)
+        if row is None:
+            return False
+        async with self._database.tenant(tenant_id) as conn:
+            is_forgotten = await arrivals.forget(conn, source_id, arrival_id)
+            if is_forgotten:
+                await doc_sources.begin_again(conn, source_id, from_start=kind_of(row.kind).takes_all)
+        return is_forgotten
+
+    async def refused(self, *, tenant_id: UUID) -> dict[UUID, int]:
+        """The numbers of refused items, of the sources that have some."""
+        async with self._database.tenant(tenant_id) as conn:
+            return await arrivals.refused_by_source(conn)
 
     def _plain_secrets(self, row: SourceRow) -> bytes:
         return b"{}" if row.secrets is None else self._box.open(row.secrets, owner=row.id)
@@ -229,6 +289,19 @@ class Sources:
             if value is not None
         }
         return self._box.seal(json.dumps(plain).encode(), owner=source_id) if plain else None
+
+
+def _given(secrets: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """The secrets that somebody typed: an empty field keeps the one of before, null removes it."""
+    return {name: value for name, value in secrets.items() if value != ""}
+
+
+async def _tried(connection: Connection) -> str:
+    try:
+        async with asyncio.timeout(_TEST_S):
+            return await connection.test()
+    except TimeoutError as error:
+        raise TimeLimitError(f"no answer within {_TEST_S:.0f} seconds") from error
 
 
 async def _existing(conn: Conn, source_id: UUID) -> SourceRow:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from docmill.errors import DocmillError
 from docmill.service.store.database import Conn, new_id, storable, storable_values
-from docmill.service.store.ingestions import Origin
+from docmill.service.store.ingestions import IngestionRow, Origin
 
 LONGEST_ITEM = 200
 """Characters of an item's name that are kept as they are; of a longer one, a digest."""
@@ -33,6 +33,25 @@ class ArrivalRow:
     error_code: str | None
     error_message: str | None
     arrived_at: datetime
+
+
+def of_ingestions(history: Sequence[IngestionRow]) -> list[ArrivalRow]:
+    """How the ingestions of a document arrived: for a part, which is no item of its own."""
+    return [
+        ArrivalRow(
+            id=row.id,
+            doc_source_id=row.doc_source_id,
+            source_name=row.source_name or "",
+            source_kind=row.source_kind or "",
+            document_id=row.document_id,
+            metadata=row.source_metadata or {},
+            error_code=None,
+            error_message=None,
+            arrived_at=row.created_at,
+        )
+        for row in history
+        if row.doc_source_id is not None
+    ]
 
 
 def item_name(item: str) -> str:
@@ -176,17 +195,50 @@ async def of_source(
         return await cur.fetchall()
 
 
-async def count_since(conn: Conn, source_id: UUID, *, hours: float) -> int:
-    """The items of a source that were taken within the last hours."""
+async def day_ends(conn: Conn, source_id: UUID | None, *, most: int) -> float | None:
+    """Seconds until less than `most` items were taken within 24 hours; None if it is so now.
+
+    source_id: None for all sources of the tenant.
+    """
+    of_source: LiteralString = (
+        "doc_source_id = %(source_id)s" if source_id else "tenant_id = current_tenant()"
+    )
     cur = await conn.execute(
         """
-        SELECT count(*)
+        SELECT extract(epoch FROM arrived_at + interval '24 hours' - clock_timestamp())::float8
           FROM arrival
-         WHERE doc_source_id = %(source_id)s
-           AND arrived_at > clock_timestamp() - make_interval(secs => %(hours)s * 3600)
+         WHERE """  # noqa: S608  a literal
+        + of_source
+        + """
+           AND arrived_at > clock_timestamp() - interval '24 hours'
            AND error_code IS NULL
+         ORDER BY arrived_at DESC
+        OFFSET %(most)s - 1
+         LIMIT 1
         """,
-        {"source_id": source_id, "hours": hours},
+        {"source_id": source_id, "most": most},
     )
-    (count,) = await cur.fetchone() or (0,)
-    return count
+    row = await cur.fetchone()
+    return None if row is None else max(row[0], 0.0)
+
+
+async def forget(conn: Conn, source_id: UUID, arrival_id: UUID) -> bool:
+    """Forget an item that was refused, so that it can be taken; False if there is none."""
+    cur = await conn.execute(
+        """
+        DELETE FROM arrival
+         WHERE id = %(id)s AND doc_source_id = %(source_id)s AND error_code IS NOT NULL
+        """,
+        {"id": arrival_id, "source_id": source_id},
+    )
+    return cur.rowcount == 1
+
+
+async def refused_by_source(conn: Conn) -> dict[UUID, int]:
+    """The numbers of items that were refused and not forgotten, of the sources that have some."""
+    cur = await conn.execute(
+        """
+        SELECT doc_source_id, count(*) FROM arrival WHERE error_code IS NOT NULL GROUP BY doc_source_id
+        """
+    )
+    return dict(await cur.fetchall())

@@ -11,10 +11,14 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 from pydantic import JsonValue
 
-from docmill.errors import DocmillError, ValidationError
+from docmill.errors import DocmillError, SetupError, ValidationError
+from docmill.service.store import notifications
 from docmill.service.store.database import Conn, new_id, storable
+from docmill.service.store.notifications import Notification
 
 State = Literal["active", "paused"]
+
+_REPORT_AFTER_S = 900.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +26,8 @@ class SourceRow:
     """A source. settings, position: in the form of its kind. secrets: encrypted.
 
     version: counts the changes of settings and secrets. failures: in a row, since the last success; the next
-    attempt is at next_attempt_at then. arrivals: what was taken; refusals: what could not be.
+    attempt is at next_attempt_at then. waits_until: for its limits. arrivals: what was taken; refusals: what
+    could not be.
     """
 
     id: UUID
@@ -35,6 +40,8 @@ class SourceRow:
     state: State
     position: Any
     failures: int
+    failing_since: datetime | None
+    waits_until: datetime | None
     next_attempt_at: datetime | None
     last_success_at: datetime | None
     last_error_at: datetime | None
@@ -49,8 +56,8 @@ class SourceRow:
 
 _ROWS: LiteralString = """
             SELECT id, tenant_id, kind, name, settings, secrets, version, state, position, failures,
-                   next_attempt_at, last_success_at, last_error_at, last_error_code, last_error_message,
-                   arrivals, refusals, created_by, created_at, removed_at
+                   failing_since, waits_until, next_attempt_at, last_success_at, last_error_at,
+                   last_error_code, last_error_message, arrivals, refusals, created_by, created_at, removed_at
               FROM doc_source
 """
 
@@ -125,7 +132,8 @@ async def change(
             """
             UPDATE doc_source
                SET name = %(name)s, settings = %(settings)s, secrets = %(secrets)s,
-                   version = version + 1, failures = 0, next_attempt_at = NULL
+                   version = version + 1, failures = 0, failing_since = NULL, reported_at = NULL,
+                   next_attempt_at = NULL, waits_until = NULL
              WHERE id = %(id)s AND removed_at IS NULL
             """,
             {"id": source_id, "name": storable(name), "settings": Jsonb(settings), "secrets": secrets},
@@ -155,7 +163,8 @@ async def set_state(conn: Conn, source_id: UUID, state: State) -> bool:
     cur = await conn.execute(
         """
         UPDATE doc_source
-           SET state = %(state)s, failures = 0, next_attempt_at = NULL
+           SET state = %(state)s, failures = 0, failing_since = NULL, reported_at = NULL,
+               next_attempt_at = NULL
          WHERE id = %(id)s AND removed_at IS NULL
         """,
         {"id": source_id, "state": state},
@@ -263,7 +272,8 @@ async def note_success(conn: Conn, source_id: UUID) -> None:
     await conn.execute(
         """
         UPDATE doc_source
-           SET last_success_at = clock_timestamp(), failures = 0, next_attempt_at = NULL
+           SET last_success_at = clock_timestamp(), failures = 0, failing_since = NULL, reported_at = NULL,
+               next_attempt_at = NULL
          WHERE id = %(id)s
         """,
         {"id": source_id},
@@ -271,19 +281,87 @@ async def note_success(conn: Conn, source_id: UUID) -> None:
 
 
 async def note_failure(conn: Conn, source_id: UUID, error: DocmillError, *, retry_s: float | None) -> None:
-    """Note why the source does not answer. retry_s: after which it is tried again; None if it goes on."""
-    await conn.execute(
+    """Note why the source does not answer. retry_s: after which it is tried again; None if it goes on.
+
+    People are told once of each time that it fails: at once of what they must change, and of all else when
+    nothing has worked for a quarter of an hour.
+    """
+    cur = await conn.execute(
         """
         UPDATE doc_source
            SET last_error_at = clock_timestamp(),
                last_error_code = %(code)s,
                last_error_message = %(message)s,
                failures = failures + 1,
+               failing_since = coalesce(failing_since, clock_timestamp()),
                next_attempt_at = clock_timestamp() + make_interval(secs => %(retry_s)s)
          WHERE id = %(id)s
+        RETURNING tenant_id, name, reported_at IS NULL AND removed_at IS NULL
+                  AND (%(at_once)s OR failing_since < clock_timestamp() - make_interval(secs => %(after_s)s))
         """,
-        {"id": source_id, "code": error.code, "message": storable(error.message), "retry_s": retry_s},
+        {
+            "id": source_id,
+            "code": error.code,
+            "message": storable(error.message),
+            "retry_s": retry_s,
+            "at_once": isinstance(error, SetupError),
+            "after_s": _REPORT_AFTER_S,
+        },
     )
+    row = await cur.fetchone()
+    if row is None or not row[2]:
+        return
+    tenant_id, name, _ = row
+    await conn.execute(
+        "UPDATE doc_source SET reported_at = clock_timestamp() WHERE id = %(id)s", {"id": source_id}
+    )
+    sentence = f"the source {name!r}: {error.message}"
+    link = f"/settings/sources/{source_id}"
+    await notifications.add(conn, Notification("source_failed", tenant_id, None, sentence, link=link))
+
+
+async def note_wait(conn: Conn, source_id: UUID, *, wait_s: float | None) -> None:
+    """Note that the source waits for its limits; None if it does not any more."""
+    await conn.execute(
+        """
+        UPDATE doc_source
+           SET waits_until = clock_timestamp() + make_interval(secs => %(wait_s)s)
+         WHERE id = %(id)s
+        """,
+        {"id": source_id, "wait_s": wait_s},
+    )
+
+
+async def begin_again(conn: Conn, source_id: UUID, *, from_start: bool) -> None:
+    """Have what watches the source begin again. from_start: without its position."""
+    await conn.execute(
+        """
+        UPDATE doc_source
+           SET version = version + 1,
+               next_attempt_at = NULL,
+               position = CASE WHEN %(from_start)s THEN NULL ELSE position END
+         WHERE id = %(id)s
+        """,
+        {"id": source_id, "from_start": from_start},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCount:
+    """Numbers of the sources of a kind, of all tenants. taken, refused: items, since the beginning."""
+
+    kind: str
+    active: int
+    failing: int
+    taken: int
+    refused: int
+
+
+async def count_by_kind(conn: Conn) -> list[SourceCount]:
+    """Numbers of all tenants' sources."""
+    async with conn.cursor(row_factory=class_row(SourceCount)) as cur:
+        await cur.execute("SELECT kind, active, failing, taken, refused FROM sources_by_kind()")
+        return await cur.fetchall()
 
 
 def new_source_id() -> UUID:

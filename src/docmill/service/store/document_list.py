@@ -85,6 +85,10 @@ _CONDITIONS: Mapping[str, LiteralString] = {
                              WHERE tag_id = ANY(%(tag_ids)s) AND NOT is_removed
                              GROUP BY document_id HAVING count(*) = %(tags)s)
     """,
+    "from_source": """
+        AND document.id IN (SELECT document_id FROM arrival WHERE doc_source_id = %(from_source)s
+                            UNION SELECT document_id FROM ingestion WHERE doc_source_id = %(from_source)s)
+    """,
     "ids": "AND document.id = ANY(%(ids)s)",
     "inside": "AND document.id = ANY(%(inside)s)",
 }
@@ -128,7 +132,8 @@ class DocumentFilters:
     state: one of `documents.STATES`, or `NOT_READ` or `REJECTED`; those are not among the others. query:
     what a person typed, see `search_terms`. tags: names, all of which a document has. counterparty: a part
     of its name.
-    source: `upload`, or `part` of another document. parts: False leaves out documents that another one holds.
+    source: `upload`, or `part` of another document. from_source: the source from which they arrived.
+    parts: False leaves out documents that another one holds.
     ids: only these documents.
     """
 
@@ -142,6 +147,7 @@ class DocumentFilters:
     amount_from: Decimal | None = None
     amount_to: Decimal | None = None
     source: str | None = None
+    from_source: UUID | None = None
     parts: bool = True
     ids: tuple[UUID, ...] | None = None
 
@@ -368,6 +374,7 @@ async def _values(conn: Conn, filters: DocumentFilters) -> dict[str, Any]:
         "date_to": filters.date_to,
         "amount_from": _hundredths(filters.amount_from),
         "amount_to": _hundredths(filters.amount_to),
+        "from_source": filters.from_source,
         "ids": None if filters.ids is None else list(filters.ids),
     }
     if filters.tags:

@@ -24,6 +24,8 @@ class IngestionRow(ResultColumns):
     tenant_id: UUID
     document_id: UUID
     doc_source_id: UUID | None
+    source_name: str | None
+    source_kind: str | None
     uploaded_by: UUID | None
     status: str
     step: str | None
@@ -56,7 +58,10 @@ class Origin:
 
 
 _ROWS: LiteralString = f"""
-            SELECT ingestion.id, ingestion.tenant_id, document_id, doc_source_id, uploaded_by, status, step,
+            SELECT ingestion.id, ingestion.tenant_id, document_id, doc_source_id,
+                   (SELECT name FROM doc_source WHERE id = doc_source_id) AS source_name,
+                   (SELECT kind FROM doc_source WHERE id = doc_source_id) AS source_kind,
+                   uploaded_by, status, step,
                    progress_at, attempt_count, deaths, started_at, lease_until, fence, worker_id,
                    next_attempt_at, source_metadata, {result_columns.NAMES},
                    error_code, error_message, failed_step, ingestion.created_at, completed_at

@@ -47,7 +47,8 @@ class FilterQuery(BaseModel):
     amount_from: Annotated[_Amount | None, Field(description="the lowest amount")] = None
     amount_to: Annotated[_Amount | None, Field(description="the highest amount")] = None
     source: Annotated[
-        Literal["upload", "part"] | None, Field(description="came by itself, or as a part of another file")
+        Literal["upload", "part"] | UUID | None,
+        Field(description="came by itself, or as a part of another file; or the id of a source"),
     ] = None
     parts: Annotated[bool, Field(description="also parts of other documents")] = True
     by: Annotated[
@@ -71,7 +72,8 @@ class FilterQuery(BaseModel):
             date_to=self.date_to,
             amount_from=self.amount_from,
             amount_to=self.amount_to,
-            source=self.source,
+            source=None if isinstance(self.source, UUID) else self.source,
+            from_source=self.source if isinstance(self.source, UUID) else None,
             parts=self.parts,
         )
 

@@ -19,6 +19,7 @@ from docmill.web.access import Router, needs
 from docmill.web.api.document_query import DocumentQuery
 from docmill.web.api.etags import WantedVersions, etag_of, is_known
 from docmill.web.api.shapes import (
+    Arrival,
     DocumentChange,
     DocumentDetail,
     DocumentList,
@@ -175,9 +176,9 @@ async def _detail(
         is_preprocessed=preprocessed_path(history) is not None,
         page_count=page_count_of(row, None),
     )
-    if matching is None:
-        return detail
-    return detail.model_copy(update={"matching": MatchingProgress.model_validate(matching)})
+    arrivals = [Arrival.of(arrival) for arrival in await vault.arrivals(document_id, history)]
+    progress = None if matching is None else MatchingProgress.model_validate(matching)
+    return detail.model_copy(update={"matching": progress, "arrivals": arrivals})
 
 
 @router.patch(

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, c
 from docmill.model.result import Evidence, Failure, Suggestion, Verdict
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.search.snippets import Snippet
+from docmill.service.store.arrivals import ArrivalRow
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.near_duplicates import NearDuplicate as NearDuplicateRow
@@ -56,6 +57,28 @@ class Fault(_Shape):
 
     code: str
     message: str
+
+
+class SourceReference(_Shape):
+    """The source from which something came."""
+
+    id: UUID
+    name: str
+    kind: str
+
+
+class Arrival(_Shape):
+    """How a document came from a source. metadata: what the source says, such as sender and subject."""
+
+    source: SourceReference
+    metadata: dict[str, Any]
+    arrived_at: datetime
+
+    @classmethod
+    def of(cls, row: ArrivalRow) -> "Arrival":
+        """The row as the API shows it."""
+        source = SourceReference(id=row.doc_source_id, name=row.source_name, kind=row.source_kind)
+        return cls(source=source, metadata=row.metadata, arrived_at=row.arrived_at)
 
 
 class FoundText(_Shape):
@@ -250,7 +273,7 @@ class DocumentDetail(DocumentSummary):
     address of the enhanced pictures in which hardly readable pages were read. parts: the documents in it;
     part_of: the documents that hold it. near_duplicates: those that seem to be the same.
     suggestions: values to accept, by the path of a field that is null. matching: null if documents of its
-    type are not matched.
+    type are not matched. arrivals: how it came from sources, the newest first.
     """
 
     chosen_type: str | None
@@ -266,6 +289,7 @@ class DocumentDetail(DocumentSummary):
     near_duplicates: list[NearDuplicate]
     suggestions: dict[str, tuple[Suggestion, ...]]
     matching: MatchingProgress | None = None
+    arrivals: list[Arrival] = []
 
     @classmethod
     def of_result(
@@ -405,7 +429,13 @@ _IngestionResult = create_model("_IngestionResult", __base__=_IngestionRequest, 
 
 
 class Ingestion(_IngestionResult):
-    """One request to process a document, with its result. cost: in US dollars."""
+    """One request to process a document, with its result. cost: in US dollars.
+
+    source: null if a person asked for it. source_metadata: what the source says about the item.
+    """
+
+    source: SourceReference | None
+    source_metadata: dict[str, Any] | None
 
     evidence: dict[str, Evidence] | None
     failed_step: str | None
@@ -414,7 +444,11 @@ class Ingestion(_IngestionResult):
     @classmethod
     def of(cls, row: IngestionRow) -> "Ingestion":
         """The row as the API shows it."""
-        return cls.model_validate({**vars(row), "error": _fault(row)})
+        source = None
+        if row.doc_source_id is not None:
+            name, kind = row.source_name or "", row.source_kind or ""
+            source = SourceReference(id=row.doc_source_id, name=name, kind=kind)
+        return cls.model_validate({**vars(row), "source": source, "error": _fault(row)})
 
 
 class IngestionList(_Shape):

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from docmill.errors import EncryptedError
 from docmill.model.document import Document
 from docmill.service.store import (
+    doc_sources,
     document_list,
     documents,
     events,
@@ -38,6 +39,7 @@ from docmill.web.page_images import is_viewable, picture_version
 from docmill.web.reviewing import base_of, drafts_of, is_in_queue, queue_view
 from docmill.web.templating import THEME_COOKIE, THEMES
 from docmill.web.uploads import receive, upload_status
+from docmill.web.view import source_words
 from docmill.web.view.cards import Card, card, money, title
 from docmill.web.view.document import (
     TABS,
@@ -98,7 +100,11 @@ async def show_documents(
 ) -> HTMLResponse:
     """One page of documents. Its address has the filters, see `Filters`. done: what a form has just done."""
     types = vault.service.type_choices.types
-    filters = Filters.of(request.query_params, types=types)
+    async with vault.connection() as conn:
+        rows = await doc_sources.every(conn, with_removed=True)
+    chosen = request.query_params.get("source")
+    own_sources = {str(row.id): row.name for row in rows if row.removed_at is None or str(row.id) == chosen}
+    filters = Filters.of(request.query_params, types=types, sources=own_sources)
     list_name = request.cookies.get(LIST_COOKIE, "")
     if list_name not in LIST_NAMES:
         list_name = "cards"
@@ -130,6 +136,7 @@ async def show_documents(
         sorts=sort_choices(filters),
         searches=SEARCH_NAMES if vault.service.meaning.embedder else {},
         sources=SOURCE_NAMES,
+        own_sources=own_sources,
         list_name=list_name,
         list_names=LIST_NAMES,
         cards=cards,
@@ -374,6 +381,8 @@ async def document_page(
         question=refused if isinstance(refused, OpenQuestion) else None,
         review_count=review_count,
         links=await vault.links(document_id),
+        arrivals=await vault.arrivals(document_id, history),
+        source_words=source_words,
         edits=(await vault.current_reviews(document_id)).keys() & EDITED,
         title=title(row),
         money=money(row.structured_data, row.document_type),

@@ -13,10 +13,11 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from docmill.errors import DocmillError
 from docmill.service.dead_letters import Selection
 from docmill.service.ports import Depth, Queue
-from docmill.service.store import dead_letters, operations, pauses
+from docmill.service.store import dead_letters, doc_sources, operations, pauses
 from docmill.web.access import Router, needs
 from docmill.web.api.shapes import WORD
 from docmill.web.context import TheVault, parse_id
+from docmill.web.view import source_words
 from docmill.web.view.charts import HEIGHT, WIDTH, bar_chart
 
 router = Router(include_in_schema=False)
@@ -78,6 +79,7 @@ async def show_operations(
         )
         matching = await operations.count_letters(conn, code=chosen.code or None, step=chosen.step or None)
         paused = await pauses.current(conn)
+        sources = await doc_sources.every(conn)
     matches = vault.service.matching
     follow = chosen.link(after=letters[PAGE_SIZE - 1].id) if len(letters) > PAGE_SIZE else None
     return vault.templates.page(
@@ -99,6 +101,8 @@ async def show_operations(
         done=done if done in {"redriven", "discarded"} else "",
         count=int(count) if count.isdecimal() and len(count) <= _MOST_DIGITS else 0,
         pauses=paused,
+        failing_sources=[row for row in sources if row.state == "active" and row.failures],
+        source_words=source_words,
     )
 
 

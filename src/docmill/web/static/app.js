@@ -9,7 +9,7 @@ import { gettext } from "./texts.js";
 import * as theme from "./theme.js";
 import * as times from "./times.js";
 
-const MODULES = { documents: "./documents.js", document: "./document.js", queue: "./queue.js", matches: "./matches.js" };
+const MODULES = { documents: "./documents.js", document: "./document.js", queue: "./queue.js", matches: "./matches.js", sources: "./sources.js" };
 const WORDS = { live: gettext("Live"), lost: gettext("Reconnecting") };
 const BANNER_MS = 5000; // where another server takes over, it is there before, and nobody has to be told
 

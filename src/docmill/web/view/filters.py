@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from urllib.parse import urlencode
+from uuid import UUID
 
 from starlette.datastructures import QueryParams
 
@@ -17,6 +18,7 @@ from docmill.web.view.words import STATES, type_name
 LONGEST_QUERY = 200
 _LONGEST_NAME = 100
 _MOST_TAGS = 10
+_LENGTH_OF_ID = 36
 _OF_API = {
     "type": "document_type",
     "from": "date_from",
@@ -38,6 +40,7 @@ SEARCH_NAMES: Mapping[SearchMode, str] = {
     "meaning": gettext_noop("Meaning"),
 }
 SOURCE_NAMES = {"upload": gettext_noop("Came by itself"), "part": gettext_noop("Part of another file")}
+NO_SOURCES: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,10 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters, the order and the place in the list that an address names. Unknown values are ignored."""
+    """The filters, the order and the place in the list that an address names. Unknown values are ignored.
+
+    source: one of `SOURCES`, or the id of a source, with its name.
+    """
 
     query: str = ""
     state: str = ""
@@ -62,13 +68,17 @@ class Filters:
     amount_from: Decimal | None = None
     amount_to: Decimal | None = None
     source: str = ""
+    source_name: str = ""
     by: SearchMode = "both"
     sort: str = ""
     after: Cursor | None = None
 
     @classmethod
-    def of(cls, params: QueryParams, *, types: Collection[str]) -> "Filters":
-        """Read the filters from an address. types: that documents can have."""
+    def of(
+        cls, params: QueryParams, *, types: Collection[str], sources: Mapping[str, str] = NO_SOURCES
+    ) -> "Filters":
+        """Read the filters from an address. types: that documents can have. sources: names, by the id."""
+        source = params.get("source", "")
         tags = [_line(tag) for tag in params.getlist("tag")]
         return cls(
             query=params.get("q", "").strip()[:LONGEST_QUERY],
@@ -80,7 +90,8 @@ class Filters:
             date_to=parse_day(params.get("to", "")),
             amount_from=parse_amount(params.get("min", "")),
             amount_to=parse_amount(params.get("max", "")),
-            source=_known(params.get("source", ""), SOURCES),
+            source=source if parse_source_id(source) else _known(source, SOURCES),
+            source_name=sources.get(source, ""),
             by=_search_mode(params.get("by")),
             sort=_known(params.get("sort", ""), SORTS),
             after=Cursor.parse(params.get("after", "")),
@@ -104,7 +115,8 @@ class Filters:
             date_to=self.date_to,
             amount_from=self.amount_from,
             amount_to=self.amount_to,
-            source=self.source or None,
+            source=_known(self.source, SOURCES) or None,
+            from_source=parse_source_id(self.source),
         )
 
     @property
@@ -135,7 +147,11 @@ class Filters:
                 (gettext("Amount: %(range)s", range=amounts), replace(self, amount_from=None, amount_to=None))
             )
         if self.source:
-            named.append((gettext(SOURCE_NAMES[self.source]), replace(self, source="")))
+            if self.source in SOURCE_NAMES:
+                name = gettext(SOURCE_NAMES[self.source])
+            else:
+                name = gettext("Source: %(name)s", name=self.source_name or self.source)
+            named.append((name, replace(self, source="", source_name="")))
         return [Chip(name, without.link()) for name, without in named]
 
     @property
@@ -171,6 +187,14 @@ class Filters:
     def link(self, after: Cursor | None = None) -> str:
         """The address with these filters: the first page, or the one behind a place."""
         return "/?" + urlencode([*self.pairs, *([("after", after.text)] if after else [])])
+
+
+def parse_source_id(text: str) -> UUID | None:
+    """The id, as a field for sources sends it; None for whatever else."""
+    try:
+        return UUID(text) if len(text) == _LENGTH_OF_ID else None
+    except ValueError:
+        return None
 
 
 def parse_day(text: str) -> date | None:

@@ -141,7 +141,7 @@ class MailHandler:
         refusal: str | None,
     ) -> str:
         """File a mail in one source; the answer for it."""
-        intake = self._sources.item_intake(recipient.row)
+        intake = self._sources.item_intake(recipient.row, may_wait=False)
         try:
             if refusal is not None:
                 await intake.refuse(item.name, ValidationError(refusal), metadata=metadata)

@@ -23,9 +23,13 @@ from docmill.service.secret_box import SecretBox, open_secret_box
 from docmill.service.sources.item_intake import ItemIntake
 from docmill.service.sources.kinds import Kind, KindSettings, LimitedSettings, OpenedSource
 from docmill.service.store import fetch_requests
+from docmill.service.store.doc_sources import SourceRow
 from docmill.service.store.fetch_requests import FetchRequest
 
 log = logging.getLogger(__name__)
+
+HOOK_PATH = "/hooks/{source_id}"
+"""The address of a source, within the vault."""
 
 RETRY_DELAYS_S = (10.0, 60.0, 300.0, 1800.0, 7200.0)
 """Before the second attempt to fetch a file, the third and so on; after the last it is refused."""
@@ -160,10 +164,16 @@ def _open(source: OpenedSource, settings: Settings) -> InboundWebhook:
     )
 
 
+def _address(row: SourceRow, settings: Settings) -> str | None:
+    base = settings.web.public_url
+    return None if base is None else base + HOOK_PATH.format(source_id=row.id)
+
+
 WEBHOOK = Kind(
     "webhook",
     WebhookSettings,
     _open,
+    address=_address,
     secrets=WebhookSecrets,
     new_secrets=lambda before: {
         "secret": new_signing_secret(),

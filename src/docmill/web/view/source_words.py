@@ -1,0 +1,109 @@
+"""Names of kinds of sources, of their settings, and of what sources say about items, for people."""
+
+from collections.abc import Iterator, Mapping
+
+from docmill.service.sources.registry import KINDS
+from docmill.web.languages import gettext, gettext_noop
+from docmill.web.view.settings_form import leaves_of
+
+KIND_NAMES = {
+    "folder": gettext_noop("Folder"),
+    "imap": gettext_noop("Mailbox"),
+    "gmail": gettext_noop("Gmail"),
+    "graph": gettext_noop("Microsoft 365"),
+    "smtp": gettext_noop("Mail server"),
+    "bucket": gettext_noop("Bucket"),
+    "ses": gettext_noop("Amazon SES"),
+    "webhook": gettext_noop("Webhook"),
+}
+"""Short: they stand before the name of a source."""
+
+KIND_MEANINGS = {
+    "folder": gettext_noop("Files that are put into a folder of the server."),
+    "imap": gettext_noop("Mails that come to a mailbox, read over IMAP."),
+    "gmail": gettext_noop("Mails that come to a Gmail account."),
+    "graph": gettext_noop("Mails that come to a mailbox of Microsoft 365."),
+    "smtp": gettext_noop("Mails that are sent straight to this installation."),
+    "bucket": gettext_noop("Objects that are put into a bucket, such as one of Amazon S3."),
+    "ses": gettext_noop("Mails that Amazon SES receives."),
+    "webhook": gettext_noop("Files that a program sends to an address of its own."),
+}
+
+_NAMES = {
+    "path": gettext_noop("Path"),
+    "poll_s": gettext_noop("Look every … seconds"),
+    "stable_s": gettext_noop("Seconds without a change"),
+    "limits": gettext_noop("Limits"),
+    "documents_per_day": gettext_noop("Documents a day"),
+    "per_second": gettext_noop("Documents a second"),
+    "file_mb": gettext_noop("Largest file in MB"),
+    "host": gettext_noop("Server"),
+    "port": gettext_noop("Port"),
+    "user": gettext_noop("User name"),
+    "username": gettext_noop("User name"),
+    "password": gettext_noop("Password"),
+    "url": gettext_noop("Address"),
+    "after": gettext_noop("Afterwards"),
+    "prefix": gettext_noop("Beginning of the keys"),
+    "key": gettext_noop("Key"),
+}
+_ACRONYMS = frozenset({"tls", "starttls", "ssl", "imap", "smtp", "sqs", "sns", "s3", "url", "oauth"})
+_UNITS = {"_s": " (s)", "_mb": " (MB)"}
+
+METADATA = {
+    "sender": gettext_noop("Sender"),
+    "recipient": gettext_noop("Recipient"),
+    "subject": gettext_noop("Subject"),
+    "path": gettext_noop("Path"),
+    "key": gettext_noop("Key"),
+    "bucket": gettext_noop("Bucket"),
+    "file_name": gettext_noop("File name"),
+}
+"""What is shown first of the metadata of an item, in this order."""
+
+_NOT_SHOWN = frozenset({"part_of", "root_ingestion_id", "depth", "message_id"})
+
+
+def kind_name(kind: str) -> str:
+    """The name of a kind; of one without a name, its own."""
+    return gettext(KIND_NAMES[kind]) if kind in KIND_NAMES else kind.capitalize()
+
+
+def kind_meaning(kind: str) -> str:
+    """What arrives from sources of a kind; empty if that is not known."""
+    return gettext(KIND_MEANINGS[kind]) if kind in KIND_MEANINGS else ""
+
+
+def english_label(name: str) -> str:
+    """The label of a setting, in English: its name in words, unless it has a better one."""
+    if name in _NAMES:
+        return _NAMES[name]
+    if name in _ACRONYMS:
+        return name.upper()
+    for ending, unit in _UNITS.items():
+        if name.endswith(ending):
+            return english_label(name.removesuffix(ending)) + unit
+    return name.replace("_", " ").capitalize()
+
+
+def said_of(metadata: Mapping[str, object]) -> list[tuple[str, str]]:
+    """What a source says about an item, each with its name: what people look for first."""
+    others = [key for key in metadata if key not in METADATA and key not in _NOT_SHOWN]
+    return [
+        (gettext(METADATA[key]) if key in METADATA else key, str(metadata[key]))
+        for key in (*METADATA, *others)
+        if isinstance(metadata.get(key), str | int | float)
+    ]
+
+
+def source_texts() -> Iterator[str]:
+    """The texts of the forms of all kinds, for the catalogues: labels, help and choices."""
+    for kind in KINDS.values():
+        for model in (kind.settings, kind.secrets):
+            for leaf in leaves_of(model):
+                if leaf.name in kind.generated:
+                    continue
+                yield english_label(leaf.name.rpartition(".")[2])
+                if leaf.help:
+                    yield leaf.help
+                yield from (english_label(choice) for choice in leaf.choices)

@@ -1,0 +1,77 @@
+"""`docmill sources`, without a running vault."""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from docmill.cli.vault.sources import _asked, _assigned  # pyright: ignore[reportPrivateUsage]
+from docmill.errors import ValidationError
+from support.commands import run_docmill
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    # Not pytest's folder: it is closed to the user under whom the server runs when tests run as root.
+    with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
+        yield Path(folder)
+
+
+def test_a_source_is_added_tested_paused_and_removed(folder: Path, tmp_path: Path) -> None:
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    config = tmp_path / "docmill.toml"
+    config.write_text(f'[sources]\nfolders = ["{inbox}"]\n')
+    paper = tmp_path / "paper.txt"
+    paper.write_text("Invoice 17")
+
+    def docmill(*arguments: str | Path, code: int = 0) -> str:
+        done = run_docmill(*arguments, "--data-dir", folder, "--config", config)
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+    docmill("add", paper)
+    assert "no kind of source" in docmill("sources", "add", "fax", "Fax", code=2)
+    assert "sources.folders" in docmill(
+        "sources", "add", "folder", "Scans", "--set", f"path={tmp_path}", code=2
+    )
+    added = docmill(
+        "sources", "add", "folder", "Scans", "--set", f"path={inbox}", "--set", "limits.per_second=2"
+    )
+    assert "the folder can be read" in added
+    changed = docmill("sources", "change", "scans", "--name", "Mail room", "--set", "limits.per_second=")
+    assert "Mail room was changed" in changed
+    shown = json.loads(docmill("sources", "show", "Mail room", "--json"))
+    assert (shown["settings"]["path"], shown["settings"]["limits"]["per_second"]) == (str(inbox), None)
+    assert "the folder can be read" in docmill("sources", "test", "mail room")
+    docmill("sources", "pause", "mail room")
+    (listed,) = json.loads(docmill("sources", "list", "--json"))
+    assert (listed["state"], listed["secrets_set"]) == ("paused", [])
+    assert docmill("sources", "items", "mail room") == ""
+    assert "give --yes" in docmill("sources", "remove", "mail room", code=2)
+    assert "its documents stay" in docmill("sources", "remove", "mail room", "--yes")
+    assert "no source" in docmill("sources", "show", "mail room", code=2)
+
+
+def test_the_kinds_are_listed_with_what_they_need() -> None:
+    done = run_docmill("sources", "kinds")
+
+    assert "--set path (needed)" in done.stdout
+
+
+def test_settings_are_set_by_names_with_dots() -> None:
+    before = {"host": "a", "limits": {"per_second": 1.0}}
+
+    after = _assigned(before, ["host=b", "limits.file_mb=5", "limits.per_second=", 'folders=["x", "y"]'])
+
+    assert after == {"host": "b", "limits": {"file_mb": "5"}, "folders": ["x", "y"]}
+    with pytest.raises(ValidationError, match="NAME=VALUE"):
+        _assigned({}, ["host"])
+
+
+def test_a_secret_comes_from_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMILL_SECRET_PASSWORD", "hush")
+
+    assert _asked(["password"]) == {"password": "hush"}

@@ -1,0 +1,160 @@
+"""The pages of sources, as a browser without JavaScript uses them."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from docmill.errors import CorruptError, NetworkError
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
+from docmill.service.store import audit_log, doc_sources
+from docmill.service.store.doc_sources import SourceRow
+from support.people import Browser
+
+NEW = "/settings/sources/new/folder"
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Path:
+    folder = tmp_path / "inbox"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def settings(settings: Settings, inbox: Path) -> Settings:
+    sources = settings.sources.model_copy(update={"folders": (inbox,)})
+    return settings.model_copy(update={"sources": sources})
+
+
+@pytest.fixture
+def browser(client: httpx.AsyncClient) -> Browser:
+    return Browser(client)
+
+
+async def made(browser: Browser, service: Service, inbox: Path) -> SourceRow:
+    answer = await browser.send(NEW, NEW, **{"name": "Scans", "setting.path": str(inbox)})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/settings/sources")
+    (row,) = await service.sources.every(tenant_id=service.default_tenant_id)
+    return row
+
+
+async def test_a_source_is_made_by_a_form_and_shown(browser: Browser, service: Service, inbox: Path) -> None:
+    row = await made(browser, service, inbox)
+    page = (await browser.open("/settings/sources")).text
+
+    assert row.settings["path"] == str(inbox)
+    assert row.settings["limits"] == {"documents_per_day": None, "per_second": None, "file_mb": None}
+    assert "Scans" in page
+    assert "Not heard of yet" in page
+
+
+async def test_what_is_wrong_is_told_at_its_field_and_nothing_typed_is_lost(
+    browser: Browser, service: Service, inbox: Path
+) -> None:
+    answer = await browser.send(
+        NEW, NEW, **{"name": "Scans", "setting.path": str(inbox), "setting.limits.per_second": "fast"}
+    )
+
+    assert answer.status_code == 422
+    assert 'value="Scans"' in answer.text
+    assert 'value="fast"' in answer.text
+    assert 'href="#setting.limits.per_second"' in answer.text
+    field = re.search(r'<input id="setting.limits.per_second"[^>]*>', answer.text)
+    assert field
+    assert 'aria-invalid="true"' in field[0]
+    assert "This is to be a number." in answer.text
+    assert await service.sources.every(tenant_id=service.default_tenant_id) == []
+
+
+async def test_a_connection_is_tested_in_place_and_saved_even_so(
+    browser: Browser, service: Service, inbox: Path
+) -> None:
+    typed = {"name": "Scans", "setting.path": str(inbox)}
+    works = await browser.client.post(f"{NEW}/test", data=typed)
+    await asyncio.to_thread(inbox.rmdir)
+    fails = await browser.client.post(f"{NEW}/test", data=typed)
+    refused = await browser.client.post(NEW, data=typed)
+    forced = await browser.client.post(NEW, data={**typed, "force": "yes"})
+
+    assert "It works:" in works.text
+    assert (fails.status_code, refused.status_code, forced.status_code) == (200, 422, 303)
+    assert "Save even so" in fails.text
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        actions = [entry.action for entry in await audit_log.page(conn, limit=50)]
+    assert actions == ["create_source"]
+
+
+async def test_a_source_is_changed_paused_and_removed(
+    browser: Browser, service: Service, inbox: Path
+) -> None:
+    row = await made(browser, service, inbox)
+    address = f"/settings/sources/{row.id}"
+
+    changed = await browser.send(
+        address, address, **{"name": "Mail room", "setting.path": str(inbox), "setting.limits.file_mb": "2,5"}
+    )
+    paused = await browser.send("/settings/sources", f"{address}/pause")
+    page = (await browser.open("/settings/sources")).text
+    resumed = await browser.send("/settings/sources", f"{address}/resume")
+    current = await service.sources.get(row.id, tenant_id=row.tenant_id)
+    removed = await browser.send("/settings/sources", f"{address}/remove")
+
+    assert [answer.status_code for answer in (changed, paused, resumed, removed)] == [303] * 4
+    assert "Paused" in page
+    assert current is not None
+    assert (current.name, current.state) == ("Mail room", "active")
+    assert current.settings["limits"]["file_mb"] == 2.5
+    assert (await browser.open(address)).status_code == 404
+
+
+async def content(data: bytes) -> AsyncIterator[bytes]:
+    yield data
+
+
+async def test_failures_and_refusals_are_shown_and_tried_again(
+    browser: Browser, service: Service, inbox: Path
+) -> None:
+    row = await made(browser, service, inbox)
+    address = f"/settings/sources/{row.id}"
+    intake = service.sources.item_intake(row)
+    await intake.refuse("a", CorruptError("the file is empty"), metadata={"path": "in/a.pdf"})
+    async with service.database.tenant(row.tenant_id) as conn:
+        await doc_sources.note_failure(conn, row.id, NetworkError("no answer"), retry_s=60)
+        (item,) = await service.sources.items(row.id, tenant_id=row.tenant_id)
+
+    page = (await browser.open("/settings/sources")).text
+    own = (await browser.open(address)).text
+    retried = await browser.send(address, f"{address}/items/{item.id}/retry")
+
+    assert "Failing" in page
+    assert "No answer" in page
+    assert "1 refused" in page
+    assert "The file is empty" in own
+    assert "in/a.pdf" in own
+    assert retried.status_code == 303
+    assert "Nothing was refused." in (await browser.open(address)).text
+
+
+async def test_the_document_page_says_how_it_arrived(browser: Browser, service: Service, inbox: Path) -> None:
+    row = await made(browser, service, inbox)
+    said = {"sender": "Mill <bills@mill.example>", "subject": "Your bill"}
+    intake = service.sources.item_intake(row)
+    taken = await intake.take("a", content(b"%PDF-1.7 a"), file_name="a.pdf", metadata=said)
+
+    page = (await browser.open(f"/docs/{taken.document_id}")).text
+
+    assert "Arrived from" in page
+    assert "bills@mill.example" in page
+    assert "Your bill" in page
+    listed = (await browser.open(f"/?source={row.id}")).text
+    assert f"/docs/{taken.document_id}" in listed
+    assert "Source: Scans" in listed
+    assert f"/docs/{taken.document_id}" not in (await browser.open(f"/?source={uuid4()}")).text
+    answer = await browser.client.get("/api/v1/documents", params={"source": str(row.id)})
+    assert [each["id"] for each in answer.json()["documents"]] == [str(taken.document_id)]
