@@ -37,6 +37,9 @@ def test_a_source_is_added_tested_paused_and_removed(folder: Path, tmp_path: Pat
     assert "sources.folders" in docmill(
         "sources", "add", "folder", "Scans", "--set", f"path={tmp_path}", code=2
     )
+    misspelt = docmill("sources", "add", "folder", "Scans", "--set", f"pth={inbox}", code=2)
+    assert "path: this is needed" in misspelt
+    assert "pth: this kind of source has no such setting" in misspelt
     added = docmill(
         "sources", "add", "folder", "Scans", "--set", f"path={inbox}", "--set", "limits.per_second=2"
     )
@@ -59,6 +62,8 @@ def test_the_kinds_are_listed_with_what_they_need() -> None:
     done = run_docmill("sources", "kinds")
 
     assert "--set path (needed)" in done.stdout
+    assert "--set limits.per_second" in done.stdout
+    assert "address_token" not in done.stdout  # nobody can choose it
 
 
 def test_settings_are_set_by_names_with_dots() -> None:

@@ -59,8 +59,9 @@ async def _keep_no_secrets(_: object) -> None:
 class OpenedSource:
     """A source with its settings and secrets, as its kind knows them.
 
-    position: as it was kept last. keep_secrets: keeps secrets that the other side has renewed; those that a
-    person has changed meanwhile stay.
+    name: empty for settings that are only tried; what docmill generates for them, such as an address, is not
+    what the source will get. position: as it was kept last. keep_secrets: keeps secrets that the other side
+    has renewed; those that a person has changed meanwhile stay.
     """
 
     id: UUID

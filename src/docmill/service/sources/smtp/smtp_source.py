@@ -40,9 +40,9 @@ class SmtpSettings(LimitedSettings):
 
 @dataclass(frozen=True, slots=True)
 class SmtpConnection:
-    """`Connection` to the receiver of this installation."""
+    """`Connection` to the receiver of this installation. address: None before the source is made."""
 
-    address: str
+    address: str | None
     receiver: SmtpReceiver
 
     async def test(self) -> str:
@@ -62,7 +62,7 @@ class SmtpConnection:
             ) from error
         if not greeting.startswith(b"220"):
             raise NetworkError("the receiver of mails takes no connection now; try again soon")
-        return f"mails to {self.address} are taken"
+        return f"mails to {self.address} are taken" if self.address else "mails are taken here"
 
     async def watch(self, intake: ItemIntake) -> None:
         """Never called: senders come to us."""
@@ -73,7 +73,8 @@ def _open(source: OpenedSource, settings: Settings) -> SmtpConnection:
     check_receiver(settings)
     token = source.settings.address_token
     domain = settings.smtp_receiver.domains[0]
-    return SmtpConnection(address_of_source(source.name, token, domain), settings.smtp_receiver)
+    address = address_of_source(source.name, token, domain) if source.name else None
+    return SmtpConnection(address, settings.smtp_receiver)
 
 
 def _address(row: SourceRow, settings: Settings) -> str | None:
