@@ -80,3 +80,12 @@ def test_a_secret_comes_from_its_variable(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("DOCMILL_SECRET_PASSWORD", "hush")
 
     assert _asked(["password"]) == {"password": "hush"}
+
+
+def test_the_variable_of_a_secret_is_no_unknown_setting(folder: Path) -> None:
+    secret = {"DOCMILL_SECRET_PASSWORD": "hush"}
+
+    done = run_docmill("sources", "list", "--data-dir", folder, variables=secret)
+
+    assert "names no setting" not in done.stderr
+    assert "there is no vault" in done.stderr

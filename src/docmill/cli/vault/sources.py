@@ -18,12 +18,11 @@ from docmill.cli.vault.access import existing_service, log_command
 from docmill.errors import SetupError, TransientError, ValidationError
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
+from docmill.service.config.sources import SOURCE_SECRET
 from docmill.service.sources.registry import KINDS, kind_of
 from docmill.service.store import doc_sources
 from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.doc_sources import SourceRow, State
-
-_SECRET = "DOCMILL_SECRET_"  # noqa: S105  the beginning of the names of variables
 
 
 def list_kinds(*, as_json: bool) -> int:
@@ -280,12 +279,14 @@ def _asked(names: Sequence[str]) -> dict[str, JsonValue]:
     """The secrets of these names, from variables, the terminal or the lines of the standard input."""
     secrets: dict[str, JsonValue] = {}
     for name in names:
-        value = os.environ.get(f"{_SECRET}{name.upper()}")
+        value = os.environ.get(f"{SOURCE_SECRET}{name.upper()}")
         if value is None and sys.stdin.isatty():
             value = str(typer.prompt(name, hide_input=True, err=True))
         elif value is None:
             value = sys.stdin.readline().rstrip("\r\n")
         if not value:
-            raise ValidationError(f"the secret {name!r} is empty: type it, or set {_SECRET}{name.upper()}")
+            raise ValidationError(
+                f"the secret {name!r} is empty: type it, or set {SOURCE_SECRET}{name.upper()}"
+            )
         secrets[name] = value
     return secrets
