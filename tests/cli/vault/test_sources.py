@@ -40,6 +40,8 @@ def test_a_source_is_added_tested_paused_and_removed(folder: Path, tmp_path: Pat
     misspelt = docmill("sources", "add", "folder", "Scans", "--set", f"pth={inbox}", code=2)
     assert "path: this is needed" in misspelt
     assert "pth: this kind of source has no such setting" in misspelt
+    no_list = docmill("sources", "add", "webhook", "Shop", "--set", "hosts=a.example", code=2)
+    assert 'hosts: this is a list, such as ["a", "b"]' in no_list
     added = docmill(
         "sources", "add", "folder", "Scans", "--set", f"path={inbox}", "--set", "limits.per_second=2"
     )

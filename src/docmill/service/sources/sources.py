@@ -335,5 +335,7 @@ def _in_words(error: pydantic.ValidationError) -> str:
 _REASONS = {
     "extra_forbidden": "this kind of source has no such setting or secret",
     "missing": "this is needed",
+    "tuple_type": 'this is a list, such as ["a", "b"]',
+    "list_type": 'this is a list, such as ["a", "b"]',
 }
 """Our words for errors of validation, by their type."""
