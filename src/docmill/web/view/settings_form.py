@@ -1,6 +1,7 @@
 """Forms for settings that a JSON schema describes: their fields, what was typed, and its faults."""
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -31,12 +32,14 @@ _FAULTS = {
 }
 """By the type of the error of Pydantic."""
 
+_FIRST_NAME = re.compile(r"['\"]?(?P<name>\w+)['\"]?(?P<colon>: )?")
+
 
 @dataclass(frozen=True, slots=True)
 class SettingLeaf:
     """A single setting. name: with dots where settings hold others. help: in English.
 
-    has_default: it may be left empty. choices: the values of a choice.
+    has_default: it may be left empty. choices: the values of a choice. is_rare: most people leave it alone.
     """
 
     name: str
@@ -46,6 +49,7 @@ class SettingLeaf:
     has_default: bool = False
     choices: tuple[str, ...] = ()
     is_whole: bool = False
+    is_rare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,7 @@ def _leaves(schema: Mapping[str, Any], defs: Mapping[str, Any], prefix: str) -> 
             help=" ".join(str(described.get("description") or kind.get("description") or "").split()),
             default=described.get("default"),
             has_default=name not in required,
+            is_rare=bool(described.get("rarely_needed")),
         )
 
 
@@ -195,8 +200,19 @@ def faults_of(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, st
         model.model_validate(values)
     except pydantic.ValidationError as error:
         faults: list[Any] = error.errors(include_url=False, include_context=False, include_input=False)
-        return {".".join(_names(fault["loc"])): _in_words(fault) for fault in faults}
+        return dict(_named(fault, model) for fault in faults)
     return {}
+
+
+def _named(fault: Mapping[str, Any], model: type[BaseModel]) -> tuple[str, str]:
+    """A fault with its setting. One of several settings together begins with the name of one of them."""
+    words = _in_words(fault)
+    if fault["loc"]:
+        return ".".join(_names(fault["loc"])), words
+    first = _FIRST_NAME.match(words)
+    if first is None or first["name"] not in model.model_fields:
+        return "", words
+    return first["name"], words[first.end() :] if first["colon"] else words
 
 
 def _names(location: tuple[int | str, ...]) -> Iterator[str]:

@@ -46,8 +46,26 @@ _NAMES = {
     "after": gettext_noop("Afterwards"),
     "prefix": gettext_noop("Beginning of the keys"),
     "key": gettext_noop("Key"),
+    "security": gettext_noop("Encryption"),
+    "push": gettext_noop("Told by the server at once"),
+    "only_unseen": gettext_noop("Unread mails only"),
+    "start": gettext_noop("Mails to take"),
+    "identity": gettext_noop("Sign in with"),
+    "keys": gettext_noop("Keys of its own"),
+    "installation": gettext_noop("Identity of the installation"),
+    "require": gettext_noop("Proof of the sender"),
+    "suspicious": gettext_noop("Suspicious mails"),
+    "read": gettext_noop("Mark as read"),
+    "flag": gettext_noop("Mark with a flag"),
 }
-_ACRONYMS = frozenset({"tls", "starttls", "ssl", "imap", "smtp", "sqs", "sns", "s3", "url", "oauth"})
+"""Of settings and of choices."""
+_ACRONYMS = {
+    **{name: name.upper() for name in ("api", "ca", "dkim", "id", "imap", "s3", "smtp", "sns", "spf", "sqs")},
+    **{name: name.upper() for name in ("ssl", "starttls", "tls", "url")},
+    "oauth": "OAuth",
+    "oauth2": "OAuth 2",
+}
+"""Words that are written in a way of their own, also within a label."""
 _UNITS = {"_s": " (s)", "_mb": " (MB)"}
 
 METADATA = {
@@ -78,12 +96,13 @@ def english_label(name: str) -> str:
     """The label of a setting, in English: its name in words, unless it has a better one."""
     if name in _NAMES:
         return _NAMES[name]
-    if name in _ACRONYMS:
-        return name.upper()
     for ending, unit in _UNITS.items():
         if name.endswith(ending):
             return english_label(name.removesuffix(ending)) + unit
-    return name.replace("_", " ").capitalize()
+    first, *others = name.split("_")
+    return " ".join(
+        [_ACRONYMS.get(first, first.capitalize()), *(_ACRONYMS.get(word, word) for word in others)]
+    )
 
 
 def said_of(metadata: Mapping[str, object]) -> list[tuple[str, str]]:

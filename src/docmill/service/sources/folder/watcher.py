@@ -21,7 +21,7 @@ from docmill.service.sources.folder.folder_files import (
 )
 from docmill.service.sources.folder.put_away import After, delete_file, move_file
 from docmill.service.sources.item_intake import ItemIntake
-from docmill.service.sources.kinds import Kind, LimitedSettings, OpenedSource
+from docmill.service.sources.kinds import RARELY, Kind, LimitedSettings, OpenedSource
 
 _BATCH = 1000
 _MOST_NEW = 5000
@@ -39,9 +39,14 @@ class FolderSettings(LimitedSettings):
     )
     after: After = Field(default="keep", description="What happens to a file that was taken")
     move_to: Path | None = Field(default=None, description="Folder to which files are moved")
-    poll_s: float = Field(default=10, gt=0, description="Seconds between two looks into the folder")
+    poll_s: float = Field(
+        default=10, gt=0, description="Seconds between two looks into the folder", json_schema_extra=RARELY
+    )
     stable_s: float = Field(
-        default=5, ge=0, description="Seconds for which a file must not have changed before it is taken"
+        default=5,
+        ge=0,
+        description="Seconds for which a file must not have changed before it is taken",
+        json_schema_extra=RARELY,
     )
 
     @model_validator(mode="after")

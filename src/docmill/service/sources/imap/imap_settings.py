@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from docmill.errors import MisconfiguredError
-from docmill.service.sources.kinds import KindSettings, LimitedSettings
+from docmill.service.sources.kinds import RARELY, KindSettings, LimitedSettings
 from docmill.service.sources.mail.mail_rules import MailRules
 
 _PORTS = {"tls": 993, "starttls": 143, "none": 143}
@@ -44,27 +44,45 @@ class ImapSettings(LimitedSettings):
 
     host: str = Field(default="", max_length=255, description="Mail server; known for Google and Microsoft")
     port: int | None = Field(
-        default=None, ge=1, le=65_535, description="Port of the server; 993 with TLS, otherwise 143"
+        default=None,
+        ge=1,
+        le=65_535,
+        description="Port of the server; 993 with TLS, otherwise 143",
+        json_schema_extra=RARELY,
     )
     security: Literal["tls", "starttls", "none"] = Field(
-        default="tls", description="Encryption of the connection; none only in a network of your own"
+        default="tls",
+        description="Encryption of the connection; none only in a network of your own",
+        json_schema_extra=RARELY,
     )
     ca_certificates: str = Field(
         default="",
         max_length=100_000,
         description="Certificates (PEM) of the authority of a server whose certificate is not public",
+        json_schema_extra=RARELY,
     )
     user: str = Field(min_length=1, max_length=255, description="User name, mostly the mail address")
     sign_in: Literal["password", "google", "microsoft", "oauth2"] = Field(
         default="password", description="How to sign in: by a password, or by OAuth 2"
     )
     client_id: str = Field(
-        default="", max_length=500, description="OAuth 2: id of the registered application"
+        default="",
+        max_length=500,
+        description="OAuth 2: ID of the registered application",
+        json_schema_extra=RARELY,
     )
     token_address: str = Field(
-        default="", max_length=1000, description="OAuth 2: address that gives access tokens; known for both"
+        default="",
+        max_length=1000,
+        description="OAuth 2: address that gives access tokens; known for Google and Microsoft",
+        json_schema_extra=RARELY,
     )
-    scope: str = Field(default="", max_length=1000, description="OAuth 2: scope; known for both")
+    scope: str = Field(
+        default="",
+        max_length=1000,
+        description="OAuth 2: scope; known for Google and Microsoft",
+        json_schema_extra=RARELY,
+    )
     folders: list[str] = Field(
         default=["INBOX"], min_length=1, max_length=_MOST_FOLDERS, description="Folders that are watched"
     )
@@ -88,9 +106,17 @@ class ImapSettings(LimitedSettings):
     )
     move_to: str = Field(default="", max_length=500, description="Folder to which taken mails are moved")
     poll_s: float = Field(
-        default=60, ge=1, le=86_400, description="Seconds between looks, if the server cannot push"
+        default=60,
+        ge=1,
+        le=86_400,
+        description="Seconds between looks, if the server cannot push",
+        json_schema_extra=RARELY,
     )
-    push: bool = Field(default=True, description="Let the server say at once that a mail arrived (IDLE)")
+    push: bool = Field(
+        default=True,
+        description="Let the server say at once that a mail arrived (IDLE)",
+        json_schema_extra=RARELY,
+    )
 
     @field_validator("folders", "senders", "subject_words", "attachment_kinds")
     @classmethod
@@ -163,8 +189,12 @@ class ImapSecrets(KindSettings):
     """How to sign in: the password, or the secrets of OAuth 2."""
 
     password: SecretStr | None = Field(default=None, description="Password, or a password for this program")
-    client_secret: SecretStr | None = Field(default=None, description="OAuth 2: secret of the application")
-    refresh_token: SecretStr | None = Field(default=None, description="OAuth 2: refresh token of the mailbox")
+    client_secret: SecretStr | None = Field(
+        default=None, description="OAuth 2: secret of the application", json_schema_extra=RARELY
+    )
+    refresh_token: SecretStr | None = Field(
+        default=None, description="OAuth 2: refresh token of the mailbox", json_schema_extra=RARELY
+    )
 
 
 def tls_context(ca_certificates: str) -> ssl.SSLContext:
