@@ -12,8 +12,10 @@ from pydantic import BaseModel, JsonValue
 
 from docmill.web.languages import gettext, gettext_noop
 
-Control = Literal["text", "number", "checkbox", "choice", "lines", "secret", "json"]
+Control = Literal["text", "date", "number", "checkbox", "choice", "lines", "secret", "json"]
 """lines: a list of texts, one on each line. json: whatever has no control of its own."""
+_TEXT_CONTROLS: Mapping[str, Control] = {"password": "secret", "date": "date"}
+"""By the format of a text."""
 
 _FAULTS = {
     "missing": gettext_noop("This is needed."),
@@ -102,7 +104,7 @@ def _control_of(kind: Mapping[str, Any], defs: Mapping[str, Any]) -> SettingLeaf
         return SettingLeaf("", "choice", choices=tuple(choices))
     match kind.get("type"):
         case "string":
-            return SettingLeaf("", "secret" if kind.get("format") == "password" else "text")
+            return SettingLeaf("", _TEXT_CONTROLS.get(kind.get("format", ""), "text"))
         case "integer" | "number":
             return SettingLeaf("", "number", is_whole=kind["type"] == "integer")
         case "boolean":

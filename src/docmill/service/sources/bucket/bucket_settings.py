@@ -47,7 +47,7 @@ class BucketSettings(LimitedSettings):
         default=None,
         min_length=1,
         max_length=500,
-        description="Prefix of objects that were taken",
+        description="Prefix under which taken objects are put, if they are moved",
     )
 
     @model_validator(mode="after")

@@ -38,7 +38,9 @@ class FolderSettings(LimitedSettings):
         default=False, description="Tag each document with the names of the subfolders it lies in"
     )
     after: After = Field(default="keep", description="What happens to a file that was taken")
-    move_to: Path | None = Field(default=None, description="Folder to which files are moved")
+    move_to: Path | None = Field(
+        default=None, description="Folder to which taken files are moved, if they are to be"
+    )
     poll_s: float = Field(
         default=10, gt=0, description="Seconds between two looks into the folder", json_schema_extra=RARELY
     )

@@ -28,7 +28,6 @@ class GmailSettings(LimitedSettings):
         default="",
         max_length=320,
         description="Service account by which Pub/Sub signs its pushes",
-        json_schema_extra=RARELY,
     )
     audience: str = Field(
         default="",

@@ -89,22 +89,24 @@ class ImapSettings(LimitedSettings):
     senders: list[str] = Field(
         default=[],
         max_length=500,
-        description="Take mails from these alone: addresses, domains, patterns such as *@*.example.com",
+        description="Take only mails from these: addresses, domains, patterns such as *@*.example.com",
     )
     subject_words: list[str] = Field(
-        default=[], max_length=100, description="Take mails alone whose subject has one of these words"
+        default=[], max_length=100, description="Take only mails whose subject has one of these words"
     )
     attachment_kinds: list[str] = Field(
         default=[],
         max_length=50,
-        description="Take mails alone that have such an attachment, and no other attachments: pdf, image/*",
+        description="Take only mails that have such an attachment, and no other attachments: pdf, image/*",
     )
     since: date | None = Field(default=None, description="Take no mails that arrived before this day")
-    only_unseen: bool = Field(default=False, description="Take unread mails alone")
+    only_unseen: bool = Field(default=False, description="Take only mails that are not marked as read")
     afterwards: Literal["nothing", "read", "flag", "move", "delete"] = Field(
         default="nothing", description="What is done with a mail that was taken"
     )
-    move_to: str = Field(default="", max_length=500, description="Folder to which taken mails are moved")
+    move_to: str = Field(
+        default="", max_length=500, description="Folder to which taken mails are moved, if they are to be"
+    )
     poll_s: float = Field(
         default=60,
         ge=1,
