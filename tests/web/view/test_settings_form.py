@@ -100,7 +100,7 @@ class Together(BaseModel):
         if self.after == "move":
             raise ValueError("move_to: name a folder")
         if self.after == "tag":
-            raise ValueError("'move_to' is for moving only")
+            raise ValueError("there: is no such setting")
         if self.after == "delete":
             raise ValueError("nothing is deleted here")
         return self
@@ -111,7 +111,7 @@ class Together(BaseModel):
     [
         ("keep", {}),
         ("move", {"move_to": "name a folder"}),
-        ("tag", {"move_to": "'move_to' is for moving only"}),
+        ("tag", {"": "there: is no such setting"}),
         ("delete", {"": "nothing is deleted here"}),
     ],
 )

@@ -4,7 +4,8 @@ import pytest
 
 from docmill.service.sources.registry import KINDS
 from docmill.web.view import source_form
-from docmill.web.view.source_words import english_label
+from docmill.web.view.settings_form import faults_of
+from docmill.web.view.source_words import english_label, source_texts
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def test_a_form_begins_with_the_sign_in_and_keeps_rare_settings_apart() -> None:
     [
         ({"port": 1143}, {}, ()),
         ({"limits": {"file_mb": 5}}, {}, ()),
-        ({}, {"client_id": "OAuth 2 needs the id of a registered application"}, ()),
+        ({}, {"client_id": "OAuth 2 needs the ID of a registered application"}, ()),
         ({}, {}, ("refresh_token",)),
     ],
 )
@@ -57,3 +58,19 @@ def test_no_kind_hides_a_setting_that_is_needed(kind: str) -> None:
     form = source_form.arrange(KINDS[kind], {}, {}, ())
 
     assert all(each.field.leaf.has_default for each in form.more)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("imap", {"user": "a", "host": "a", "sign_in": "google"}),
+        ("bucket", {"bucket": "incoming", "after": "move"}),
+        ("smtp", {"address_token": "a2b3c4d5e6", "senders": ["a b"]}),
+    ],
+)
+def test_faults_of_settings_are_in_the_catalogues_as_forms_show_them(
+    kind: str, settings: dict[str, object]
+) -> None:
+    (fault,) = faults_of(KINDS[kind].settings, settings).values()
+
+    assert fault in set(source_texts())

@@ -34,7 +34,8 @@ _FAULTS = {
 }
 """By the type of the error of Pydantic."""
 
-_FIRST_NAME = re.compile(r"['\"]?(?P<name>\w+)['\"]?(?P<colon>: )?")
+NAMED_FAULT = re.compile(r"(?P<name>\w+): (?P<words>.+)")
+"""A fault of several settings, told at one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,14 +208,14 @@ def faults_of(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, st
 
 
 def _named(fault: Mapping[str, Any], model: type[BaseModel]) -> tuple[str, str]:
-    """A fault with its setting. One of several settings together begins with the name of one of them."""
+    """A fault with its setting. One of several settings together names one of them, with a colon."""
     words = _in_words(fault)
     if fault["loc"]:
         return ".".join(_names(fault["loc"])), words
-    first = _FIRST_NAME.match(words)
-    if first is None or first["name"] not in model.model_fields:
+    named = NAMED_FAULT.fullmatch(words)
+    if named is None or named["name"] not in model.model_fields:
         return "", words
-    return first["name"], words[first.end() :] if first["colon"] else words
+    return named["name"], named["words"]
 
 
 def _names(location: tuple[int | str, ...]) -> Iterator[str]:

@@ -1,10 +1,14 @@
 """Names of kinds of sources, of their settings, and of what sources say about items, for people."""
 
+import ast
+import inspect
+import sys
 from collections.abc import Iterator, Mapping
 
+from docmill.service.sources.mail import mail_addresses
 from docmill.service.sources.registry import KINDS
 from docmill.web.languages import gettext, gettext_noop
-from docmill.web.view.settings_form import leaves_of
+from docmill.web.view.settings_form import NAMED_FAULT, leaves_of
 
 KIND_NAMES = {
     "folder": gettext_noop("Folder"),
@@ -116,7 +120,7 @@ def said_of(metadata: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def source_texts() -> Iterator[str]:
-    """The texts of the forms of all kinds, for the catalogues: labels, help and choices."""
+    """The texts of the forms of all kinds, for the catalogues: labels, help, choices and faults."""
     for kind in KINDS.values():
         for model in (kind.settings, kind.secrets):
             for leaf in leaves_of(model):
@@ -126,3 +130,16 @@ def source_texts() -> Iterator[str]:
                 if leaf.help:
                     yield leaf.help
                 yield from (english_label(choice) for choice in leaf.choices)
+    for module in {mail_addresses.__name__, *(kind.settings.__module__ for kind in KINDS.values())}:
+        yield from _fault_texts(inspect.getsource(sys.modules[module]))
+
+
+def _fault_texts(source: str) -> Iterator[str]:
+    """The texts of faults that validators of settings raise, as forms show them."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Raise(exc=ast.Call(func=ast.Name("ValueError"), args=[ast.Constant(value=str(text))])):
+                named = NAMED_FAULT.fullmatch(text)
+                yield named["words"] if named else text
+            case _:
+                pass

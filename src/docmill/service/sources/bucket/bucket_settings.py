@@ -53,11 +53,11 @@ class BucketSettings(LimitedSettings):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if (self.after == "move") != (self.move_to is not None):
-            raise ValueError("'move_to' is the prefix to which objects are moved, with after = 'move' only")
+            raise ValueError("move_to: name a prefix if objects are to be moved, and only then")
         if self.move_to is not None and self.prefix.startswith(self.move_to):
-            raise ValueError("'move_to' must not be where objects are taken from")
+            raise ValueError("move_to: objects must not be moved to where they are taken from")
         if self.identity == "installation" and self.endpoint is not None:
-            raise ValueError("'endpoint' is that of the installation, with identity = 'installation'")
+            raise ValueError("endpoint: it cannot be chosen with the identity of the installation")
         return self
 
     def holds(self, key: str) -> bool:

@@ -54,11 +54,11 @@ class FolderSettings(LimitedSettings):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if (self.after == "move") != (self.move_to is not None):
-            raise ValueError("'move_to' names the folder to which files are moved, with after = 'move' only")
+            raise ValueError("move_to: name a folder if files are to be moved, and only then")
         if self.folder_names_as_tags and not self.subfolders:
-            raise ValueError("'folder_names_as_tags' needs 'subfolders'")
+            raise ValueError("folder_names_as_tags: files are to be taken from subfolders, too, then")
         if self.move_to is not None and self.move_to == self.path:
-            raise ValueError("'move_to' must be another folder than 'path'")
+            raise ValueError("move_to: files must be moved to another folder than they are taken from")
         return self
 
 

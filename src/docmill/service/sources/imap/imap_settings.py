@@ -139,7 +139,7 @@ class ImapSettings(LimitedSettings):
         if not self.folders:
             raise ValueError("folders: name one at least")
         if self.sign_in != "password" and not self.client_id:
-            raise ValueError("client_id: OAuth 2 needs the id of a registered application")
+            raise ValueError("client_id: OAuth 2 needs the ID of a registered application")
         if self.sign_in == "oauth2" and not self.token_address:
             raise ValueError("token_address: name the address that gives access tokens")
         if self.afterwards == "move" and (not self.move_to or self.move_to in self.folders):
