@@ -11,6 +11,9 @@ from docmill.service.config.settings import Settings
 from docmill.service.sources.item_intake import ItemIntake
 from docmill.service.store.doc_sources import SourceRow
 
+RARELY: dict[str, JsonValue] = {"rarely_needed": True}
+"""The `json_schema_extra` of settings that forms show only to those who look for more."""
+
 
 class KindSettings(BaseModel):
     """The base of the settings, and of the secrets, of a kind: unknown names are errors.

@@ -11,7 +11,7 @@ from docmill.errors import MisconfiguredError, NetworkError
 from docmill.service.config.receiver_settings import SmtpReceiver
 from docmill.service.config.settings import Settings
 from docmill.service.sources.item_intake import ItemIntake
-from docmill.service.sources.kinds import Kind, LimitedSettings, OpenedSource
+from docmill.service.sources.kinds import RARELY, Kind, LimitedSettings, OpenedSource
 from docmill.service.sources.mail.mail_addresses import AddressToken, SenderList, address_of_source
 from docmill.service.store.doc_sources import SourceRow
 
@@ -25,16 +25,17 @@ class SmtpSettings(LimitedSettings):
     address_token: AddressToken
     senders: SenderList = Field(
         default=(),
-        description="Addresses and domains that may stand in the field From of a mail; empty: any.",
+        description="Addresses and domains that may stand in the field From of a mail; empty: any",
     )
     envelope_senders: SenderList = Field(
         default=(),
         description="Addresses and domains to which mails that cannot be delivered go back (Return-Path);"
-        " empty: any.",
+        " empty: any",
+        json_schema_extra=RARELY,
     )
     require: Literal["none", "spf_or_dkim"] = Field(
         default="none",
-        description="spf_or_dkim: takes mails only if SPF or DKIM shows that their sender is genuine.",
+        description="Proof that the sender of a mail is genuine; mails without it are refused",
     )
 
 
