@@ -37,8 +37,10 @@ class TusRequests:
         if scope["type"] != "http" or not (scope["path"] + "/").startswith(f"{self._path}/"):
             await self._app(scope, receive, send)
             return
-        override = Headers(scope=scope).get("x-http-method-override", "").upper()
-        if scope["method"] == "POST" and override in {"PATCH", "DELETE"}:
+        headers = Headers(scope=scope)
+        override = headers.get("x-http-method-override", "").upper()
+        # No form can send the header of the protocol.
+        if scope["method"] == "POST" and override in {"PATCH", "DELETE"} and "tus-resumable" in headers:
             scope = {**scope, "method": override}
 
         async def send_with_version(message: Message) -> None:

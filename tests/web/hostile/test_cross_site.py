@@ -65,9 +65,9 @@ async def test_no_form_is_taken_without_a_token_whatever_it_is_sent_as(
             _, path, _ = send_of(operation, {}, attacked.ours.ids)
             headers = {"content-type": media_type, **override}
             answer = await person.request(operation.method, path, content=content, headers=headers)
-            # An upload reads its own body, and refuses one that is no form before there is a token.
+            # An upload reads its own body, and may refuse one that is no form before there is a token.
             is_no_form = declaration_of(operation.route.endpoint).form == "streamed" and body != "files"
-            if answer.status_code != (422 if is_no_form else 403):
+            if answer.status_code not in ({422, 403} if is_no_form else {403}):
                 taken.append(f"{answer.status_code} {operation.name}")
 
     assert taken == []
