@@ -9,7 +9,7 @@ from docmill.errors import MisconfiguredError, ValidationError
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.sources.watching import SourceWatching
-from docmill.service.store import arrivals, document_list, ingestions
+from docmill.service.store import arrivals, doc_sources, document_list, ingestions
 from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.doc_sources import SourceRow
 from support.scripted_steps import once
@@ -191,3 +191,17 @@ async def test_an_item_that_was_refused_is_refused_again_and_never_known(
     current = await service.sources.get(row.id, tenant_id=row.tenant_id)
     assert current is not None
     assert (current.arrivals, current.refusals) == (1, 1)
+
+
+async def test_a_watch_of_before_does_not_undo_a_new_beginning(service: Service, inbox: Path) -> None:
+    row = await add_folder(service, inbox)
+    before = service.sources.item_intake(row)
+    await before.keep_position({"at": 1})
+
+    async with service.database.tenant(row.tenant_id) as conn:
+        await doc_sources.begin_again(conn, row.id, from_start=True)
+    await before.keep_position({"at": 2})
+
+    current = await service.sources.get(row.id, tenant_id=row.tenant_id)
+    assert current is not None
+    assert current.position is None

@@ -209,6 +209,7 @@ class Sources:
             created_by=row.created_by,
             next_notice=partial(self._wakeups.next, _topic(row.id)),
             limits=limits,
+            version=row.version,
         )
 
     def wake(self, source_id: UUID) -> None:
