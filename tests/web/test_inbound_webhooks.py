@@ -334,3 +334,15 @@ async def test_a_file_is_not_refused_for_what_a_person_must_change_here(
         await conn.execute("UPDATE fetch_request SET next_attempt_at = clock_timestamp()")
     await fetch(service, row)
     assert await count(service, row) == 1
+
+
+async def test_a_source_that_is_removed_keeps_no_address_of_a_file(
+    service: Service, client: httpx.AsyncClient, row: SourceRow, secret: str, files: str
+) -> None:
+    await send(client, row, secret, {"url": f"{files}/a.pdf?token=s3cret"})
+
+    await service.sources.remove(row.id, tenant_id=row.tenant_id)
+
+    async with service.database.tenant(row.tenant_id) as conn:
+        cur = await conn.execute("SELECT count(*) FROM fetch_request")
+        assert await cur.fetchone() == (0,)

@@ -20,7 +20,7 @@ from docmill.service.sources.item_intake import ItemIntake
 from docmill.service.sources.kinds import Connection, KindSettings, OpenedSource
 from docmill.service.sources.rate_limits import ItemLimits
 from docmill.service.sources.registry import kind_of
-from docmill.service.store import arrivals, doc_sources
+from docmill.service.store import arrivals, doc_sources, fetch_requests
 from docmill.service.store.arrivals import ArrivalRow
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.doc_sources import SourceRow
@@ -142,6 +142,7 @@ class Sources:
     async def remove(self, source_id: UUID, *, tenant_id: UUID) -> bool:
         """Remove a source and its secrets; False if there is none. Its documents stay."""
         async with self._database.tenant(tenant_id) as conn:
+            await fetch_requests.remove_of_source(conn, source_id)  # their addresses may hold secrets
             return await doc_sources.remove(conn, source_id)
 
     async def test(self, row: SourceRow) -> str:

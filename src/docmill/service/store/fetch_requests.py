@@ -87,6 +87,11 @@ async def remove(conn: Conn, request_id: UUID) -> None:
     await conn.execute("DELETE FROM fetch_request WHERE id = %(id)s", {"id": request_id})
 
 
+async def remove_of_source(conn: Conn, source_id: UUID) -> None:
+    """Forget all files of a source."""
+    await conn.execute("DELETE FROM fetch_request WHERE doc_source_id = %(id)s", {"id": source_id})
+
+
 def metadata_of(url: str, given: Mapping[str, JsonValue]) -> dict[str, Any]:
     """What is told of a file: what the program said, and the address without what may be a secret."""
     return {**given, "url": url}
