@@ -31,7 +31,7 @@ from docmill.matching.scoring import Weights, probability, reasons
 from docmill.matching.sums import SumGroup, find_sums, rescorer
 from docmill.matching.surroundings import with_alternatives, with_common_links, with_known_customers
 
-AUTOMATIC = 0.98
+AUTOMATIC = 0.97
 """Least probability of links that are taken without asking; measured: bench/results/matching.md."""
 SUGGESTED = 0.1
 """Least probability of links that are suggested."""

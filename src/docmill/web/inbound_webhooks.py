@@ -32,6 +32,8 @@ _MEMORY_BYTES = 1_000_000
 _JSON_SHARE = 1.4
 """Bytes of a JSON body for each byte of the largest file: base64 takes a third more."""
 _PAUSED_S = 300
+_LONGEST_WAIT_S = 5.0
+"""For the limits of the source; senders give up after some seconds."""
 _Told = dict[str, str | None]
 
 
@@ -89,7 +91,7 @@ async def _take(
     request: Request, body: IO[bytes], row: SourceRow, settings: WebhookSettings, vault: Vault
 ) -> JSONResponse:
     message_id = request.headers["webhook-id"]
-    intake = vault.service.sources.item_intake(row, may_wait=False)
+    intake = vault.service.sources.item_intake(row, longest_wait_s=_LONGEST_WAIT_S)
     media_type, _ = parse_options_header(request.headers.get("content-type", ""))
     if media_type != b"application/json":
         told = [await _take_body(request, body, message_id, intake)]

@@ -1,6 +1,7 @@
 """Limits of sources, on a real database."""
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -51,7 +52,14 @@ def intake_of(
     shared = service.settings.sources.model_copy(
         update={"starts_per_s": starts_per_s, "documents_per_day": documents_per_day}
     )
-    limits = ItemLimits(service.database, row.id, row.tenant_id, own=own, shared=shared, may_wait=may_wait)
+    limits = ItemLimits(
+        service.database,
+        row.id,
+        row.tenant_id,
+        own=own,
+        shared=shared,
+        longest_wait_s=math.inf if may_wait else 0,
+    )
     return ItemIntake(
         service.intake, service.database, source_id=row.id, tenant_id=row.tenant_id, limits=limits
     )

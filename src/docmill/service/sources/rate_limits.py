@@ -25,7 +25,8 @@ _NAP_S = 60.0
 class ItemLimits:
     """Limits of one source.
 
-    may_wait: the intake waits until it may take an item; if not, who sends it is told when to come again.
+    longest_wait_s: the intake waits so long until it may take an item; if that is not enough, who sends it is
+    told when to come again.
     """
 
     database: Database
@@ -33,10 +34,10 @@ class ItemLimits:
     tenant_id: UUID
     own: "SourceLimits"
     shared: SourceSettings
-    may_wait: bool
+    longest_wait_s: float
 
     async def wait_for_turn(self) -> None:
-        """Return when an item may be taken. Raises RateLimitedError if that is later, and it may not wait."""
+        """Return when an item may be taken. Raises RateLimitedError if that takes too long."""
         is_shown = False
         while (wait_s := await self._day_ends()) is not None:
             self._check_wait(wait_s, "as many documents as a day has for it")
@@ -56,7 +57,7 @@ class ItemLimits:
         return _up_to(chunks, round(self.own.file_mb * 1_000_000))
 
     def _check_wait(self, wait_s: float, reason: str) -> None:
-        if not self.may_wait:
+        if wait_s > self.longest_wait_s:
             raise RateLimitedError(
                 f"this source has sent {reason}; send it again in {math.ceil(wait_s)} s", retry_after_s=wait_s
             )
@@ -75,13 +76,15 @@ class ItemLimits:
         return max(waits, default=None)
 
     async def _reserve(self) -> float:
-        """Seconds until the next item may be taken; its place is kept if it may wait."""
+        """Seconds until the next item may be taken; its place is kept."""
         limits = ((self.tenant_id, self.shared.starts_per_s), (self.source_id, self.own.per_second))
         longest_s = 0.0
         async with self.database.tenant(self.tenant_id) as conn:
             for limited_id, per_s in limits:
                 if per_s is not None:
-                    wait_s = await source_pace.reserve(conn, limited_id, per_s=per_s, may_wait=self.may_wait)
+                    wait_s = await source_pace.reserve(
+                        conn, limited_id, per_s=per_s, longest_wait_s=self.longest_wait_s
+                    )
                     longest_s = max(longest_s, wait_s)
                     if wait_s:  # raised within the transaction, which gives the other limit's place back
                         self._check_wait(wait_s, "documents faster than is allowed")

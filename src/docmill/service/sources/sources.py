@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -188,10 +189,10 @@ class Sources:
             partial(self._keep_secrets, row),
         )
 
-    def item_intake(self, row: SourceRow, *, may_wait: bool = True) -> ItemIntake:
+    def item_intake(self, row: SourceRow, *, longest_wait_s: float = math.inf) -> ItemIntake:
         """The intake of the source, within its limits and those of the installation.
 
-        may_wait: it waits for its turn; if not, who sends an item is told when to come again.
+        longest_wait_s: it waits for its turn, so long; whoever sends an item is told to come again then.
         """
         kind = kind_of(row.kind)
         limits = ItemLimits(
@@ -200,7 +201,7 @@ class Sources:
             row.tenant_id,
             own=kind.settings.model_validate(row.settings).limits,
             shared=self._settings.sources,
-            may_wait=may_wait and kind.is_watched,
+            longest_wait_s=longest_wait_s,
         )
         return ItemIntake(
             self._intake,

@@ -7,9 +7,13 @@ from uuid import UUID
 
 from docmill.service.store.database import Conn
 
+_FOR_EVER_S = 1e8
+_MORE_S = 0.001
+"""What is refused always waits longer than it may, also if time passed between the two statements."""
 
-async def reserve(conn: Conn, limited_id: UUID, *, per_s: float, may_wait: bool) -> float:
-    """Seconds until an item may be taken: 0 for now. Its place is kept, but if it may not wait and must.
+
+async def reserve(conn: Conn, limited_id: UUID, *, per_s: float, longest_wait_s: float) -> float:
+    """Seconds until an item may be taken: 0 for now. Its place is kept, unless that is longer than it waits.
 
     limited_id: of a source, or of a tenant for all its sources. What came less often before may come at once,
     as much as in a second.
@@ -21,14 +25,14 @@ async def reserve(conn: Conn, limited_id: UUID, *, per_s: float, may_wait: bool)
         VALUES (current_tenant(), %(id)s, clock_timestamp() + make_interval(secs => %(interval_s)s))
             ON CONFLICT (tenant_id, limited_id) DO UPDATE
            SET next_at = greatest(pace.next_at, clock_timestamp()) + make_interval(secs => %(interval_s)s)
-         WHERE %(may_wait)s OR pace.next_at <= clock_timestamp() + make_interval(secs => %(burst_s)s)
+         WHERE pace.next_at <= clock_timestamp() + make_interval(secs => %(burst_s)s + %(longest_s)s)
         RETURNING extract(epoch FROM next_at - clock_timestamp())::float8 - %(interval_s)s - %(burst_s)s
         """,
         {
             "id": limited_id,
             "interval_s": interval_s,
             "burst_s": max(0.0, 1 - interval_s),
-            "may_wait": may_wait,
+            "longest_s": min(longest_wait_s, _FOR_EVER_S),
         },
     )
     row = await cur.fetchone()
@@ -42,5 +46,5 @@ async def reserve(conn: Conn, limited_id: UUID, *, per_s: float, may_wait: bool)
             {"id": limited_id, "burst_s": max(0.0, 1 - interval_s)},
         )
         row = await cur.fetchone()
-        return max(0.001, row[0] if row else 0.001)
+        return max(longest_wait_s + _MORE_S, row[0] if row else 0.0)
     return max(0.0, row[0])

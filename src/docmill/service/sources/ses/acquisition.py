@@ -165,7 +165,7 @@ class Acquisition:
 
     async def _file(self, row: SourceRow, mail: ReceivedMail, content: "_Content", recipient: str) -> None:
         chosen = SesSettings.model_validate(row.settings)
-        intake = self._sources.item_intake(row, may_wait=False)
+        intake = self._sources.item_intake(row, longest_wait_s=0)
         metadata = {**content.item.metadata, **mail.verdicts, "key": mail.key}
         if recipient:
             metadata["recipient"] = recipient

@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 TAKEN = "250 2.0.0 taken"
 _LATER = "451 4.3.0 cannot be taken now, try again later"
+_LONGEST_WAIT_S = 60.0
+"""For the limits of a source: longer than a burst takes, shorter than clients wait for an answer."""
 _MOST_RECIPIENTS = 50
 _MOST_UNKNOWN = 10
 """Unknown addresses in a session after which it ends: whoever guesses addresses must connect again."""
@@ -141,7 +143,7 @@ class MailHandler:
         refusal: str | None,
     ) -> str:
         """File a mail in one source; the answer for it."""
-        intake = self._sources.item_intake(recipient.row, may_wait=False)
+        intake = self._sources.item_intake(recipient.row, longest_wait_s=_LONGEST_WAIT_S)
         try:
             if refusal is not None:
                 await intake.refuse(item.name, ValidationError(refusal), metadata=metadata)
