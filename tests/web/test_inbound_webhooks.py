@@ -13,6 +13,7 @@ import pytest
 from pydantic import SecretStr
 from standardwebhooks import Webhook
 
+from docmill.errors import MisconfiguredError
 from docmill.service.app import Service
 from docmill.service.config.secrets import Secrets
 from docmill.service.config.settings import Settings
@@ -346,3 +347,26 @@ async def test_a_source_that_is_removed_keeps_no_address_of_a_file(
     async with service.database.tenant(row.tenant_id) as conn:
         cur = await conn.execute("SELECT count(*) FROM fetch_request")
         assert await cur.fetchone() == (0,)
+
+
+async def test_after_the_key_is_lost_a_secret_can_be_made_or_entered_again(
+    service: Service, client: httpx.AsyncClient, row: SourceRow, secret: str
+) -> None:
+    async def with_other_key() -> SourceRow:
+        sealed = SecretBox([b"another key"]).seal(b'{"secret": "old"}', owner=row.id)
+        async with service.database.tenant(row.tenant_id) as conn:
+            await conn.execute(
+                "UPDATE doc_source SET secrets = %(sealed)s WHERE id = %(id)s",
+                {"sealed": sealed, "id": row.id},
+            )
+        current = await service.sources.get(row.id, tenant_id=row.tenant_id)
+        assert current is not None
+        return current
+
+    made = await service.sources.make_secrets(await with_other_key())
+    assert (await send(client, row, made["secret"], PDF, "a")).status_code == 200
+
+    with pytest.raises(MisconfiguredError):
+        await service.sources.change(await with_other_key(), name="Other")
+    await service.sources.change(await with_other_key(), secrets={"secret": secret})
+    assert (await send(client, row, secret, PDF, "b")).status_code == 200
