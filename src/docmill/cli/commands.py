@@ -53,11 +53,11 @@ app.add_typer(dead_letter_commands.app)
 app.add_typer(people_commands.users)
 app.add_typer(people_commands.tenants)
 app.add_typer(source_commands.app)
+app.add_typer(webhook_commands.app)
 app.add_typer(export_commands.app)
 app.add_typer(import_commands.app)
 app.add_typer(backup_commands.app)
 app.add_typer(notify_commands)
-app.add_typer(webhook_commands.app)
 app.add_typer(learned_commands.app)
 
 

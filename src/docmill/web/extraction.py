@@ -8,9 +8,12 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
 from docmill.matching.wording import DISCREPANCIES, REASONS, RELATION_NAMES
+from docmill.reading.mail.linked_documents import ONLY_LINKED
+from docmill.reading.mail.outlook_msg import ELSEWHERE, EMBEDDED
 from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.field_names import FIELD_NAMES, TABLES
 from docmill.schemas.payment_methods import PAYMENT_METHODS
+from docmill.service.intake.attachment_kinds import LEFT_OUT
 from docmill.web.languages import LANGUAGES, SOURCE, path_of
 from docmill.web.view.source_words import source_texts
 
@@ -31,6 +34,8 @@ def source_catalogue() -> Catalog:
         catalogue.add(message, locations=[(f"{_PREFIX}/{Path(path).as_posix()}", 0)], auto_comments=comments)
     for name in _names_of_the_core():
         catalogue.add(name, locations=[("docmill/schemas", 0)])
+    for text in (ONLY_LINKED, ELSEWHERE, EMBEDDED, LEFT_OUT):  # why a part of a mail was not added
+        catalogue.add(text, locations=[("docmill/reading/mail", 0)])
     for text in source_texts():
         catalogue.add(text, locations=[("docmill/service/sources", 0)])
     return catalogue

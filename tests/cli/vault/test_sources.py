@@ -37,6 +37,11 @@ def test_a_source_is_added_tested_paused_and_removed(folder: Path, tmp_path: Pat
     assert "sources.folders" in docmill(
         "sources", "add", "folder", "Scans", "--set", f"path={tmp_path}", code=2
     )
+    misspelt = docmill("sources", "add", "folder", "Scans", "--set", f"pth={inbox}", code=2)
+    assert "path: this is needed" in misspelt
+    assert "pth: this kind of source has no such setting" in misspelt
+    no_list = docmill("sources", "add", "webhook", "Shop", "--set", "hosts=a.example", code=2)
+    assert 'hosts: this is a list, such as ["a", "b"]' in no_list
     added = docmill(
         "sources", "add", "folder", "Scans", "--set", f"path={inbox}", "--set", "limits.per_second=2"
     )
@@ -59,6 +64,8 @@ def test_the_kinds_are_listed_with_what_they_need() -> None:
     done = run_docmill("sources", "kinds")
 
     assert "--set path (needed)" in done.stdout
+    assert "--set limits.per_second" in done.stdout
+    assert "address_token" not in done.stdout  # nobody can choose it
 
 
 def test_settings_are_set_by_names_with_dots() -> None:
@@ -75,3 +82,12 @@ def test_a_secret_comes_from_its_variable(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("DOCMILL_SECRET_PASSWORD", "hush")
 
     assert _asked(["password"]) == {"password": "hush"}
+
+
+def test_the_variable_of_a_secret_is_no_unknown_setting(folder: Path) -> None:
+    secret = {"DOCMILL_SECRET_PASSWORD": "hush"}
+
+    done = run_docmill("sources", "list", "--data-dir", folder, variables=secret)
+
+    assert "names no setting" not in done.stderr
+    assert "there is no vault" in done.stderr

@@ -70,6 +70,7 @@ def test_webhooks_are_managed_from_the_machine(docmill: Commands, tmp_path: Path
     assert "there is no delivery" in missing
     assert "1 delivery" in failed
     assert "paused" in paused
+    assert webhook_id in paused  # whole, however narrow the terminal is
     assert "whsec_" in rotated
     assert secret not in rotated
     assert "--yes" in unsure

@@ -3,7 +3,7 @@
 from typing import Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from docmill.web.view.settings_form import faults_of, leaves_of, shown_fields, typed_values
 
@@ -89,3 +89,31 @@ def test_json_that_is_none_is_a_fault() -> None:
     typed.pop("password")
 
     assert list(faults_of(Everything, typed)) == ["mapping"]
+
+
+class Together(BaseModel):
+    after: str = "keep"
+    move_to: str = ""
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Together":
+        if self.after == "move":
+            raise ValueError("move_to: name a folder")
+        if self.after == "tag":
+            raise ValueError("there: is no such setting")
+        if self.after == "delete":
+            raise ValueError("nothing is deleted here")
+        return self
+
+
+@pytest.mark.parametrize(
+    ("after", "faults"),
+    [
+        ("keep", {}),
+        ("move", {"move_to": "name a folder"}),
+        ("tag", {"": "there: is no such setting"}),
+        ("delete", {"": "nothing is deleted here"}),
+    ],
+)
+def test_a_fault_of_several_settings_is_told_at_the_one_it_names(after: str, faults: dict[str, str]) -> None:
+    assert faults_of(Together, {"after": after}) == faults

@@ -3,13 +3,14 @@
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 from uuid import UUID
 
 import typer
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
+from pydantic.fields import FieldInfo
 from rich.table import Table
 
 from docmill.cli.console import FAILED, counted, local_time, shown, stderr, stdout
@@ -17,12 +18,11 @@ from docmill.cli.vault.access import existing_service, log_command
 from docmill.errors import SetupError, TransientError, ValidationError
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
+from docmill.service.config.sources import SOURCE_SECRET
 from docmill.service.sources.registry import KINDS, kind_of
 from docmill.service.store import doc_sources
 from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.doc_sources import SourceRow, State
-
-_SECRET = "DOCMILL_SECRET_"  # noqa: S105  the beginning of the names of variables
 
 
 def list_kinds(*, as_json: bool) -> int:
@@ -37,12 +37,24 @@ def list_kinds(*, as_json: bool) -> int:
     for name, kind in sorted(KINDS.items()):
         stdout.print(name, style="bold")
         for option, model in (("--set", kind.settings), ("--secret", kind.secrets)):
-            for field_name, info in model.model_fields.items():
+            for field_name, info in _named_fields(model):
+                if field_name in kind.generated:
+                    continue
                 needed = " (needed)" if info.is_required() else ""
                 stdout.print(
                     f"  {option} {field_name}{needed}  {info.description or ''}".rstrip(), markup=False
                 )
     return 0
+
+
+def _named_fields(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
+    """The fields as --set names them: those of a section have a dot."""
+    for name, info in model.model_fields.items():
+        section = info.annotation
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            yield from ((f"{name}.{inner}", each) for inner, each in _named_fields(section))
+        else:
+            yield name, info
 
 
 async def list_sources(settings: Settings, *, as_json: bool) -> int:
@@ -119,6 +131,8 @@ async def add_source(
         stdout.print_json(json.dumps(content, ensure_ascii=False))
     else:
         stdout.print(f"{row.id}  {row.name}", markup=False)
+        if content["address"]:
+            stdout.print(f"address: {content['address']}", markup=False)
     return 0
 
 
@@ -265,12 +279,14 @@ def _asked(names: Sequence[str]) -> dict[str, JsonValue]:
     """The secrets of these names, from variables, the terminal or the lines of the standard input."""
     secrets: dict[str, JsonValue] = {}
     for name in names:
-        value = os.environ.get(f"{_SECRET}{name.upper()}")
+        value = os.environ.get(f"{SOURCE_SECRET}{name.upper()}")
         if value is None and sys.stdin.isatty():
             value = str(typer.prompt(name, hide_input=True, err=True))
         elif value is None:
             value = sys.stdin.readline().rstrip("\r\n")
         if not value:
-            raise ValidationError(f"the secret {name!r} is empty: type it, or set {_SECRET}{name.upper()}")
+            raise ValidationError(
+                f"the secret {name!r} is empty: type it, or set {SOURCE_SECRET}{name.upper()}"
+            )
         secrets[name] = value
     return secrets

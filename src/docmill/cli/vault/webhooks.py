@@ -32,7 +32,8 @@ async def list_webhooks(settings: Settings, *, as_json: bool) -> int:
         _print_json([asdict(row) for row in rows])
         return 0
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("id", "state", "waiting", "failed", "events", "address"):
+    table.add_column("id", min_width=36, no_wrap=True)  # whole, since other commands are given it
+    for column in ("state", "waiting", "failed", "events", "address"):
         table.add_column(column)
     for row in rows:
         events = ", ".join(row.events)

@@ -27,8 +27,8 @@ _MAIL_WITHIN = "3701000D"
 _SIGNED = ".smime"
 _SEQUENCE = b"0"
 """First byte of every file of S/MIME, and of no mail header."""
-_ELSEWHERE = "the mail only says where this file was; upload it by itself"
-_EMBEDDED = "this is a picture or object inside the text; open the mail, save it as a file and use that"
+ELSEWHERE = "the mail only says where this file was; upload it by itself"
+EMBEDDED = "this is a picture or object inside the text; open the mail, save it as a file and use that"
 _DEEPEST = 10
 _FAULTS = (OSError, ValueError, LookupError, TypeError, ArithmeticError, struct.error, RecursionError)
 """Errors that `olefile` raises on malformed files."""
@@ -124,7 +124,7 @@ def _message(store: _Store, storage: _Path) -> MailMessage:
         attached = store.properties(file, 8)
         content = attached.get(mapi.CONTENT)
         if not isinstance(content, bytes):
-            enclosed.append(Member(mapi.name(attached), "attachment", bytes, _ELSEWHERE))
+            enclosed.append(Member(mapi.name(attached), "attachment", bytes, ELSEWHERE))
             continue
         media_type = mapi.text(attached, mapi.MEDIA_TYPE)
         if media_type == "application/pgp-encrypted":
@@ -154,7 +154,7 @@ def _mail_within(store: _Store, storage: _Path) -> Member:
     """A mail within a mail as a file of its own; an object of another program cannot be taken out."""
     name = mapi.name(store.properties(storage[:-1], 8))
     if _FIXED not in store.names(storage):
-        return Member(name, "attachment", bytes, _EMBEDDED)
+        return Member(name, "attachment", bytes, EMBEDDED)
     if len(storage) > 2 * _DEEPEST:
         raise CorruptError("the mail is nested too deep to be read; save it as a PDF")
     try:

@@ -4,13 +4,17 @@ import os
 from pathlib import Path
 
 PREFIX = "DOCMILL_"
+SOURCE_SECRET = "DOCMILL_SECRET_"  # noqa: S105  the beginning of the names of variables
+"""With the name of a secret of a document source behind it; no setting has such a name."""
 PASSWORDS = "DOCUMENT_PASSWORD"
 DEFAULT_FILE = Path("docmill.toml")
 
 
 def variables() -> list[str]:
-    """The names of the environment variables that are meant for docmill."""
-    return sorted(name for name in os.environ if name.startswith(PREFIX))
+    """The names of the environment variables that are meant for settings."""
+    return sorted(
+        name for name in os.environ if name.startswith(PREFIX) and not name.startswith(SOURCE_SECRET)
+    )
 
 
 def are_given(file: Path | None) -> bool:

@@ -11,6 +11,9 @@ from docmill.service.config.settings import Settings
 from docmill.service.sources.item_intake import ItemIntake
 from docmill.service.store.doc_sources import SourceRow
 
+RARELY: dict[str, JsonValue] = {"rarely_needed": True}
+"""The `json_schema_extra` of settings that forms show only to those who look for more."""
+
 
 class KindSettings(BaseModel):
     """The base of the settings, and of the secrets, of a kind: unknown names are errors.
@@ -59,8 +62,9 @@ async def _keep_no_secrets(_: object) -> None:
 class OpenedSource:
     """A source with its settings and secrets, as its kind knows them.
 
-    position: as it was kept last. keep_secrets: keeps secrets that the other side has renewed; those that a
-    person has changed meanwhile stay.
+    name: empty for settings that are only tried; what docmill generates for them, such as an address, is not
+    what the source will get. position: as it was kept last. keep_secrets: keeps secrets that the other side
+    has renewed; those that a person has changed meanwhile stay.
     """
 
     id: UUID

@@ -343,4 +343,17 @@ def _checked_name(name: str) -> str:
 def _in_words(error: pydantic.ValidationError) -> str:
     """The faults of settings, without the values."""
     faults: list[Any] = error.errors(include_url=False, include_context=False, include_input=False)
-    return "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'settings'}: {fault['msg']}" for fault in faults)
+    return "; ".join(
+        f"{'.'.join(map(str, fault['loc'])) or 'settings'}:"
+        f" {_REASONS.get(fault['type']) or fault['msg'].removeprefix('Value error, ')}"
+        for fault in faults
+    )
+
+
+_REASONS = {
+    "extra_forbidden": "this kind of source has no such setting or secret",
+    "missing": "this is needed",
+    "tuple_type": 'this is a list, such as ["a", "b"]',
+    "list_type": 'this is a list, such as ["a", "b"]',
+}
+"""Our words for errors of validation, by their type."""

@@ -104,9 +104,14 @@ def _faults_in_words(error: InvalidArgumentsError) -> str:
     faults = error.errors(include_url=False, include_context=False, include_input=False)
     # Behind the name of the argument, the place names the alternatives of its type, too.
     named = dict.fromkeys(
-        f"{fault['loc'][0]}: {fault['msg'].removeprefix('Value error, ')}" for fault in faults[:_MOST_FAULTS]
+        f"{fault['loc'][0]}: {_REASONS.get(fault['type']) or fault['msg'].removeprefix('Value error, ')}"
+        for fault in faults[:_MOST_FAULTS]
     )
     return "These arguments do not fit. " + "; ".join(named)
+
+
+_REASONS = {"extra_forbidden": "there is no such argument", "missing": "this is needed"}
+"""Our words for errors of validation, by their type."""
 
 
 TOOLS: Mapping[str, Tool[Any]] = {

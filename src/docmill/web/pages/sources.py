@@ -20,7 +20,7 @@ from docmill.web.api.sources import existing_source
 from docmill.web.context import TheVault, Vault, not_found
 from docmill.web.languages import gettext
 from docmill.web.pages.sign_in import address_with
-from docmill.web.view import settings_form, source_words
+from docmill.web.view import settings_form, source_form, source_words
 
 router = Router(include_in_schema=False, prefix="/settings/sources")
 
@@ -303,8 +303,7 @@ async def _form_page(
         row=row,
         typed=typed,
         answer=answer,
-        fields=settings_form.shown_fields(kind.settings, typed.settings, faults, without=kind.generated),
-        secrets=settings_form.shown_fields(kind.secrets, {}, {}, secrets_set=secrets_set),
+        form=source_form.arrange(kind, typed.settings, faults, secrets_set),
         items=[item for item in items if item.error_code is None],
         refused=refused,
         made=made,

@@ -1,6 +1,7 @@
 """Forms for settings that a JSON schema describes: their fields, what was typed, and its faults."""
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -11,8 +12,10 @@ from pydantic import BaseModel, JsonValue
 
 from docmill.web.languages import gettext, gettext_noop
 
-Control = Literal["text", "number", "checkbox", "choice", "lines", "secret", "json"]
+Control = Literal["text", "date", "number", "checkbox", "choice", "lines", "secret", "json"]
 """lines: a list of texts, one on each line. json: whatever has no control of its own."""
+_TEXT_CONTROLS: Mapping[str, Control] = {"password": "secret", "date": "date"}
+"""By the format of a text."""
 
 _FAULTS = {
     "missing": gettext_noop("This is needed."),
@@ -31,12 +34,15 @@ _FAULTS = {
 }
 """By the type of the error of Pydantic."""
 
+NAMED_FAULT = re.compile(r"(?P<name>\w+): (?P<words>.+)")
+"""A fault of several settings, told at one of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class SettingLeaf:
     """A single setting. name: with dots where settings hold others. help: in English.
 
-    has_default: it may be left empty. choices: the values of a choice.
+    has_default: it may be left empty. choices: the values of a choice. is_rare: most people leave it alone.
     """
 
     name: str
@@ -46,6 +52,7 @@ class SettingLeaf:
     has_default: bool = False
     choices: tuple[str, ...] = ()
     is_whole: bool = False
+    is_rare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,7 @@ def _leaves(schema: Mapping[str, Any], defs: Mapping[str, Any], prefix: str) -> 
             help=" ".join(str(described.get("description") or kind.get("description") or "").split()),
             default=described.get("default"),
             has_default=name not in required,
+            is_rare=bool(described.get("rarely_needed")),
         )
 
 
@@ -97,7 +105,7 @@ def _control_of(kind: Mapping[str, Any], defs: Mapping[str, Any]) -> SettingLeaf
         return SettingLeaf("", "choice", choices=tuple(choices))
     match kind.get("type"):
         case "string":
-            return SettingLeaf("", "secret" if kind.get("format") == "password" else "text")
+            return SettingLeaf("", _TEXT_CONTROLS.get(kind.get("format", ""), "text"))
         case "integer" | "number":
             return SettingLeaf("", "number", is_whole=kind["type"] == "integer")
         case "boolean":
@@ -195,8 +203,19 @@ def faults_of(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, st
         model.model_validate(values)
     except pydantic.ValidationError as error:
         faults: list[Any] = error.errors(include_url=False, include_context=False, include_input=False)
-        return {".".join(_names(fault["loc"])): _in_words(fault) for fault in faults}
+        return dict(_named(fault, model) for fault in faults)
     return {}
+
+
+def _named(fault: Mapping[str, Any], model: type[BaseModel]) -> tuple[str, str]:
+    """A fault with its setting. One of several settings together names one of them, with a colon."""
+    words = _in_words(fault)
+    if fault["loc"]:
+        return ".".join(_names(fault["loc"])), words
+    named = NAMED_FAULT.fullmatch(words)
+    if named is None or named["name"] not in model.model_fields:
+        return "", words
+    return named["name"], named["words"]
 
 
 def _names(location: tuple[int | str, ...]) -> Iterator[str]:

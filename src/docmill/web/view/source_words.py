@@ -1,10 +1,14 @@
 """Names of kinds of sources, of their settings, and of what sources say about items, for people."""
 
+import ast
+import inspect
+import sys
 from collections.abc import Iterator, Mapping
 
+from docmill.service.sources.mail import mail_addresses
 from docmill.service.sources.registry import KINDS
 from docmill.web.languages import gettext, gettext_noop
-from docmill.web.view.settings_form import leaves_of
+from docmill.web.view.settings_form import NAMED_FAULT, leaves_of
 
 KIND_NAMES = {
     "folder": gettext_noop("Folder"),
@@ -46,8 +50,26 @@ _NAMES = {
     "after": gettext_noop("Afterwards"),
     "prefix": gettext_noop("Beginning of the keys"),
     "key": gettext_noop("Key"),
+    "security": gettext_noop("Encryption"),
+    "push": gettext_noop("Told by the server at once"),
+    "only_unseen": gettext_noop("Unread mails only"),
+    "start": gettext_noop("Mails to take"),
+    "identity": gettext_noop("Sign in with"),
+    "keys": gettext_noop("Keys of its own"),
+    "installation": gettext_noop("Identity of the installation"),
+    "require": gettext_noop("Proof of the sender"),
+    "suspicious": gettext_noop("Suspicious mails"),
+    "read": gettext_noop("Mark as read"),
+    "flag": gettext_noop("Mark with a flag"),
 }
-_ACRONYMS = frozenset({"tls", "starttls", "ssl", "imap", "smtp", "sqs", "sns", "s3", "url", "oauth"})
+"""Of settings and of choices."""
+_ACRONYMS = {
+    **{name: name.upper() for name in ("api", "ca", "dkim", "id", "imap", "s3", "smtp", "sns", "spf", "sqs")},
+    **{name: name.upper() for name in ("ssl", "starttls", "tls", "url")},
+    "oauth": "OAuth",
+    "oauth2": "OAuth 2",
+}
+"""Words that are written in a way of their own, also within a label."""
 _UNITS = {"_s": " (s)", "_mb": " (MB)"}
 
 METADATA = {
@@ -78,12 +100,13 @@ def english_label(name: str) -> str:
     """The label of a setting, in English: its name in words, unless it has a better one."""
     if name in _NAMES:
         return _NAMES[name]
-    if name in _ACRONYMS:
-        return name.upper()
     for ending, unit in _UNITS.items():
         if name.endswith(ending):
             return english_label(name.removesuffix(ending)) + unit
-    return name.replace("_", " ").capitalize()
+    first, *others = name.split("_")
+    return " ".join(
+        [_ACRONYMS.get(first, first.capitalize()), *(_ACRONYMS.get(word, word) for word in others)]
+    )
 
 
 def said_of(metadata: Mapping[str, object]) -> list[tuple[str, str]]:
@@ -97,7 +120,7 @@ def said_of(metadata: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def source_texts() -> Iterator[str]:
-    """The texts of the forms of all kinds, for the catalogues: labels, help and choices."""
+    """The texts of the forms of all kinds, for the catalogues: labels, help, choices and faults."""
     for kind in KINDS.values():
         for model in (kind.settings, kind.secrets):
             for leaf in leaves_of(model):
@@ -107,3 +130,16 @@ def source_texts() -> Iterator[str]:
                 if leaf.help:
                     yield leaf.help
                 yield from (english_label(choice) for choice in leaf.choices)
+    for module in {mail_addresses.__name__, *(kind.settings.__module__ for kind in KINDS.values())}:
+        yield from _fault_texts(inspect.getsource(sys.modules[module]))
+
+
+def _fault_texts(source: str) -> Iterator[str]:
+    """The texts of faults that validators of settings raise, as forms show them."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Raise(exc=ast.Call(func=ast.Name("ValueError"), args=[ast.Constant(value=str(text))])):
+                named = NAMED_FAULT.fullmatch(text)
+                yield named["words"] if named else text
+            case _:
+                pass

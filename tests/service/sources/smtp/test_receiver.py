@@ -494,6 +494,9 @@ async def test_a_source_tells_its_address_and_whether_mails_are_taken(
 
     assert mailbox.address.startswith("rechnungen-m-rz+")
     assert await service.sources.test(mailbox.row) == f"mails to {mailbox.address} are taken"
+    # Before a source is made nobody knows its address: one that was made up must not be told.
+    tried = await service.sources.test_settings("smtp", {}, {}, tenant_id=mailbox.row.tenant_id)
+    assert tried == "mails are taken here"
 
     gone = settings.smtp_receiver.model_copy(update={"port": 1})
     service.sources._settings = settings.model_copy(update={"smtp_receiver": gone})  # pyright: ignore[reportPrivateUsage]

@@ -6,7 +6,7 @@ from pydantic import Field, SecretStr, model_validator
 
 from docmill.errors import MisconfiguredError
 from docmill.service.config.settings import BucketName, Settings
-from docmill.service.sources.kinds import KindSettings, LimitedSettings
+from docmill.service.sources.kinds import RARELY, KindSettings, LimitedSettings
 
 
 class BucketSettings(LimitedSettings):
@@ -21,6 +21,7 @@ class BucketSettings(LimitedSettings):
         default=None,
         pattern=r"^https?://[^/@?#]+/?$",
         description="Address of another service than Amazon's, such as MinIO",
+        json_schema_extra=RARELY,
     )
     identity: Literal["keys", "installation"] = Field(
         default="keys", description="Sign in with keys of its own, or as the installation does"
@@ -30,7 +31,9 @@ class BucketSettings(LimitedSettings):
         pattern=r"^[A-Za-z0-9_-]{1,80}(\.fifo)?$",
         description="Name of the SQS queue that is told of new objects",
     )
-    poll_s: float = Field(default=300, gt=0, description="Seconds between two listings of the bucket")
+    poll_s: float = Field(
+        default=300, gt=0, description="Seconds between two listings of the bucket", json_schema_extra=RARELY
+    )
     after: Literal["keep", "tag", "move", "delete"] = Field(
         default="keep", description="What happens to an object that was taken"
     )
@@ -38,22 +41,23 @@ class BucketSettings(LimitedSettings):
         default="docmill",
         pattern=r"^[A-Za-z0-9 +=._:/@-]{1,128}$",
         description="Tag that an object gets, with the value 'taken'",
+        json_schema_extra=RARELY,
     )
     move_to: str | None = Field(
         default=None,
         min_length=1,
         max_length=500,
-        description="Prefix of objects that were taken",
+        description="Prefix under which taken objects are put, if they are moved",
     )
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if (self.after == "move") != (self.move_to is not None):
-            raise ValueError("'move_to' is the prefix to which objects are moved, with after = 'move' only")
+            raise ValueError("move_to: name a prefix if objects are to be moved, and only then")
         if self.move_to is not None and self.prefix.startswith(self.move_to):
-            raise ValueError("'move_to' must not be where objects are taken from")
+            raise ValueError("move_to: objects must not be moved to where they are taken from")
         if self.identity == "installation" and self.endpoint is not None:
-            raise ValueError("'endpoint' is that of the installation, with identity = 'installation'")
+            raise ValueError("endpoint: it cannot be chosen with the identity of the installation")
         return self
 
     def holds(self, key: str) -> bool:
@@ -67,7 +71,7 @@ class BucketSecrets(KindSettings):
 
     access_key_id: SecretStr | None = None
     secret_access_key: SecretStr | None = None
-    session_token: SecretStr | None = None
+    session_token: SecretStr | None = Field(default=None, json_schema_extra=RARELY)
 
 
 def check_bucket(chosen: BucketSettings, settings: Settings) -> None:

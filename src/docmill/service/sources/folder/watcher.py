@@ -21,7 +21,7 @@ from docmill.service.sources.folder.folder_files import (
 )
 from docmill.service.sources.folder.put_away import After, delete_file, move_file
 from docmill.service.sources.item_intake import ItemIntake
-from docmill.service.sources.kinds import Kind, LimitedSettings, OpenedSource
+from docmill.service.sources.kinds import RARELY, Kind, LimitedSettings, OpenedSource
 
 _BATCH = 1000
 _MOST_NEW = 5000
@@ -38,20 +38,27 @@ class FolderSettings(LimitedSettings):
         default=False, description="Tag each document with the names of the subfolders it lies in"
     )
     after: After = Field(default="keep", description="What happens to a file that was taken")
-    move_to: Path | None = Field(default=None, description="Folder to which files are moved")
-    poll_s: float = Field(default=10, gt=0, description="Seconds between two looks into the folder")
+    move_to: Path | None = Field(
+        default=None, description="Folder to which taken files are moved, if they are to be"
+    )
+    poll_s: float = Field(
+        default=10, gt=0, description="Seconds between two looks into the folder", json_schema_extra=RARELY
+    )
     stable_s: float = Field(
-        default=5, ge=0, description="Seconds for which a file must not have changed before it is taken"
+        default=5,
+        ge=0,
+        description="Seconds for which a file must not have changed before it is taken",
+        json_schema_extra=RARELY,
     )
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if (self.after == "move") != (self.move_to is not None):
-            raise ValueError("'move_to' names the folder to which files are moved, with after = 'move' only")
+            raise ValueError("move_to: name a folder if files are to be moved, and only then")
         if self.folder_names_as_tags and not self.subfolders:
-            raise ValueError("'folder_names_as_tags' needs 'subfolders'")
+            raise ValueError("folder_names_as_tags: files are to be taken from subfolders, too, then")
         if self.move_to is not None and self.move_to == self.path:
-            raise ValueError("'move_to' must be another folder than 'path'")
+            raise ValueError("move_to: files must be moved to another folder than they are taken from")
         return self
 
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr
 
-from docmill.service.sources.kinds import KindSettings, LimitedSettings
+from docmill.service.sources.kinds import RARELY, KindSettings, LimitedSettings
 
 _ADDRESS = r"^https?://[^/?#\s]+(/[^?#\s]*)?$"
 
@@ -13,7 +13,7 @@ class GmailSettings(LimitedSettings):
     """The mailbox, and how Google tells of new mails."""
 
     client_id: str = Field(
-        min_length=1, max_length=500, description="Id of the OAuth client in your Google Cloud project"
+        min_length=1, max_length=500, description="ID of the OAuth client in your Google Cloud project"
     )
     label: str = Field(default="INBOX", min_length=1, max_length=225, description="Label of the mails taken")
     start: Literal["new", "all"] = Field(
@@ -25,24 +25,36 @@ class GmailSettings(LimitedSettings):
         description="Topic of Pub/Sub to which Google tells of new mails; without one, Gmail is only polled",
     )
     push_account: str = Field(
-        default="", max_length=320, description="Service account by which Pub/Sub signs its pushes"
+        default="",
+        max_length=320,
+        description="Service account by which Pub/Sub signs its pushes",
     )
     audience: str = Field(
-        default="", max_length=1000, description="Audience of the push subscription; empty: the push address"
+        default="",
+        max_length=1000,
+        description="Audience of the push subscription; empty: the push address",
+        json_schema_extra=RARELY,
     )
-    poll_s: float = Field(default=600, ge=1, description="Seconds between looks without a push")
+    poll_s: float = Field(
+        default=600, ge=1, description="Seconds between looks without a push", json_schema_extra=RARELY
+    )
     api_address: str = Field(
-        default="https://gmail.googleapis.com", pattern=_ADDRESS, description="Address of the API"
+        default="https://gmail.googleapis.com",
+        pattern=_ADDRESS,
+        description="Address of the interface of Gmail",
+        json_schema_extra=RARELY,
     )
     token_address: str = Field(
         default="https://oauth2.googleapis.com/token",
         pattern=_ADDRESS,
         description="Address that gives access tokens",
+        json_schema_extra=RARELY,
     )
     keys_address: str = Field(
         default="https://www.googleapis.com/oauth2/v3/certs",
         pattern=_ADDRESS,
         description="Address of the keys by which pushes are verified",
+        json_schema_extra=RARELY,
     )
 
 

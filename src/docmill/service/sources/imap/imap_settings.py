@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from docmill.errors import MisconfiguredError
-from docmill.service.sources.kinds import KindSettings, LimitedSettings
+from docmill.service.sources.kinds import RARELY, KindSettings, LimitedSettings
 from docmill.service.sources.mail.mail_rules import MailRules
 
 _PORTS = {"tls": 993, "starttls": 143, "none": 143}
@@ -44,53 +44,81 @@ class ImapSettings(LimitedSettings):
 
     host: str = Field(default="", max_length=255, description="Mail server; known for Google and Microsoft")
     port: int | None = Field(
-        default=None, ge=1, le=65_535, description="Port of the server; 993 with TLS, otherwise 143"
+        default=None,
+        ge=1,
+        le=65_535,
+        description="Port of the server; 993 with TLS, otherwise 143",
+        json_schema_extra=RARELY,
     )
     security: Literal["tls", "starttls", "none"] = Field(
-        default="tls", description="Encryption of the connection; none only in a network of your own"
+        default="tls",
+        description="Encryption of the connection; none only in a network of your own",
+        json_schema_extra=RARELY,
     )
     ca_certificates: str = Field(
         default="",
         max_length=100_000,
         description="Certificates (PEM) of the authority of a server whose certificate is not public",
+        json_schema_extra=RARELY,
     )
     user: str = Field(min_length=1, max_length=255, description="User name, mostly the mail address")
     sign_in: Literal["password", "google", "microsoft", "oauth2"] = Field(
         default="password", description="How to sign in: by a password, or by OAuth 2"
     )
     client_id: str = Field(
-        default="", max_length=500, description="OAuth 2: id of the registered application"
+        default="",
+        max_length=500,
+        description="OAuth 2: ID of the registered application",
+        json_schema_extra=RARELY,
     )
     token_address: str = Field(
-        default="", max_length=1000, description="OAuth 2: address that gives access tokens; known for both"
+        default="",
+        max_length=1000,
+        description="OAuth 2: address that gives access tokens; known for Google and Microsoft",
+        json_schema_extra=RARELY,
     )
-    scope: str = Field(default="", max_length=1000, description="OAuth 2: scope; known for both")
+    scope: str = Field(
+        default="",
+        max_length=1000,
+        description="OAuth 2: scope; known for Google and Microsoft",
+        json_schema_extra=RARELY,
+    )
     folders: list[str] = Field(
         default=["INBOX"], min_length=1, max_length=_MOST_FOLDERS, description="Folders that are watched"
     )
     senders: list[str] = Field(
         default=[],
         max_length=500,
-        description="Take mails from these alone: addresses, domains, patterns such as *@*.example.com",
+        description="Take only mails from these: addresses, domains, patterns such as *@*.example.com",
     )
     subject_words: list[str] = Field(
-        default=[], max_length=100, description="Take mails alone whose subject has one of these words"
+        default=[], max_length=100, description="Take only mails whose subject has one of these words"
     )
     attachment_kinds: list[str] = Field(
         default=[],
         max_length=50,
-        description="Take mails alone that have such an attachment, and no other attachments: pdf, image/*",
+        description="Take only mails that have such an attachment, and no other attachments: pdf, image/*",
     )
     since: date | None = Field(default=None, description="Take no mails that arrived before this day")
-    only_unseen: bool = Field(default=False, description="Take unread mails alone")
+    only_unseen: bool = Field(default=False, description="Take only mails that are not marked as read")
     afterwards: Literal["nothing", "read", "flag", "move", "delete"] = Field(
         default="nothing", description="What is done with a mail that was taken"
     )
-    move_to: str = Field(default="", max_length=500, description="Folder to which taken mails are moved")
-    poll_s: float = Field(
-        default=60, ge=1, le=86_400, description="Seconds between looks, if the server cannot push"
+    move_to: str = Field(
+        default="", max_length=500, description="Folder to which taken mails are moved, if they are to be"
     )
-    push: bool = Field(default=True, description="Let the server say at once that a mail arrived (IDLE)")
+    poll_s: float = Field(
+        default=60,
+        ge=1,
+        le=86_400,
+        description="Seconds between looks, if the server cannot push",
+        json_schema_extra=RARELY,
+    )
+    push: bool = Field(
+        default=True,
+        description="Let the server say at once that a mail arrived (IDLE)",
+        json_schema_extra=RARELY,
+    )
 
     @field_validator("folders", "senders", "subject_words", "attachment_kinds")
     @classmethod
@@ -111,7 +139,7 @@ class ImapSettings(LimitedSettings):
         if not self.folders:
             raise ValueError("folders: name one at least")
         if self.sign_in != "password" and not self.client_id:
-            raise ValueError("client_id: OAuth 2 needs the id of a registered application")
+            raise ValueError("client_id: OAuth 2 needs the ID of a registered application")
         if self.sign_in == "oauth2" and not self.token_address:
             raise ValueError("token_address: name the address that gives access tokens")
         if self.afterwards == "move" and (not self.move_to or self.move_to in self.folders):
@@ -168,8 +196,12 @@ class ImapSecrets(KindSettings):
     """How to sign in: the password, or the secrets of OAuth 2."""
 
     password: SecretStr | None = Field(default=None, description="Password, or a password for this program")
-    client_secret: SecretStr | None = Field(default=None, description="OAuth 2: secret of the application")
-    refresh_token: SecretStr | None = Field(default=None, description="OAuth 2: refresh token of the mailbox")
+    client_secret: SecretStr | None = Field(
+        default=None, description="OAuth 2: secret of the application", json_schema_extra=RARELY
+    )
+    refresh_token: SecretStr | None = Field(
+        default=None, description="OAuth 2: refresh token of the mailbox", json_schema_extra=RARELY
+    )
 
 
 def tls_context(ca_certificates: str) -> ssl.SSLContext:

@@ -30,7 +30,7 @@ class SesSettings(LimitedSettings):
 class SesConnection:
     """`Connection` to the queue and the bucket of mails."""
 
-    address: str
+    address: str | None  # None before the source is made
     settings: Settings
 
     async def test(self) -> str:
@@ -40,7 +40,7 @@ class SesConnection:
         except ModuleNotFoundError as error:
             raise missing_extra(error) from error
         async with open_acquisition(self.settings):
-            return f"mails to {self.address} are taken"
+            return f"mails to {self.address} are taken" if self.address else "mails are taken here"
 
     async def watch(self, intake: ItemIntake) -> None:
         """Never called: one queue has the mails of all sources."""
@@ -63,7 +63,8 @@ def _check(_: SesSettings, settings: Settings) -> None:
 def _open(source: OpenedSource, settings: Settings) -> Connection:
     _check(source.settings, settings)
     domain = settings.sources.ses_domain or ""
-    return SesConnection(address_of_source(source.name, source.settings.address_token, domain), settings)
+    address = address_of_source(source.name, source.settings.address_token, domain) if source.name else None
+    return SesConnection(address, settings)
 
 
 def _address(row: SourceRow, settings: Settings) -> str | None:

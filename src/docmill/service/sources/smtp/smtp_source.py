@@ -11,7 +11,7 @@ from docmill.errors import MisconfiguredError, NetworkError
 from docmill.service.config.receiver_settings import SmtpReceiver
 from docmill.service.config.settings import Settings
 from docmill.service.sources.item_intake import ItemIntake
-from docmill.service.sources.kinds import Kind, LimitedSettings, OpenedSource
+from docmill.service.sources.kinds import RARELY, Kind, LimitedSettings, OpenedSource
 from docmill.service.sources.mail.mail_addresses import AddressToken, SenderList, address_of_source
 from docmill.service.store.doc_sources import SourceRow
 
@@ -25,24 +25,25 @@ class SmtpSettings(LimitedSettings):
     address_token: AddressToken
     senders: SenderList = Field(
         default=(),
-        description="Addresses and domains that may stand in the field From of a mail; empty: any.",
+        description="Addresses and domains that may stand in the field From of a mail; empty: any",
     )
     envelope_senders: SenderList = Field(
         default=(),
         description="Addresses and domains to which mails that cannot be delivered go back (Return-Path);"
-        " empty: any.",
+        " empty: any",
+        json_schema_extra=RARELY,
     )
     require: Literal["none", "spf_or_dkim"] = Field(
         default="none",
-        description="spf_or_dkim: takes mails only if SPF or DKIM shows that their sender is genuine.",
+        description="Proof that the sender of a mail is genuine; mails without it are refused",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class SmtpConnection:
-    """`Connection` to the receiver of this installation."""
+    """`Connection` to the receiver of this installation. address: None before the source is made."""
 
-    address: str
+    address: str | None
     receiver: SmtpReceiver
 
     async def test(self) -> str:
@@ -62,7 +63,7 @@ class SmtpConnection:
             ) from error
         if not greeting.startswith(b"220"):
             raise NetworkError("the receiver of mails takes no connection now; try again soon")
-        return f"mails to {self.address} are taken"
+        return f"mails to {self.address} are taken" if self.address else "mails are taken here"
 
     async def watch(self, intake: ItemIntake) -> None:
         """Never called: senders come to us."""
@@ -73,7 +74,8 @@ def _open(source: OpenedSource, settings: Settings) -> SmtpConnection:
     check_receiver(settings)
     token = source.settings.address_token
     domain = settings.smtp_receiver.domains[0]
-    return SmtpConnection(address_of_source(source.name, token, domain), settings.smtp_receiver)
+    address = address_of_source(source.name, token, domain) if source.name else None
+    return SmtpConnection(address, settings.smtp_receiver)
 
 
 def _address(row: SourceRow, settings: Settings) -> str | None:

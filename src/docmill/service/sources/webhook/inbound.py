@@ -23,7 +23,7 @@ from docmill.service.notify.guarded_download import Download, HttpStatusError, s
 from docmill.service.notify.webhook_signing import new_signing_secret
 from docmill.service.secret_box import SecretBox, open_secret_box
 from docmill.service.sources.item_intake import ItemIntake
-from docmill.service.sources.kinds import Kind, KindSettings, LimitedSettings, OpenedSource
+from docmill.service.sources.kinds import RARELY, Kind, KindSettings, LimitedSettings, OpenedSource
 from docmill.service.store import fetch_requests
 from docmill.service.store.doc_sources import SourceRow
 from docmill.service.store.fetch_requests import FetchRequest
@@ -52,7 +52,9 @@ class WebhookSettings(LimitedSettings):
 
     fetch: bool = Field(default=True, description="Fetch files whose address a request names")
     hosts: list[str] = Field(default=[], description="Hosts from which files are fetched; empty: from any")
-    fetch_limit_s: float = Field(default=60, gt=0, le=600, description="Seconds for fetching one file")
+    fetch_limit_s: float = Field(
+        default=60, gt=0, le=600, description="Seconds for fetching one file", json_schema_extra=RARELY
+    )
 
 
 class WebhookSecrets(KindSettings):
