@@ -3,6 +3,7 @@ import json
 import threading
 import time
 from collections.abc import Generator
+from dataclasses import replace
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
@@ -12,9 +13,11 @@ import pytest
 from pydantic import SecretStr
 from standardwebhooks import Webhook
 
+from docmill.errors import MisconfiguredError
 from docmill.service.app import Service
 from docmill.service.config.secrets import Secrets
 from docmill.service.config.settings import Settings
+from docmill.service.secret_box import SecretBox
 from docmill.service.sources.webhook.inbound import InboundWebhook
 from docmill.service.store import arrivals, document_list, ingestions
 from docmill.service.store.database import DEFAULT_USER_ID
@@ -82,6 +85,15 @@ async def test_a_signed_file_is_taken_once(
     async with service.database.tenant(row.tenant_id) as conn:
         (ingestion,) = await ingestions.of_document(conn, told["document_id"])
     assert (ingestion.doc_source_id, ingestion.uploaded_by) == (row.id, None)
+
+
+async def test_a_large_file_is_taken(
+    service: Service, client: httpx.AsyncClient, row: SourceRow, secret: str
+) -> None:
+    response = await send(client, row, secret, PDF + b"x" * 3_000_000)
+
+    assert response.status_code == 200
+    assert await count(service, row) == 1
 
 
 async def test_what_is_not_signed_now_by_the_secret_is_refused(
@@ -163,7 +175,10 @@ async def test_a_paused_or_unknown_source_takes_nothing(
 
 
 class _Files(BaseHTTPRequestHandler):
-    """/a.pdf: a file. /later: 503 first. /large: too large. /moved: leads to /a.pdf. /gone: 410."""
+    """/a.pdf: a file. /later: 503 first. /large: too large. /moved: leads to /a.pdf. /gone: 410.
+
+    /nowhere: leads to what is no address.
+    """
 
     calls: dict[str, int]
 
@@ -171,12 +186,14 @@ class _Files(BaseHTTPRequestHandler):
         calls = cast("dict[str, int]", cast("Any", self.server).calls)
         calls[self.path] = calls.get(self.path, 0) + 1
         path = self.path.partition("?")[0]
-        status = {"/gone": 410, "/moved": 302}.get(path, 200)
+        status = {"/gone": 410, "/moved": 302, "/nowhere": 302}.get(path, 200)
         if path == "/later" and calls[self.path] == 1:
             status = 503
         self.send_response(status)
         if path == "/moved":
             self.send_header("Location", "/a.pdf")
+        if path == "/nowhere":
+            self.send_header("Location", "http://[none")
         if path == "/large":
             self.send_header("Content-Length", str(10**9))
         self.end_headers()
@@ -286,3 +303,70 @@ async def test_only_named_hosts_are_asked(
 
     assert response.status_code == 422
     assert "127.0.0.1" in response.json()["detail"]
+
+
+@pytest.mark.parametrize("path", ["http://a..b/x", f"http://{'a' * 70}.example/x", "/nowhere"])
+async def test_an_address_that_is_none_stops_no_other_file(
+    service: Service, client: httpx.AsyncClient, row: SourceRow, secret: str, files: str, path: str
+) -> None:
+    bad = path if path.startswith("http") else f"{files}{path}"
+    await send(client, row, secret, {"files": [{"url": bad}, {"url": f"{files}/a.pdf"}]})
+
+    await fetch(service, row)
+
+    assert await refusals(service, row) == ["validation"]
+    assert await count(service, row) == 1
+
+
+async def test_a_file_is_not_refused_for_what_a_person_must_change_here(
+    service: Service, client: httpx.AsyncClient, row: SourceRow, secret: str, files: str
+) -> None:
+    await send(client, row, secret, {"url": f"{files}/a.pdf"})
+    connection = service.sources.open(row)
+    assert isinstance(connection, InboundWebhook)
+
+    await replace(connection, box=SecretBox([b"another key"])).fetch_due(service.sources.item_intake(row))
+
+    assert await refusals(service, row) == []
+    current = await service.sources.get(row.id, tenant_id=row.tenant_id)
+    assert current is not None
+    assert current.last_error_code == "misconfigured"
+    async with service.database.tenant(row.tenant_id) as conn:
+        await conn.execute("UPDATE fetch_request SET next_attempt_at = clock_timestamp()")
+    await fetch(service, row)
+    assert await count(service, row) == 1
+
+
+async def test_a_source_that_is_removed_keeps_no_address_of_a_file(
+    service: Service, client: httpx.AsyncClient, row: SourceRow, secret: str, files: str
+) -> None:
+    await send(client, row, secret, {"url": f"{files}/a.pdf?token=s3cret"})
+
+    await service.sources.remove(row.id, tenant_id=row.tenant_id)
+
+    async with service.database.tenant(row.tenant_id) as conn:
+        cur = await conn.execute("SELECT count(*) FROM fetch_request")
+        assert await cur.fetchone() == (0,)
+
+
+async def test_after_the_key_is_lost_a_secret_can_be_made_or_entered_again(
+    service: Service, client: httpx.AsyncClient, row: SourceRow, secret: str
+) -> None:
+    async def with_other_key() -> SourceRow:
+        sealed = SecretBox([b"another key"]).seal(b'{"secret": "old"}', owner=row.id)
+        async with service.database.tenant(row.tenant_id) as conn:
+            await conn.execute(
+                "UPDATE doc_source SET secrets = %(sealed)s WHERE id = %(id)s",
+                {"sealed": sealed, "id": row.id},
+            )
+        current = await service.sources.get(row.id, tenant_id=row.tenant_id)
+        assert current is not None
+        return current
+
+    made = await service.sources.make_secrets(await with_other_key())
+    assert (await send(client, row, made["secret"], PDF, "a")).status_code == 200
+
+    with pytest.raises(MisconfiguredError):
+        await service.sources.change(await with_other_key(), name="Other")
+    await service.sources.change(await with_other_key(), secrets={"secret": secret})
+    assert (await send(client, row, secret, PDF, "b")).status_code == 200

@@ -296,7 +296,7 @@ def local_address(path: str) -> str:
 
 def _with_limited_body(request: Request, declaration: Declaration) -> Request:
     """Return the request with an end to its body, but for uploads, whose files have a limit of their own."""
-    if request.method in SAFE_METHODS or declaration.form == "streamed":
+    if request.method in SAFE_METHODS or declaration.form in {"streamed", "signed"}:
         return request
     most = _MOST_PUBLIC_BYTES if declaration.need == "public" else _MOST_BYTES
     receive: Callable[[], Awaitable[Message]] = request.receive

@@ -10,6 +10,7 @@ from docmill.service.app import Service
 from docmill.service.config.secrets import Secrets
 from docmill.service.config.settings import Settings
 from docmill.service.sources.imap import folder_watch, imap_client
+from docmill.service.sources.imap.imap_settings import ImapSettings
 from docmill.service.store import arrivals, document_list, ingestions
 from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.doc_sources import SourceRow
@@ -357,3 +358,11 @@ async def test_settings_that_cannot_work_are_not_taken(service: Service, dovecot
             {"password": PASSWORD},
             tenant_id=service.default_tenant_id,
         )
+
+
+def test_another_mailbox_of_the_same_server_is_read_from_its_beginning() -> None:
+    anna = ImapSettings(host="imap.gmail.com", user="anna@example.com")
+
+    assert anna.rules_digest != anna.model_copy(update={"user": "bert@example.com"}).rules_digest
+    assert anna.rules_digest != anna.model_copy(update={"host": "imap.example.com"}).rules_digest
+    assert anna.rules_digest == anna.model_copy(update={"poll_s": 5.0}).rules_digest

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from docmill.errors import MisconfiguredError, ValidationError
+from docmill.errors import CorruptError, MisconfiguredError, ServerError, ValidationError
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.sources.watching import SourceWatching
-from docmill.service.store import arrivals, document_list, ingestions
+from docmill.service.store import arrivals, doc_sources, document_list, ingestions
 from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.doc_sources import SourceRow
 from support.scripted_steps import once
@@ -191,3 +191,38 @@ async def test_an_item_that_was_refused_is_refused_again_and_never_known(
     current = await service.sources.get(row.id, tenant_id=row.tenant_id)
     assert current is not None
     assert (current.arrivals, current.refusals) == (1, 1)
+
+
+async def test_a_watch_of_before_does_not_undo_a_new_beginning(service: Service, inbox: Path) -> None:
+    row = await add_folder(service, inbox)
+    before = service.sources.item_intake(row)
+    await before.keep_position({"at": 1})
+
+    async with service.database.tenant(row.tenant_id) as conn:
+        await doc_sources.begin_again(conn, row.id, from_start=True)
+    await before.keep_position({"at": 2})
+
+    current = await service.sources.get(row.id, tenant_id=row.tenant_id)
+    assert current is not None
+    assert current.position is None
+
+
+@pytest.mark.parametrize("is_removed", [False, True])
+async def test_what_was_under_way_when_a_source_was_paused_or_removed_is_not_taken(
+    service: Service, inbox: Path, *, is_removed: bool
+) -> None:
+    row = await add_folder(service, inbox)
+    intake = service.sources.item_intake(row)
+    if is_removed:
+        await service.sources.remove(row.id, tenant_id=row.tenant_id)
+    else:
+        await service.sources.set_state(row.id, "paused", tenant_id=row.tenant_id)
+
+    with pytest.raises(ServerError):
+        await intake.take("a", once(b"%PDF-1.7 bill"), file_name="a.pdf", metadata={})
+    with pytest.raises(ServerError):
+        await intake.refuse("b", CorruptError("it is damaged"), metadata={})
+
+    async with service.database.tenant(row.tenant_id) as conn:
+        assert (await document_list.page(conn)).rows == []
+        assert await arrivals.of_source(conn, row.id, limit=9) == []

@@ -65,13 +65,15 @@ class Download:
                             yield piece
                 if not target:
                     return
-                following = urljoin(url, target)
+                following = _following(url, target, shown)
                 if url.startswith("https:") and not following.startswith("https:"):
                     raise ValidationError(f"{shown!r} leads from HTTPS to another protocol")
                 url = following
             raise ValidationError(f"{shown!r} leads on more than {self.max_redirects} times")
         except TimeoutError as error:
             raise TimeLimitError(f"{shown!r} was not complete within {self.limit_s:g} s") from error
+        except UnicodeError as error:  # a part of the host is empty, or too long
+            raise ValidationError(f"{shown!r} is no address of a host") from error
         except (OSError, h11.ProtocolError, EOFError) as error:
             raise NetworkError(f"{shown!r} cannot be fetched ({type(error).__name__})") from error
 
@@ -142,6 +144,14 @@ class Download:
         if headers.get("content-length", "").isdecimal():
             self.check_size(int(headers["content-length"]))
         return None
+
+
+def _following(url: str, target: str, shown: str) -> str:
+    """The address to which a redirect leads. Raises ValidationError."""
+    try:
+        return urljoin(url, target)
+    except ValueError as error:
+        raise ValidationError(f"{shown!r} leads to what is no address") from error
 
 
 def _checked(url: str, shown: str) -> SplitResult:

@@ -41,7 +41,8 @@ class ItemIntake:
     next_notice: gives an event that is set at the next `Sources.wake` of the source. Ask for it before
     looking at the source, so that no notice is missed; one can be lost with a connection, so look even
     without, now and then.
-    limits: of the source and its tenant; without them, there are none.
+    limits: of the source and its tenant; without them, there are none. version: of the source as it was
+    opened; once that is another one, no position is kept.
     """
 
     def __init__(
@@ -54,10 +55,12 @@ class ItemIntake:
         next_notice: Callable[[], asyncio.Event] = asyncio.Event,
         created_by: UUID = DEFAULT_USER_ID,
         limits: ItemLimits | None = None,
+        version: int | None = None,
     ) -> None:
         self._intake = intake
         self._database = database
         self._limits = limits
+        self._version = version
         self.next_notice = next_notice
         self.source_id = source_id
         self.tenant_id = tenant_id
@@ -158,7 +161,7 @@ class ItemIntake:
     async def keep_position(self, position: JsonValue) -> None:
         """Keep how far the source was read, for the next time it is opened."""
         async with self._database.tenant(self.tenant_id) as conn:
-            await doc_sources.keep_position(conn, self.source_id, position)
+            await doc_sources.keep_position(conn, self.source_id, position, version=self._version)
 
     async def note_success(self) -> None:
         """Note that the source answers: after it was connected to, and now and then while nothing arrives."""

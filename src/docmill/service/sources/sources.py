@@ -21,7 +21,7 @@ from docmill.service.sources.item_intake import ItemIntake
 from docmill.service.sources.kinds import Connection, KindSettings, OpenedSource
 from docmill.service.sources.rate_limits import ItemLimits
 from docmill.service.sources.registry import kind_of
-from docmill.service.store import arrivals, doc_sources
+from docmill.service.store import arrivals, doc_sources, fetch_requests
 from docmill.service.store.arrivals import ArrivalRow
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.doc_sources import SourceRow
@@ -105,7 +105,7 @@ class Sources:
         A setting that docmill has made stays, unless it is given as an empty one, which makes another. Raises
         as `add` does.
         """
-        before: dict[str, JsonValue] = json.loads(self._plain_secrets(row))
+        before = self._secrets_before(row, secrets or {})
         checked, kept = self._checked(
             row.kind,
             row.settings if settings is None else settings,
@@ -130,7 +130,10 @@ class Sources:
         make = kind_of(row.kind).new_secrets
         if make is None:
             raise ValidationError(f"sources of the kind {row.kind!r} have no secret that docmill makes")
-        before: dict[str, JsonValue] = json.loads(self._plain_secrets(row))
+        try:
+            before: dict[str, JsonValue] = json.loads(self._plain_secrets(row))
+        except MisconfiguredError:
+            before = {}
         made = dict(make(before))
         await self.change(row, secrets=dict[str, JsonValue](made))
         return {name: value for name, value in made.items() if value not in before.values()}
@@ -143,6 +146,7 @@ class Sources:
     async def remove(self, source_id: UUID, *, tenant_id: UUID) -> bool:
         """Remove a source and its secrets; False if there is none. Its documents stay."""
         async with self._database.tenant(tenant_id) as conn:
+            await fetch_requests.remove_of_source(conn, source_id)  # their addresses may hold secrets
             return await doc_sources.remove(conn, source_id)
 
     async def test(self, row: SourceRow) -> str:
@@ -166,9 +170,9 @@ class Sources:
         self, row: SourceRow, settings: Mapping[str, JsonValue], secrets: Mapping[str, JsonValue]
     ) -> str:
         """Try other settings of a source before it is changed; its secrets are used where none are given."""
-        before: dict[str, JsonValue] = json.loads(self._plain_secrets(row))
+        before = self._secrets_before(row, secrets)
         checked, kept = self._checked(row.kind, settings, {**before, **_given(secrets)})
-        opened = replace(self.opened(row), settings=checked, secrets=kept)
+        opened = replace(self.opened(replace(row, secrets=None)), settings=checked, secrets=kept)
         return await _tried(kind_of(row.kind).open(opened, self._settings))
 
     def open(self, row: SourceRow) -> Connection:
@@ -210,6 +214,7 @@ class Sources:
             created_by=row.created_by,
             next_notice=partial(self._wakeups.next, _topic(row.id)),
             limits=limits,
+            version=row.version,
         )
 
     def wake(self, source_id: UUID) -> None:
@@ -256,6 +261,18 @@ class Sources:
         """The numbers of refused items, of the sources that have some."""
         async with self._database.tenant(tenant_id) as conn:
             return await arrivals.refused_by_source(conn)
+
+    def _secrets_before(self, row: SourceRow, entered: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """The secrets that are kept; none if their key is lost and a person enters them again.
+
+        Raises MisconfiguredError if it is lost, and nobody enters any.
+        """
+        try:
+            return json.loads(self._plain_secrets(row))
+        except MisconfiguredError:
+            if not _given(entered):
+                raise
+            return {}
 
     def _plain_secrets(self, row: SourceRow) -> bytes:
         return b"{}" if row.secrets is None else self._box.open(row.secrets, owner=row.id)

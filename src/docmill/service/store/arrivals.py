@@ -10,7 +10,7 @@ from uuid import UUID
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from docmill.errors import DocmillError
+from docmill.errors import DocmillError, ServerError
 from docmill.service.store.database import Conn, new_id, storable, storable_values
 from docmill.service.store.ingestions import IngestionRow, Origin
 
@@ -113,7 +113,8 @@ async def add(
 ) -> bool:
     """Note that an item has arrived; False if that was known.
 
-    The last statement of its transaction: it locks the row of the source, whose counters it raises.
+    The last statement of its transaction: it locks the row of the source, whose counters it raises. Raises
+    ServerError if the source is paused or was removed.
     """
     cur = await conn.execute(
         """
@@ -136,14 +137,16 @@ async def add(
     )
     if cur.rowcount == 0:
         return False
-    await conn.execute(
+    cur = await conn.execute(
         """
         UPDATE doc_source
            SET arrivals = arrivals + %(taken)s, refusals = refusals + %(refused)s
-         WHERE id = %(source_id)s
+         WHERE id = %(source_id)s AND state = 'active'
         """,
         {"source_id": origin.source_id, "taken": int(error is None), "refused": int(error is not None)},
     )
+    if cur.rowcount == 0:  # meanwhile: a mail or a file may take minutes to arrive
+        raise ServerError("the source is paused or was removed; nothing is taken from it now")
     return True
 
 

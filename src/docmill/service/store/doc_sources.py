@@ -259,11 +259,17 @@ async def release(conn: Conn, source_id: UUID, *, worker_id: str) -> None:
     )
 
 
-async def keep_position(conn: Conn, source_id: UUID, position: JsonValue) -> None:
-    """Keep how far the source was read."""
+async def keep_position(
+    conn: Conn, source_id: UUID, position: JsonValue, *, version: int | None = None
+) -> None:
+    """Keep how far the source was read, unless it was changed or begun again since it had this version."""
     await conn.execute(
-        "UPDATE doc_source SET position = %(position)s WHERE id = %(id)s",
-        {"id": source_id, "position": Jsonb(position)},
+        """
+        UPDATE doc_source
+           SET position = %(position)s
+         WHERE id = %(id)s AND (%(version)s::integer IS NULL OR version = %(version)s)
+        """,
+        {"id": source_id, "position": Jsonb(position), "version": version},
     )
 
 

@@ -69,22 +69,27 @@ async def due(conn: Conn, source_id: UUID, *, limit: int) -> list[FetchRequest]:
         return await cur.fetchall()
 
 
-async def put_off(conn: Conn, request_id: UUID, *, delay_s: float) -> None:
-    """Have a file fetched again after a pause."""
+async def put_off(conn: Conn, request_id: UUID, *, delay_s: float, counts: bool = True) -> None:
+    """Have a file fetched again after a pause. counts: as one more failure."""
     await conn.execute(
         """
         UPDATE fetch_request
-           SET failures = failures + 1,
+           SET failures = failures + %(failures)s,
                next_attempt_at = clock_timestamp() + make_interval(secs => %(delay_s)s)
          WHERE id = %(id)s
         """,
-        {"id": request_id, "delay_s": delay_s},
+        {"id": request_id, "delay_s": delay_s, "failures": int(counts)},
     )
 
 
 async def remove(conn: Conn, request_id: UUID) -> None:
     """Forget a file that was taken or refused."""
     await conn.execute("DELETE FROM fetch_request WHERE id = %(id)s", {"id": request_id})
+
+
+async def remove_of_source(conn: Conn, source_id: UUID) -> None:
+    """Forget all files of a source."""
+    await conn.execute("DELETE FROM fetch_request WHERE doc_source_id = %(id)s", {"id": source_id})
 
 
 def metadata_of(url: str, given: Mapping[str, JsonValue]) -> dict[str, Any]:

@@ -1,4 +1,5 @@
 import asyncio
+import socket
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -9,9 +10,13 @@ import pytest
 from joserfc.jwk import RSAKey
 from pydantic import SecretStr
 
-from docmill.errors import MisconfiguredError, UnauthorizedError
+from docmill.errors import MisconfiguredError, ServerError, UnauthorizedError
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
+from docmill.service.sources.gmail.gmail_settings import GmailSettings
+from docmill.service.sources.gmail.gmail_watcher import GmailWatcher
+from docmill.service.sources.gmail.google_http import GoogleHttp
+from docmill.service.sources.gmail.push_tokens import PushTokens
 from docmill.service.sources.watching import SourceWatching
 from docmill.service.store import arrivals
 from docmill.service.store.arrivals import ArrivalRow
@@ -238,3 +243,46 @@ async def test_a_test_tells_what_is_wrong(service: Service, gmail: Gmail) -> Non
 async def test_pushes_need_an_account_that_signs_them(service: Service, gmail: Gmail) -> None:
     with pytest.raises(MisconfiguredError, match="push_account"):
         await add(service, gmail, topic="projects/p/topics/t")
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"), [("/token", (404, {})), ("messages", (200, [])), ("messages", (200, {}))]
+)
+async def test_a_mail_is_not_lost_to_an_answer_that_makes_no_sense(
+    service: Service, gmail: Gmail, monkeypatch: pytest.MonkeyPatch, path: str, answer: tuple[int, Any]
+) -> None:
+    message_id = gmail.deliver(MAIL)
+    row = await add(service, gmail, start="all")
+    connection = service.sources.open(row)
+    assert isinstance(connection, GmailWatcher)
+    if path != "/token":
+        await connection.api.profile()  # signs in
+    answers = gmail.answer
+
+    def confused(asked: str, *others: Any) -> tuple[int, Any]:  # noqa: ANN401
+        return answer if path in asked else answers(asked, *others)
+
+    monkeypatch.setattr(gmail, "answer", confused)
+
+    with pytest.raises((MisconfiguredError, ServerError)):
+        await connection.api.content(message_id, max_bytes=1_000_000)
+    monkeypatch.undo()
+    assert await connection.api.content(message_id, max_bytes=1_000_000) == MAIL
+
+
+async def test_keys_at_an_address_that_is_slow_keep_no_other_source_waiting(gmail: Gmail) -> None:
+    silent = socket.create_server(("127.0.0.1", 0))
+    port = silent.getsockname()[1]
+    tokens = PushTokens(GoogleHttp(allow_private=True))
+    slow = GmailSettings(client_id="c", push_account=PUSH_ACCOUNT, keys_address=f"http://127.0.0.1:{port}/")
+    quick = slow.model_copy(update={"keys_address": f"{gmail.address}/keys"})
+    waiting = asyncio.create_task(tokens.verify(gmail.push_token("a"), slow, audience="a"))
+    await asyncio.sleep(0.2)
+
+    async with asyncio.timeout(5):
+        await tokens.verify(gmail.push_token("a"), quick, audience="a")
+
+    assert not waiting.done()
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    silent.close()

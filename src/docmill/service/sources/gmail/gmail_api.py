@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from docmill.errors import ServerError, UnauthorizedError
+from docmill.errors import MisconfiguredError, ServerError, TooLargeError, UnauthorizedError
 from docmill.service.sources.gmail.gmail_settings import GmailSecrets, GmailSettings
 from docmill.service.sources.gmail.google_http import GoogleHttp, NotFoundError
 
@@ -152,8 +152,13 @@ class GmailApi:
             )
         except NotFoundError:
             return None
-        raw = str(message.get("raw") or "")
-        return await asyncio.to_thread(base64.urlsafe_b64decode, raw + "=" * (-len(raw) % 4))
+        raw = message.get("raw")
+        if not isinstance(raw, str) or not raw:
+            raise ServerError("Gmail has answered without the mail that was asked for")
+        try:
+            return await asyncio.to_thread(base64.urlsafe_b64decode, raw + "=" * (-len(raw) % 4))
+        except ValueError as error:
+            raise ServerError("Gmail has sent a mail that cannot be decoded") from error
 
     async def watch(self, topic: str, label_id: str) -> datetime:
         """Have Google push to a topic when a label changes; the time until which it does."""
@@ -192,7 +197,10 @@ class GmailApi:
             "client_id": self._settings.client_id,
             **({} if secret is None else {"client_secret": secret.get_secret_value()}),
         }
-        answer = await self._http.post_form(self._settings.token_address, form)
+        try:
+            answer = await self._http.post_form(self._settings.token_address, form)
+        except (NotFoundError, TooLargeError) as error:  # not to be taken for a mail that is gone, or large
+            raise MisconfiguredError("token_address does not give access tokens; check it") from error
         token, life_s = answer.get("access_token"), answer.get("expires_in")
         if not isinstance(token, str) or not token:
             raise ServerError("the address that gives access tokens has sent none")

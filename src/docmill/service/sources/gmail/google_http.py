@@ -87,6 +87,8 @@ class GoogleHttp:
             raise NotFoundError
         if refusal := _refusal(status, found, what):
             raise refusal
+        if content and not isinstance(answer, dict):  # taken for an empty answer, it would lose mails
+            raise ServerError(f"{what} has answered with something that is no JSON object")
         return found
 
     async def _exchange(

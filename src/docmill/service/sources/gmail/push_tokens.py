@@ -5,6 +5,7 @@ Source: https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
@@ -27,7 +28,7 @@ class PushTokens:
     def __init__(self, http: GoogleHttp) -> None:
         self._http = http
         self._keys: dict[str, tuple[float, Mapping[str, Any]]] = {}
-        self._fetching = asyncio.Lock()
+        self._fetching: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def verify(self, token: str, settings: GmailSettings, *, audience: str) -> None:
         """Check that Pub/Sub has signed for this source.
@@ -67,7 +68,7 @@ class PushTokens:
         return bool(settings.push_account)
 
     async def _keys_at(self, address: str, *, max_age_s: float) -> Mapping[str, Any]:
-        async with self._fetching:
+        async with self._fetching[address]:  # an address that is slow holds up its own source alone
             fetched_at, keys = self._keys.get(address, (0.0, {}))
             if not keys or time.monotonic() > fetched_at + max_age_s:
                 keys = await self._http.get_public(address)

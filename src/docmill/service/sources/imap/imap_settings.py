@@ -176,8 +176,13 @@ class ImapSettings(LimitedSettings):
 
     @property
     def rules_digest(self) -> str:
-        """Another one for other rules: mails that they left out are looked at again then."""
+        """Another one for other rules or another mailbox: mails that were left out are looked at again then.
+
+        Mailboxes of one provider may have the same UIDVALIDITY: with Gmail, each folder INBOX has 1.
+        """
         rules = [
+            self.server.lower(),
+            self.user,
             sorted(self.senders),
             sorted(self.subject_words),
             sorted(self.attachment_kinds),

@@ -15,8 +15,9 @@ from docmill.service.sources.imap.imap_settings import ImapSettings
 from docmill.service.sources.mail.mail_item import header_fields
 from docmill.service.sources.mail.mail_rules import AttachmentName
 
-_HEADER = "BODY.PEEK[HEADER.FIELDS (FROM TO SUBJECT MESSAGE-ID)]"
 _HEADER_BYTES = 65_536
+_HEADER = f"BODY.PEEK[HEADER.FIELDS (FROM TO SUBJECT MESSAGE-ID)]<0.{_HEADER_BYTES}>"
+"""Its beginning: of many mails at once, headers without end would be more than an answer may be."""
 
 
 @dataclass(frozen=True, slots=True)

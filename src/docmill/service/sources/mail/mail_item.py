@@ -5,6 +5,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from email.parser import BytesHeaderParser
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -51,14 +52,15 @@ def item_of_header(header: bytes, digest: str) -> MailItem:
 
 
 def from_addresses(header: bytes) -> list[str]:
-    """The addresses of the field From; none if there is no such field, or more than one of them."""
+    """The addresses of the field From; none if there is no such field, more than one, or a very long one."""
     message = BytesHeaderParser(policy=email.policy.default).parsebytes(header)
+    raw = [str(value) for field, value in message.raw_items() if field.lower() == "from"]
+    if len(raw) != 1 or len(raw[0]) > _LONGEST_RAW:  # programs show the first or the last of several
+        return []
     try:
-        fields = message.get_all("From") or []
-        if len(fields) != 1:  # programs show the first or the last of them
-            return []
-        return [address.addr_spec for address in fields[0].addresses if address.domain]
-    except (ValueError, IndexError, AttributeError, LookupError):  # faults of Python's parser
+        field: Any = email.policy.default.header_fetch_parse("From", raw[0])
+        return [address.addr_spec for address in field.addresses if address.domain]
+    except (ValueError, IndexError, AttributeError, LookupError, RecursionError):  # of Python's parser
         return []
 
 

@@ -12,9 +12,11 @@ from docmill.errors import (
     DocmillError,
     RateLimitedError,
     ServerError,
+    SetupError,
     TooLargeError,
     TransientError,
     ValidationError,
+    ungrouped,
 )
 from docmill.service.config.settings import Settings
 from docmill.service.notify.guarded_download import Download, HttpStatusError, shown_address
@@ -34,6 +36,8 @@ HOOK_PATH = "/hooks/{source_id}"
 RETRY_DELAYS_S = (10.0, 60.0, 300.0, 1800.0, 7200.0)
 """Before the second attempt to fetch a file, the third and so on; after the last it is refused."""
 
+_SETUP_S = 300.0
+"""Until a file is fetched again after what a person must change, as often as that takes."""
 _LOOK_S = 1.0
 _AT_ONCE = 4
 _ADVICE = "from which nothing is fetched unless sources.allow_private_addresses is set"
@@ -92,9 +96,10 @@ class InboundWebhook:
         async with intake.transaction() as conn:
             due = await fetch_requests.due(conn, intake.source_id, limit=_AT_ONCE)
         if due:
-            async with asyncio.TaskGroup() as group:
-                for request in due:
-                    group.create_task(self._fetch(request, intake))
+            with ungrouped(DocmillError):
+                async with asyncio.TaskGroup() as group:
+                    for request in due:
+                        group.create_task(self._fetch(request, intake))
 
     async def _fetch(self, request: FetchRequest, intake: ItemIntake) -> None:
         try:
@@ -102,6 +107,12 @@ class InboundWebhook:
             await intake.take(
                 request.item, self._chunks(url), file_name=request.file_name, metadata=request.metadata
             )
+        except SetupError as error:  # of ours, as a file store without access: nothing is wrong with the file
+            log.warning("a file cannot be fetched", extra={"item": request.item, "code": error.code})
+            async with intake.transaction() as conn:
+                await fetch_requests.put_off(conn, request.id, delay_s=_SETUP_S, counts=False)
+            await intake.note_problem(error)
+            return
         except TransientError as error:
             if request.failures < len(RETRY_DELAYS_S):
                 delay_s = max(RETRY_DELAYS_S[request.failures], getattr(error, "retry_after_s", None) or 0.0)
