@@ -4,9 +4,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue, SecretStr
 
 from docmill.errors import CorruptError, MisconfiguredError, ServerError, ValidationError
 from docmill.service.app import Service
+from docmill.service.config.secrets import Secrets
 from docmill.service.config.settings import Settings
 from docmill.service.sources.watching import SourceWatching
 from docmill.service.store import arrivals, doc_sources, document_list, ingestions
@@ -25,7 +27,8 @@ def inbox(tmp_path: Path) -> Path:
 @pytest.fixture
 def settings(settings: Settings, inbox: Path) -> Settings:
     sources = settings.sources.model_copy(update={"folders": (inbox,), "lease_s": 2.0})
-    return settings.model_copy(update={"sources": sources})
+    secrets = Secrets(key=SecretStr("k" * 32))
+    return settings.model_copy(update={"sources": sources, "secrets": secrets})
 
 
 async def add_folder(service: Service, inbox: Path, name: str = "Scans") -> SourceRow:
@@ -226,3 +229,29 @@ async def test_what_was_under_way_when_a_source_was_paused_or_removed_is_not_tak
     async with service.database.tenant(row.tenant_id) as conn:
         assert (await document_list.page(conn)).rows == []
         assert await arrivals.of_source(conn, row.id, limit=9) == []
+
+
+async def test_secrets_that_are_kept_are_not_sent_to_another_place(service: Service) -> None:
+    tenant_id = service.default_tenant_id
+    row = await service.sources.add(
+        "imap",
+        "Mail",
+        {"host": "imap.example.com", "user": "anna"},
+        {"password": "hunter2"},
+        tenant_id=tenant_id,
+        created_by=DEFAULT_USER_ID,
+    )
+    elsewhere: dict[str, JsonValue] = {**row.settings, "host": "imap.evil.example"}
+
+    with pytest.raises(ValidationError, match="host: enter the secrets again"):
+        await service.sources.change(row, settings=elsewhere)
+    with pytest.raises(ValidationError, match="host: enter the secrets again"):
+        await service.sources.test_change(row, elsewhere, {})
+    with pytest.raises(ValidationError, match="security"):
+        await service.sources.change(row, settings={**row.settings, "security": "starttls"}, secrets={})
+
+    assert (
+        await service.sources.change(row, settings={**row.settings, "folders": ["Invoices"]})
+    ).version == 2
+    changed = await service.sources.change(row, settings=elsewhere, secrets={"password": "new"})
+    assert changed.settings["host"] == "imap.evil.example"

@@ -104,7 +104,8 @@ class Kind:
     that cannot work in this installation. new_secrets: makes those that docmill makes itself, such as the
     one with which a program signs; it is given the present ones. generated: settings that docmill makes, by
     their defaults, when a source is made, and that nobody chooses. address: of a source to which others send,
-    for people to see; None where there is none.
+    for people to see; None where there is none. secret_targets: settings that say where secrets are sent, and
+    how safely; after a change of one, secrets have to be entered again.
     """
 
     name: str
@@ -117,3 +118,4 @@ class Kind:
     generated: tuple[str, ...] = ()
     address: Callable[[SourceRow, Settings], str | None] = lambda _, __: None
     new_secrets: Callable[[Mapping[str, Any]], Mapping[str, str]] | None = None
+    secret_targets: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -112,6 +112,7 @@ class Sources:
             {**before, **_given(secrets or {})},
             before=row.settings,
         )
+        _check_targets(row, checked, before.keys() - _given(secrets or {}).keys())
         async with self._database.tenant(row.tenant_id) as conn:
             await doc_sources.change(
                 conn,
@@ -172,6 +173,7 @@ class Sources:
         """Try other settings of a source before it is changed; its secrets are used where none are given."""
         before = self._secrets_before(row, secrets)
         checked, kept = self._checked(row.kind, settings, {**before, **_given(secrets)})
+        _check_targets(row, checked, before.keys() - _given(secrets).keys())
         opened = replace(self.opened(replace(row, secrets=None)), settings=checked, secrets=kept)
         return await _tried(kind_of(row.kind).open(opened, self._settings))
 
@@ -320,6 +322,19 @@ async def _tried(connection: Connection) -> str:
             return await connection.test()
     except TimeoutError as error:
         raise TimeLimitError(f"no answer within {_TEST_S:.0f} seconds") from error
+
+
+def _check_targets(row: SourceRow, settings: KindSettings, kept: Collection[str]) -> None:
+    """Raises ValidationError if secrets that are kept would be sent elsewhere, or less safely, than before.
+
+    Nobody is shown a secret again; whoever may change a source must not get it by a server of their own.
+    """
+    chosen = settings.model_dump(mode="json")
+    for name in kind_of(row.kind).secret_targets:
+        if kept and chosen.get(name) != row.settings.get(name):
+            raise ValidationError(
+                f"{name}: enter the secrets again; those kept are not sent to another place"
+            )
 
 
 async def _existing(conn: Conn, source_id: UUID) -> SourceRow:

@@ -14,4 +14,11 @@ def _open(source: OpenedSource, settings: Settings) -> Connection:
     return open_bucket(source, settings)
 
 
-BUCKET = Kind("bucket", BucketSettings, _open, secrets=BucketSecrets, check=check_bucket)
+BUCKET = Kind(
+    "bucket",
+    BucketSettings,
+    _open,
+    secrets=BucketSecrets,
+    check=check_bucket,
+    secret_targets=("endpoint",),
+)

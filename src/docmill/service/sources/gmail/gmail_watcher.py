@@ -155,4 +155,12 @@ def _check(chosen: GmailSettings, settings: Settings) -> None:
         raise MisconfiguredError("a topic needs web.public_url, below which Google pushes, or an audience")
 
 
-GMAIL = Kind("gmail", GmailSettings, _open, secrets=GmailSecrets, check=_check, address=push_address)
+GMAIL = Kind(
+    "gmail",
+    GmailSettings,
+    _open,
+    secrets=GmailSecrets,
+    check=_check,
+    address=push_address,
+    secret_targets=("api_address", "token_address"),
+)

@@ -22,4 +22,11 @@ def _check(chosen: ImapSettings, settings: Settings) -> None:
         )
 
 
-IMAP = Kind("imap", ImapSettings, _open, secrets=ImapSecrets, check=_check)
+IMAP = Kind(
+    "imap",
+    ImapSettings,
+    _open,
+    secrets=ImapSecrets,
+    check=_check,
+    secret_targets=("host", "port", "security", "ca_certificates", "sign_in", "token_address"),
+)
