@@ -253,6 +253,18 @@ async def test_what_cannot_become_a_document_is_refused_at_once(
     assert (answer.status_code, answer.json()["detail"].startswith(detail)) == (status, True)
 
 
+async def test_nobody_begins_uploads_without_end(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resumable_uploads, "MOST_OPEN", 2)
+    first = (await begin(client)).headers["location"]
+    await begin(client)
+
+    assert (await begin(client)).status_code == 429
+    await client.delete(first, headers=TUS)
+    assert (await begin(client)).status_code == 201
+
+
 async def test_a_beginning_repeated_with_its_key_is_the_same_upload(
     client: httpx.AsyncClient,
 ) -> None:

@@ -11,7 +11,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from docmill.errors import ChangedError, DocmillError, DocumentError, TooLargeError, ValidationError
+from docmill.errors import (
+    ChangedError,
+    DocmillError,
+    DocumentError,
+    RateLimitedError,
+    TooLargeError,
+    ValidationError,
+)
 from docmill.service.intake.accept import Intake
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store import partial_uploads as store
@@ -24,6 +31,9 @@ PIECE_BYTES = 8 << 20
 """What a process that dies loses at most; a bucket takes it in one call."""
 
 LONGEST_METADATA = 4096
+MOST_OPEN = 500
+"""Uploads of one person that may be begun and not complete: each keeps what has arrived."""
+_RETRY_S = 60.0
 _BATCH = 100
 
 
@@ -42,7 +52,11 @@ class ResumableUploads:
     async def create(
         self, *, tenant_id: UUID, user_id: UUID, byte_length: int, file_name: str, metadata: str = ""
     ) -> PartialUpload:
-        """Begin an upload. Raises TooLargeError, ValidationError for an empty file or long metadata."""
+        """Begin an upload.
+
+        Raises TooLargeError, ValidationError for an empty file or long metadata, RateLimitedError if this
+        person has too many that are not complete.
+        """
         if byte_length > self.max_bytes:
             raise TooLargeError(
                 f"the file is larger than {self.max_bytes / 1_000_000:g} MB; make it smaller, or raise"
@@ -53,6 +67,11 @@ class ResumableUploads:
         if len(metadata) > LONGEST_METADATA:
             raise ValidationError(f"the metadata of an upload has at most {LONGEST_METADATA} characters")
         async with self._database.tenant(tenant_id) as conn:
+            if await store.count_open(conn, user_id=user_id) >= MOST_OPEN:
+                raise RateLimitedError(
+                    f"there are {MOST_OPEN} uploads that are not complete; go on with them, or remove some",
+                    retry_after_s=_RETRY_S,
+                )
             return await store.add(
                 conn,
                 tenant_id=tenant_id,

@@ -58,6 +58,20 @@ async def add(
     return added
 
 
+async def count_open(conn: Conn, *, user_id: UUID) -> int:
+    """The uploads of this person that are not complete and have not expired."""
+    cur = await conn.execute(
+        """
+        SELECT count(*)
+          FROM partial_upload
+         WHERE user_id = %(user_id)s AND document_id IS NULL AND expires_at > now()
+        """,
+        {"user_id": user_id},
+    )
+    (count,) = await cur.fetchone() or (0,)
+    return count
+
+
 async def get(conn: Conn, upload_id: UUID, *, user_id: UUID) -> PartialUpload | None:
     """The upload of this person that has not expired, or None."""
     async with conn.cursor(row_factory=class_row(PartialUpload)) as cur:

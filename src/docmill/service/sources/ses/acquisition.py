@@ -88,12 +88,13 @@ class Acquisition:
         extending = asyncio.create_task(extend_visibility(channel, working))
 
         async def heed(message: SqsMessage) -> None:
-            is_done = await self._is_done(places, message)
+            is_done, wait_s = await self._outcome(places, message)
             working.discard(message.receipt)
             if is_done:
                 await channel.delete([message.receipt])
             else:
-                pause_s = min(_LEFT_S * 2 ** (message.receive_count - 1), LONGEST_VISIBILITY_S / 2)
+                left_s = max(wait_s, _LEFT_S * 2 ** (message.receive_count - 1))
+                pause_s = min(left_s, LONGEST_VISIBILITY_S / 2)
                 await channel.extend(message.receipt, pause_s)
 
         try:
@@ -102,21 +103,24 @@ class Acquisition:
             await cancel_and_wait([extending])
         return len(messages)
 
-    async def _is_done(self, places: AcquisitionPlaces, message: SqsMessage) -> bool:
+    async def _outcome(self, places: AcquisitionPlaces, message: SqsMessage) -> tuple[bool, float]:
+        """Take the mails of a message: true if all are filed; the least seconds until it may come again."""
+        wait_s = 0.0
         try:
             mails = received_mails(message.body)
             if all(mail.bucket == places.bucket.name for mail in mails):
-                return all([await self._take(places.bucket, mail) for mail in mails])
+                return all([await self._take(places.bucket, mail) for mail in mails]), wait_s
             reason = "a mail in another bucket"
         except UnknownMessageError:
             reason = "no message about a mail"
         except DocmillError as error:
             reason = error.code
+            wait_s = getattr(error, "retry_after_s", None) or wait_s
         log.warning(
             "a message about a mail is left in its queue",
             extra={"reason": reason, "receives": message.receive_count, "message_id": message.id},
         )
-        return False
+        return False, wait_s
 
     async def _take(self, emails: S3Bucket, mail: ReceivedMail) -> bool:
         """File a mail in each of its sources; False if one of them takes nothing now, or there is none."""

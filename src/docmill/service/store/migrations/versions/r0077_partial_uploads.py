@@ -31,6 +31,7 @@ def upgrade() -> None:
         """
     )
     op.execute("CREATE INDEX partial_upload_by_expiry ON partial_upload (expires_at)")
+    op.execute("CREATE INDEX partial_upload_open ON partial_upload (user_id) WHERE document_id IS NULL")
     op.execute(
         """
         -- key: of the stored file that has the bytes from start on.
