@@ -27,6 +27,7 @@ class Gmail:
     oldest: int = 0
     page: int = 2
     refresh_token: str = "refresh"
+    mailbox: str = "anna@example.com"
     access_tokens: set[str] = field(default_factory=set[str])
     asked: list[str] = field(default_factory=list[str])
     watches: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -95,7 +96,7 @@ class Gmail:
         }[name](query)
 
     def _profile(self, _: dict[str, list[str]]) -> tuple[int, Any]:
-        return 200, {"emailAddress": "anna@example.com", "historyId": str(len(self.history))}
+        return 200, {"emailAddress": self.mailbox, "historyId": str(len(self.history))}
 
     def _labels(self, _: dict[str, list[str]]) -> tuple[int, Any]:
         return 200, {"labels": [{"id": "INBOX", "name": "INBOX"}, {"id": "Label_7", "name": "Invoices"}]}

@@ -120,13 +120,31 @@ async def test_what_was_there_is_taken_if_wanted_and_what_comes_in_any_case(
     assert (current.arrivals, current.failures) == (6, 0)
 
 
+async def test_another_mailbox_is_read_from_its_own_beginning(service: Service, gmail: Gmail) -> None:
+    for number in range(5):
+        gmail.deliver(mail(number), arrived_at=time.time() - 1000)
+    row = await add(service, gmail, start="all", poll_s=1)
+    async with watching(service):
+        await until(lambda: _is_at(service, row, "5"))
+    gmail.mailbox = "ben@example.com"
+    for known in (gmail.mails, gmail.labels, gmail.arrived_at, gmail.history):
+        known.clear()
+    gmail.history.append("other")  # its history is shorter than that of the mailbox before
+    gmail.mails["b1"], gmail.labels["b1"], gmail.arrived_at["b1"] = mail(9), ["INBOX"], time.time() - 900
+    await _resume(service, row)
+
+    async with watching(service):
+        await until(lambda: _count(service, row, 6))
+
+
 async def _count(service: Service, row: SourceRow, count: int) -> bool:
     return len(await arrived(service, row)) >= count
 
 
 async def _is_at(service: Service, row: SourceRow, history_id: str) -> bool:
     current = await service.sources.get(row.id, tenant_id=row.tenant_id)
-    return current is not None and current.position["history_id"] == history_id
+    position = None if current is None else current.position
+    return position is not None and position["history_id"] == history_id
 
 
 async def test_after_a_restart_the_history_goes_on_and_an_old_one_is_replaced_by_the_list(
@@ -245,9 +263,14 @@ async def test_pushes_need_an_account_that_signs_them(service: Service, gmail: G
         await add(service, gmail, topic="projects/p/topics/t")
 
 
-@pytest.mark.parametrize(
-    ("path", "answer"), [("/token", (404, {})), ("messages", (200, [])), ("messages", (200, {}))]
-)
+NONSENSE: list[tuple[str, tuple[int, Any]]] = [
+    ("/token", (404, {})),
+    ("messages", (200, [])),
+    ("messages", (200, {})),
+]
+
+
+@pytest.mark.parametrize(("path", "answer"), NONSENSE)
 async def test_a_mail_is_not_lost_to_an_answer_that_makes_no_sense(
     service: Service, gmail: Gmail, monkeypatch: pytest.MonkeyPatch, path: str, answer: tuple[int, Any]
 ) -> None:

@@ -97,12 +97,12 @@ class GmailApi:
 
     async def profile(self) -> tuple[str, str]:
         """The address of the mailbox, and the position of what happens now."""
-        profile = await self._get("profile")
+        profile = await self._about_mailbox("profile")
         return str(profile.get("emailAddress", "")), str(profile.get("historyId", ""))
 
     async def label_id(self, name: str) -> str | None:
         """The id of a label by its name or id; None if there is none."""
-        for label in _parsed(_Labels, await self._get("labels")).labels:
+        for label in _parsed(_Labels, await self._about_mailbox("labels")).labels:
             if name == label.id or name.casefold() == label.name.casefold():
                 return label.id
         return None
@@ -166,6 +166,13 @@ class GmailApi:
             "watch", {"topicName": topic, "labelIds": [label_id], "labelFilterBehavior": "INCLUDE"}
         )
         return datetime.fromtimestamp(int(answer.get("expiration") or 0) / 1000, UTC)
+
+    async def _about_mailbox(self, path: str) -> dict[str, Any]:
+        """What every mailbox has. Raises MisconfiguredError if nothing is there."""
+        try:
+            return await self._get(path)
+        except NotFoundError as error:
+            raise MisconfiguredError("api_address is not that of Gmail's API; check it") from error
 
     async def _get(
         self, path: str, query: dict[str, str | list[str]] | None = None, **options: int

@@ -24,10 +24,14 @@ PUSH_PATH = "/hooks/gmail/{source_id}"
 
 
 class _Position(BaseModel):
-    """How far the mailbox was read. since: when the source began, None if it takes what was there before."""
+    """How far the mailbox was read. since: when the source began, None if it takes what was there before.
+
+    address: of the mailbox; that of another, to which the source was changed, has other positions.
+    """
 
     model_config = ConfigDict(frozen=True)
 
+    address: str
     label: str
     history_id: str
     since: datetime | None = None
@@ -54,7 +58,8 @@ class GmailWatcher:
     async def watch(self, intake: ItemIntake) -> None:
         """See `Connection.watch`. A push wakes it at once; without one it looks every `poll_s`."""
         label_id = await self._label_id()
-        position = self._kept(label_id)
+        address, _ = await self.api.profile()
+        position = self._kept(address, label_id)
         if position is None:
             position = await self._begin(intake, label_id)
         renew_at = datetime.now(UTC)
@@ -73,9 +78,10 @@ class GmailWatcher:
 
     async def _begin(self, intake: ItemIntake, label_id: str) -> _Position:
         """Take what is there, if that is wanted; the position from which to follow."""
-        _, history_id = await self.api.profile()  # before the list: what comes meanwhile is not missed
+        # Before the list: what comes meanwhile is not missed.
+        address, history_id = await self.api.profile()
         since = datetime.now(UTC) if self._settings.start == "new" else None
-        position = _Position(label=label_id, history_id=history_id, since=since)
+        position = _Position(address=address, label=label_id, history_id=history_id, since=since)
         if since is None:
             await self._take_all(intake, position)
         await intake.keep_position(position.model_dump(mode="json"))
@@ -121,13 +127,13 @@ class GmailWatcher:
             raise MisconfiguredError(f"the mailbox has no label {self._settings.label!r}")
         return found
 
-    def _kept(self, label_id: str) -> _Position | None:
-        """The position of before, unless another label was chosen since."""
+    def _kept(self, address: str, label_id: str) -> _Position | None:
+        """The position of before, unless another mailbox or label was chosen since."""
         try:
             position = _Position.model_validate(self.source.position)
         except ValidationError:
             return None
-        return position if position.label == label_id else None
+        return position if (position.address, position.label) == (address, label_id) else None
 
 
 async def _once(content: bytes) -> AsyncIterator[bytes]:
