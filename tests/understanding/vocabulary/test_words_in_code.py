@@ -17,7 +17,7 @@ ALLOWED = {
     *("Mw", "mb"),  # of `MwSt` and `GmbH`
 }
 """Words that patterns may have. Capitals are codes."""
-ANY_LANGUAGE = {"llm/prompts.py"}
+ANY_LANGUAGE = {"text/model_orders.py"}
 """Attacks come in more languages than documents are read in."""
 _SYNTAX = re.compile(r"\(\?P[<=]\w+[>)]?|\\u[0-9a-f]{4}|\\.|\[[^\]]*\]|\{[^}]*\}")
 
