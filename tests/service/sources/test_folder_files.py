@@ -138,8 +138,9 @@ def test_what_may_not_be_read_is_told_and_the_rest_is_found(inbox: Path, tree: F
     write(inbox / "closed" / "b.pdf")
     (inbox / "closed").chmod(0)
     unreadable: list[str] = []
-    for folder in (inbox, *inbox.parents[:3]):
-        folder.chmod(folder.stat().st_mode | 0o055)
+    for folder in (inbox, *inbox.parents):
+        if folder.stat().st_mode & 0o055 != 0o055:
+            folder.chmod(folder.stat().st_mode | 0o055)
     os.seteuid(65534)
     try:
         files = [file.path for file in tree.files(unreadable=lambda name, _: unreadable.append(name))]

@@ -61,17 +61,35 @@ _CHECKSUM = _header(
 )
 
 
-def _problem(description: str) -> dict[str, Any]:
+def _problem(status: int, description: str, title: str, detail: str) -> dict[str, Any]:
     schema = {"$ref": "#/components/schemas/Problem"}
-    return {"description": description, "content": {"application/problem+json": {"schema": schema}}}
+    example = {
+        "type": "about:blank",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "code": "bad_request",
+    }
+    content = {"schema": schema, "example": example}
+    return {"description": description, "content": {"application/problem+json": content}}
 
 
 _OTHER_VERSION: dict[int | str, dict[str, Any]] = {
-    412: _problem("`Tus-Resumable` is absent, or another version")
+    412: _problem(
+        412,
+        "`Tus-Resumable` is absent, or another version",
+        "Changed meanwhile",
+        "Uploads here speak tus 1.0.0: send Tus-Resumable: 1.0.0.",
+    )
 }
 _REFUSED_BYTES: dict[int | str, dict[str, Any]] = {
     **_OTHER_VERSION,
-    460: _problem("The bytes do not have the checksum"),
+    460: _problem(
+        460,
+        "The bytes do not have the checksum",
+        "This did not work",
+        "The bytes do not have this checksum. Send them again.",
+    ),
 }
 
 
