@@ -84,6 +84,14 @@ def test_a_plain_line_is_for_a_person_and_tells_no_words_of_an_exception(stream:
     assert "text" not in stream.getvalue()
 
 
+def test_what_a_library_adds_for_itself_is_left_out(stream: io.StringIO) -> None:
+    logging.getLogger("docmill.test").warning("trying again", extra={"_ray_timestamp_ns": 1, "what": "store"})
+
+    line = json.loads(stream.getvalue())
+    assert line["what"] == "store"
+    assert not [key for key in line if key.startswith("_")]
+
+
 def test_an_exception_tells_its_type_and_place_and_no_words(stream: io.StringIO) -> None:
     try:
         fail_twice()

@@ -15,6 +15,8 @@ log = logging.getLogger(__name__)
 _TALKATIVE = ("aiobotocore", "alembic", "botocore", "httpx", "httpx2", "mcp", "uvicorn")
 """Libraries whose INFO messages are for their own developers, and may hold addresses with passwords."""
 
+_OF_STRUCTLOG = frozenset({"_record", "_from_structlog"})
+
 
 def configure_logs(
     *,
@@ -39,6 +41,7 @@ def configure_logs(
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
+        _drop_hidden,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _drop_texts,
     ]
@@ -87,6 +90,13 @@ def _plain_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
     lines = [f"{time[11:19]} {level}: {words}" + (f" ({details})" if details else "")]
     lines += [f"  {error['type']} at {place}" for error in chain for place in error["at"][-1:]]
     return "\n".join(lines)
+
+
+def _drop_hidden(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Drop what libraries add to every record for themselves, such as Ray's `_ray_timestamp_ns`."""
+    for key in [key for key in event if key.startswith("_") and key not in _OF_STRUCTLOG]:
+        del event[key]
+    return event
 
 
 def _drop_texts(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
