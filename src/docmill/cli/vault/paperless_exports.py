@@ -25,7 +25,7 @@ _STATUSES = {
     "unchanged": ("imported before", "imported before"),
     "refused": ("refused", "to be refused"),
 }
-"""What is said of outcomes, after an import and after a dry run."""
+"""The words for outcomes, after an import and after a dry run."""
 
 
 async def import_paperless(settings: Settings, path: Path, *, is_dry: bool) -> int:

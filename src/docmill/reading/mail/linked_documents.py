@@ -48,7 +48,7 @@ def _links(writings: Sequence[MailText]) -> Iterator[tuple[str, str]]:
 
 
 def _name(text: str, address: str) -> str | None:
-    """What a link is called, with the host to which it leads; None if it leads to no document."""
+    """The name of a link, with the host to which it leads; None if it leads to no document."""
     try:
         parts = urlsplit(address)
         host = parts.hostname

@@ -79,7 +79,7 @@ class HttpReader:
             return content.take()
 
     def _meaning(self, error: HttpStatusError, url: str) -> DocmillError:
-        """What an answer that is no success means for the document."""
+        """The error of a document whose address was answered without success."""
         if error.status_code in _GONE:
             return CorruptError(f"{shown_address(url)!r} is gone (HTTP {error.status_code})")
         meaning = as_docmill_error(error, "read")

@@ -8,7 +8,7 @@ from docmill.service.config.section import Section
 
 
 class SourceSettings(Section):
-    """What sources may reach, since people of a tenant make them, and how they are watched.
+    """Bounds of sources, which people of a tenant make, and the way they are watched.
 
     allow_private_addresses: mail servers and web addresses may lie in the own network. folders: those that
     may be watched, with all that is in them; without any, none may. buckets, queues: those that sources may

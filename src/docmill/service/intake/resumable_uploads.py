@@ -28,7 +28,7 @@ from docmill.service.store.partial_uploads import Outcome, PartialUpload
 log = logging.getLogger(__name__)
 
 PIECE_BYTES = 8 << 20
-"""What a process that dies loses at most; a bucket takes it in one call."""
+"""The most that a process loses by dying; a bucket takes it in one call."""
 
 LONGEST_METADATA = 4096
 MOST_OPEN = 500

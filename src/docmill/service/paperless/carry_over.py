@@ -27,7 +27,7 @@ PROGRAM = "paperless-ngx"
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What paperless-ngx knows of a document. title: empty for none."""
+    """The facts that paperless-ngx has about a document. title: empty for none."""
 
     title: str = ""
     day: date | None = None

@@ -146,7 +146,7 @@ class ItemIntake:
         return AssignedTags(tag_ids, self._created_by)
 
     async def _known(self, item: str) -> TakenItem:
-        """What an item is that was taken, or could not be, before."""
+        """The answer for an item that was taken, or refused, before."""
         return TakenItem("refused" if await self.refused([item]) else "known")
 
     async def refuse(self, item: str, error: DocmillError, *, metadata: Mapping[str, JsonValue]) -> TakenItem:

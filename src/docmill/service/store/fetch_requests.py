@@ -1,6 +1,5 @@
 """Files that other programs have asked to be fetched, until they are taken or refused."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -90,8 +89,3 @@ async def remove(conn: Conn, request_id: UUID) -> None:
 async def remove_of_source(conn: Conn, source_id: UUID) -> None:
     """Forget all files of a source."""
     await conn.execute("DELETE FROM fetch_request WHERE doc_source_id = %(id)s", {"id": source_id})
-
-
-def metadata_of(url: str, given: Mapping[str, JsonValue]) -> dict[str, Any]:
-    """What is told of a file: what the program said, and the address without what may be a secret."""
-    return {**given, "url": url}

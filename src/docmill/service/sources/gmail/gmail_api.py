@@ -168,7 +168,7 @@ class GmailApi:
         return datetime.fromtimestamp(int(answer.get("expiration") or 0) / 1000, UTC)
 
     async def _about_mailbox(self, path: str) -> dict[str, Any]:
-        """What every mailbox has. Raises MisconfiguredError if nothing is there."""
+        """Facts that every mailbox has. Raises MisconfiguredError if nothing is there."""
         try:
             return await self._get(path)
         except NotFoundError as error:

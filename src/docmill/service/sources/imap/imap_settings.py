@@ -193,7 +193,7 @@ class ImapSettings(LimitedSettings):
 
 
 class ImapSecrets(KindSettings):
-    """How to sign in: the password, or the secrets of OAuth 2."""
+    """The secrets for signing in: the password, or those of OAuth 2."""
 
     password: SecretStr | None = Field(default=None, description="Password, or a password for this program")
     client_secret: SecretStr | None = Field(

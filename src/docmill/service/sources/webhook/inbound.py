@@ -48,7 +48,7 @@ _SERVER_ERROR = 500
 
 
 class WebhookSettings(LimitedSettings):
-    """Which requests are taken."""
+    """The requests that are taken."""
 
     fetch: bool = Field(default=True, description="Fetch files whose address a request names")
     hosts: list[str] = Field(default=[], description="Hosts from which files are fetched; empty: from any")
@@ -155,7 +155,7 @@ def check_host(url: str, settings: WebhookSettings) -> None:
 
 
 def _meaning(error: HttpStatusError, url: str) -> DocmillError:
-    """What an answer that is no success means for a file."""
+    """The error of a file whose address was answered without success."""
     status, message = error.status_code, str(error)
     wait = error.headers.get("retry-after", "")
     if status in _GONE:
