@@ -132,7 +132,7 @@ class Download:
         return h11.Request(method="GET", target=target, headers=fields)
 
     def _redirect_of(self, response: h11.Response, shown: str) -> str | None:
-        """The address to which an answer leads; None for one with content. Raises HttpStatusError otherwise."""
+        """The address to which an answer leads; None if it has content. Raises HttpStatusError otherwise."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
         status = response.status_code
         if status in _REDIRECTS and headers.get("location"):
