@@ -48,7 +48,10 @@ def receiving() -> Generator[Receiver]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
             del format, args
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128  # of 5, the rest of many requests at once would wait for seconds
+
+    server = Server(("127.0.0.1", 0), Handler)
     receiver.port = server.server_port
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -85,7 +85,7 @@ def test_a_plain_line_is_for_a_person_and_tells_no_words_of_an_exception(stream:
 
 
 def test_what_a_library_adds_for_itself_is_left_out(stream: io.StringIO) -> None:
-    logging.getLogger("docmill.test").warning("trying again", extra={"_ray_timestamp_ns": 1, "what": "store"})
+    logging.getLogger("docmill.test").warning("trying again", extra={"_library_ns": 1, "what": "store"})
 
     line = json.loads(stream.getvalue())
     assert line["what"] == "store"

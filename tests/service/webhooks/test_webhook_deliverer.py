@@ -333,11 +333,14 @@ async def test_what_a_dead_worker_had_claimed_is_sent_by_another_with_the_same_i
 
 
 async def test_workers_side_by_side_send_each_message_once(tools: WebhookTools, receiver: Receiver) -> None:
-    await tools.add(receiver.url)
+    webhook = await tools.add(receiver.url)
     documents = await asyncio.gather(*(tools.read() for _ in range(20)))
 
     await asyncio.gather(*(send_due(tools) for _ in range(4)))
 
+    assert {(delivery.state, delivery.attempts) for delivery in await tools.log(webhook)} == {
+        ("succeeded", 1)
+    }
     assert sorted(message["data"]["document_id"] for message in bodies(receiver)) == sorted(
         map(str, documents)
     )
