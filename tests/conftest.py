@@ -23,7 +23,7 @@ from docmill.service.store.database import new_id
 from docmill.service.store.migrate import migrate
 from docmill.workers.pool import Pool
 from support.aws_emulators import CREDENTIALS, Emulator, running
-from support.databases import UNSAFE, fresh_database
+from support.databases import UNSAFE, database_folder, fresh_database
 from support.docmill_processes import Machine
 from support.dovecot import Dovecot, running_dovecot
 from support.redis_servers import RedisServer
@@ -87,9 +87,8 @@ def _page(number: int, text: str) -> Page:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[EmbeddedPostgres]:
     """A server whose database `docmill` is migrated and is never connected to: the template of copies."""
-    # Not pytest's folder: it is closed to the user under whom the server runs when tests run as root.
-    with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
-        server = EmbeddedPostgres(Path(folder) / "postgres", options=UNSAFE)
+    with database_folder() as folder:
+        server = EmbeddedPostgres(folder / "postgres", options=UNSAFE)
         server.start()
         try:
             migrate(server.url())
