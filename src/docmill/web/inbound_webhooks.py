@@ -14,7 +14,6 @@ from starlette.responses import JSONResponse
 
 from docmill.errors import TooLargeError, UnauthorizedError
 from docmill.files import CHUNK_BYTES
-from docmill.service.secret_box import open_secret_box
 from docmill.service.sources.item_intake import ItemIntake
 from docmill.service.sources.webhook.inbound import WebhookSettings, check_host
 from docmill.service.sources.webhook.requests import SentFile, files_of
@@ -127,7 +126,7 @@ async def _take_file(file: SentFile, item: str, row: SourceRow, intake: ItemInta
     request = FetchRequest(
         id=request_id,
         item=item,
-        url=open_secret_box(vault.settings).seal(file.url.encode(), owner=request_id),
+        url=vault.service.secret_box.seal(file.url.encode(), owner=request_id),
         file_name=file.name,
         metadata=dict(file.told),
         failures=0,
