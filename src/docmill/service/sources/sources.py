@@ -23,7 +23,7 @@ from docmill.service.sources.rate_limits import ItemLimits
 from docmill.service.sources.registry import kind_of
 from docmill.service.store import arrivals, doc_sources, fetch_requests
 from docmill.service.store.arrivals import ArrivalRow
-from docmill.service.store.database import Conn, Database
+from docmill.service.store.database import Conn, Database, new_id
 from docmill.service.store.doc_sources import SourceRow
 
 _LONGEST_NAME = 100
@@ -78,7 +78,7 @@ class Sources:
         installation does not allow, or if secrets cannot be kept.
         """
         checked, kept = self._checked(kind, settings, secrets)
-        source_id = doc_sources.new_source_id()
+        source_id = new_id()
         async with self._database.tenant(tenant_id) as conn:
             await doc_sources.add(
                 conn,
@@ -164,7 +164,7 @@ class Sources:
     ) -> str:
         """Try settings before a source is made of them. Raises as `add` and `test` do."""
         checked, kept = self._checked(kind, settings, secrets)
-        opened = OpenedSource(doc_sources.new_source_id(), tenant_id, "", checked, kept)
+        opened = OpenedSource(new_id(), tenant_id, "", checked, kept)
         return await _tried(kind_of(kind).open(opened, self._settings))
 
     async def test_change(
