@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse
 from docmill.errors import TooLargeError, UnauthorizedError
 from docmill.files import CHUNK_BYTES
 from docmill.service.sources.item_intake import ItemIntake
-from docmill.service.sources.webhook.inbound import WebhookSettings, check_host
+from docmill.service.sources.webhook.inbound import WebhookSettings, check_request
 from docmill.service.sources.webhook.requests import SentFile, files_of
 from docmill.service.sources.webhook.signature import SignatureCheck
 from docmill.service.store import arrivals, fetch_requests
@@ -98,7 +98,7 @@ async def _take(
         files = files_of(await asyncio.to_thread(body.read))
         for file in files:  # all of them, before one is taken
             if file.url is not None:
-                check_host(file.url, settings)
+                check_request(file.url, settings)
         told = [
             await _take_file(file, f"{message_id}/{number}", row, intake, vault)
             for number, file in enumerate(files)

@@ -4,6 +4,9 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
+from functools import partial
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr
 
@@ -132,6 +135,7 @@ class InboundWebhook:
             allow_private=self.allow_private,
             advice=_ADVICE,
             check_size=self._check_size,
+            check_address=partial(check_host, settings=self.settings),
         )
         try:
             async for piece in download.chunks(url):
@@ -144,14 +148,32 @@ class InboundWebhook:
             raise TooLargeError(f"the file has more than {self.max_bytes / 1e6:g} MB, which is the limit")
 
 
-def check_host(url: str, settings: WebhookSettings) -> None:
+def check_request(url: str, settings: WebhookSettings) -> None:
     """Raises ValidationError for a file that this source does not fetch."""
     if not settings.fetch:
         raise ValidationError("this source takes files, and no addresses of files")
-    host = shown_address(url).partition("://")[2].partition("/")[0].rpartition(":")[0] or ""
-    host = host or shown_address(url).partition("://")[2].partition("/")[0]
-    if settings.hosts and host.lower() not in {name.lower() for name in settings.hosts}:
+    check_host(url, settings)
+
+
+def check_host(url: str, settings: WebhookSettings) -> None:
+    """Raises ValidationError for an address whose host is none of those that the source names."""
+    if not settings.hosts:
+        return
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError as error:
+        raise ValidationError(f"{shown_address(url)!r} is no address") from error
+    if _normal_host(host) not in {_normal_host(name) for name in settings.hosts}:
         raise ValidationError(f"files are not fetched from {host!r}; the source names the hosts")
+
+
+def _normal_host(host: str) -> str:
+    """A host in one spelling: an IPv6 address has many, with and without brackets."""
+    host = host.strip().removeprefix("[").removesuffix("]").lower()
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return host
 
 
 def _meaning(error: HttpStatusError, url: str) -> DocmillError:
