@@ -130,6 +130,20 @@ async def test_a_new_secret_leaves_the_one_before_valid_once(
     assert (await send(client, row, secret, PDF, "c")).status_code == 401
 
 
+@pytest.mark.parametrize("typed", ["whsec_!!!", "whsec_Zm9", "whsec_ä", "whsec_"])
+async def test_a_secret_that_was_kept_and_is_none_is_a_problem_of_the_source(
+    service: Service, row: SourceRow, typed: str
+) -> None:
+    box = service.secret_box
+    bad = replace(row, secrets=box.seal(json.dumps({"secret": typed}).encode(), owner=row.id))
+
+    with pytest.raises(MisconfiguredError, match="enter the secrets") as told:
+        service.sources.open(bad)
+
+    assert typed.removeprefix("whsec_") == "" or typed not in told.value.message
+    assert told.value.__suppress_context__
+
+
 async def test_several_files_come_in_one_request_and_bad_ones_stop_no_other(
     client: httpx.AsyncClient, row: SourceRow, secret: str
 ) -> None:
@@ -148,6 +162,7 @@ async def test_several_files_come_in_one_request_and_bad_ones_stop_no_other(
         {"files": []},
         {"content": "JVBERg==", "url": "https://example.com/a"},
         {"content": "JVBERg==", "unknown": 1},
+        {"content": "JVBERgö="},
         {"url": "file:///etc/passwd"},
         [1],
     ],
@@ -177,7 +192,7 @@ async def test_a_paused_or_unknown_source_takes_nothing(
 class _Files(BaseHTTPRequestHandler):
     """/a.pdf: a file. /later: 503 first. /large: too large. /moved: leads to /a.pdf. /gone: 410.
 
-    /nowhere: leads to what is no address. /elsewhere: leads to /a.pdf of another host, which is the same server.
+    /nowhere: leads to what is no address. /elsewhere: leads to /a.pdf by another name of this server.
     """
 
     calls: dict[str, int]

@@ -8,11 +8,12 @@ from functools import partial
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
 from docmill.errors import (
     CorruptError,
     DocmillError,
+    MisconfiguredError,
     RateLimitedError,
     ServerError,
     SetupError,
@@ -23,7 +24,7 @@ from docmill.errors import (
 )
 from docmill.service.config.settings import Settings
 from docmill.service.notify.guarded_download import Download, HttpStatusError, shown_address
-from docmill.service.notify.webhook_signing import new_signing_secret
+from docmill.service.notify.webhook_signing import new_signing_secret, signing_key
 from docmill.service.secret_box import SecretBox, open_secret_box
 from docmill.service.sources.item_intake import ItemIntake
 from docmill.service.sources.kinds import RARELY, Kind, KindSettings, LimitedSettings, OpenedSource
@@ -65,6 +66,16 @@ class WebhookSecrets(KindSettings):
 
     secret: SecretStr | None = Field(default=None, description="Secret with which requests are signed")
     previous_secret: SecretStr | None = Field(default=None, description="Secret of before, still valid")
+
+    @field_validator("secret", "previous_secret")
+    @classmethod
+    def _is_usable(cls, secret: SecretStr | None) -> SecretStr | None:
+        if secret is not None:
+            try:
+                signing_key(secret.get_secret_value(), what="the secret")
+            except MisconfiguredError as error:
+                raise ValueError(error.message) from None
+        return secret
 
     @property
     def keys(self) -> list[str]:
