@@ -157,9 +157,7 @@ async def make_source_secrets(request: Request, source_id: UUID, vault: TheVault
     row = await existing_source(source_id, vault)
     made = await vault.service.sources.make_secrets(row)
     typed = _Typed(row.name, row.settings)
-    response = await _form_page(request, vault, _existing_kind(row.kind), typed, row=row, made=made)
-    response.headers["cache-control"] = "no-store"
-    return response
+    return await _form_page(request, vault, _existing_kind(row.kind), typed, row=row, made=made)
 
 
 @router.post("/{source_id}/pause")
