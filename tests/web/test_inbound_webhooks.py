@@ -87,6 +87,29 @@ async def test_a_signed_file_is_taken_once(
     assert (ingestion.doc_source_id, ingestion.uploaded_by) == (row.id, None)
 
 
+async def test_a_source_has_a_success_when_a_file_is_taken_or_fetched(
+    service: Service, client: httpx.AsyncClient, row: SourceRow, secret: str, files: str
+) -> None:
+    async def last_success() -> datetime | None:
+        current = await service.sources.get(row.id, tenant_id=row.tenant_id)
+        assert current is not None
+        return current.last_success_at
+
+    await send(client, row, secret, {"file_name": "a", "content": ""}, "refused")
+    assert await last_success() is None
+    await send(client, row, secret, PDF)
+    taken_at = await last_success()
+    assert taken_at is not None
+    await send(client, row, secret, {"files": [{"url": f"{files}/gone"}]}, "gone")
+    await fetch(service, row)
+    assert await last_success() == taken_at
+    await send(client, row, secret, {"files": [{"url": f"{files}/a.pdf"}]}, "fetched")
+    await fetch(service, row)
+    fetched_at = await last_success()
+    assert fetched_at is not None
+    assert fetched_at > taken_at
+
+
 async def test_a_large_file_is_taken(
     service: Service, client: httpx.AsyncClient, row: SourceRow, secret: str
 ) -> None:

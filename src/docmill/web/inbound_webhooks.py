@@ -104,6 +104,8 @@ async def _take(
             for number, file in enumerate(files)
         ]
     statuses = {each["status"] for each in told}
+    if statuses & {"accepted", "already_here"}:
+        await intake.note_success()
     status = 422 if statuses == {"refused"} else 202 if "fetching" in statuses else 200
     return JSONResponse({"files": told}, status)
 

@@ -101,7 +101,7 @@ class FolderWatcher:
         files = await asyncio.to_thread(lambda: sum(1 for _ in self.tree.files(skip=self._target_folder())))
         if self.settings.after != "keep":
             await asyncio.to_thread(self._test_writing)
-        return f"the folder can be read; {files} files are in it"
+        return f"the folder can be read; files in it: {files}"
 
     def _test_writing(self) -> None:
         for tree in filter(None, (self.tree, self.target)):

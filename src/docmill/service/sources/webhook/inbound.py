@@ -118,9 +118,11 @@ class InboundWebhook:
     async def _fetch(self, request: FetchRequest, intake: ItemIntake) -> None:
         try:
             url = self.box.open(request.url, owner=request.id).decode()
-            await intake.take(
+            taken = await intake.take(
                 request.item, self._chunks(url), file_name=request.file_name, metadata=request.metadata
             )
+            if taken.status != "refused":
+                await intake.note_success()
         except SetupError as error:  # of ours, as a file store without access: nothing is wrong with the file
             log.warning("a file cannot be fetched", extra={"item": request.item, "code": error.code})
             async with intake.transaction() as conn:
