@@ -52,7 +52,7 @@ DisabledNotice = Callable[[UUID, UUID, str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What became of an attempt. wait_s: as long the receiver asks for no message at all."""
+    """The outcome of an attempt. wait_s: as long the receiver asks for no message at all."""
 
     attempt: AttemptRow
     retry_after_s: float | None = None

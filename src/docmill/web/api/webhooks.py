@@ -71,7 +71,7 @@ class WebhookToAdd(_Request):
 
 
 class WebhookChange(_Request):
-    """What is to be changed of a webhook; the rest stays."""
+    """Changes to a webhook; what is left out stays."""
 
     url: _Url | None = None
     events: _Events | None = None
@@ -128,7 +128,7 @@ class FailedDeliveries(_Request):
 
 
 class SentAgain(_Shape):
-    """How many deliveries are sent again."""
+    """The number of deliveries that are sent again."""
 
     count: int
 

@@ -25,7 +25,7 @@ from docmill.web.view import settings_form, source_form, source_words
 router = Router(include_in_schema=False, prefix="/settings/sources")
 
 _PATHS = {"webhook": HOOK_PATH, "gmail": PUSH_PATH}
-"""Where programs send what is for sources, by their kind."""
+"""Paths to which programs send what is for sources, by kind."""
 
 _SHOWN_ITEMS = 50
 NO_SECRETS: Mapping[str, str] = {}
@@ -33,7 +33,7 @@ NO_SECRETS: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class _Typed:
-    """What somebody typed into the form of a source. is_forced: to be saved without a test."""
+    """Values that somebody typed into the form of a source. is_forced: to be saved without a test."""
 
     name: str = ""
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -43,7 +43,7 @@ class _Typed:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the form answers. faults: by setting. can_force: it may be saved even so."""
+    """The answer of the form. faults: by setting. can_force: it may be saved even so."""
 
     message: str
     works: bool = False
@@ -199,7 +199,7 @@ async def retry_source_item(source_id: UUID, item_id: UUID, vault: TheVault) -> 
 
 
 def _address_of(request: Request, row: SourceRow) -> str | None:
-    """Where others send what is for a source; None for a kind to which nothing is sent.
+    """The address to which others send what is for a source; None for a kind to which nothing is sent.
 
     Without a public address in the settings, that by which this page was reached.
     """

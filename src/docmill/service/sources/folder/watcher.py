@@ -64,7 +64,7 @@ class FolderSettings(LimitedSettings):
 
 @dataclass(slots=True)
 class _Problems:
-    """What of a folder cannot be taken or put away for now, so that a person is told once per look."""
+    """Files that cannot be taken or put away for now, so that a person is told once per look."""
 
     names: list[str] = field(default_factory=list[str])
     reason: str = ""

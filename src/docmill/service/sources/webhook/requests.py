@@ -1,4 +1,4 @@
-"""What the body of a request to a webhook holds: a file, or JSON that holds or names files."""
+"""The body of a request to a webhook: a file, or JSON that holds or names files."""
 
 import base64
 from collections.abc import AsyncGenerator, Sequence
