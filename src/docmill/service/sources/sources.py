@@ -148,7 +148,7 @@ class Sources:
         return {name: value for name, value in made.items() if value not in before.values()}
 
     def permission_server(self, row: SourceRow) -> PermissionServer | None:
-        """Who gives the permission to read the mailbox of a source; None if it needs none."""
+        """The provider that gives the permission to read the mailbox of a source; None if it needs none."""
         return kind_of(row.kind).permission_server(self.opened(row))
 
     def ask_permission(self, row: SourceRow, redirect_uri: str) -> tuple[str, PendingPermission]:
