@@ -10,10 +10,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from docmill.errors import MisconfiguredError, TooLargeError
 from docmill.service.config.settings import Settings
+from docmill.service.sources.access_tokens import AccessTokens, OAuthClient
 from docmill.service.sources.gmail.gmail_api import GmailApi
 from docmill.service.sources.gmail.gmail_settings import GmailSecrets, GmailSettings
 from docmill.service.sources.gmail.google_http import GoogleHttp
 from docmill.service.sources.item_intake import ItemIntake
+from docmill.service.sources.json_http import JsonHttp
 from docmill.service.sources.kinds import Kind, OpenedSource
 from docmill.service.sources.mail.mail_item import mail_item
 from docmill.service.store.doc_sources import SourceRow
@@ -150,8 +152,11 @@ def _open(source: OpenedSource, settings: Settings) -> GmailWatcher:
     chosen, secrets = source.settings, source.secrets
     assert isinstance(chosen, GmailSettings)
     assert isinstance(secrets, GmailSecrets)
-    http = GoogleHttp(settings.sources.allow_private_addresses)
-    return GmailWatcher(source, GmailApi(chosen, secrets, http), settings.limits.file_bytes)
+    http = JsonHttp(settings.sources.allow_private_addresses)
+    client = OAuthClient(chosen.token_address, chosen.client_id, secrets.client_secret)
+    tokens = AccessTokens(client, secrets.refresh_token, http)
+    api = GmailApi(chosen.api_address, tokens, GoogleHttp(http))
+    return GmailWatcher(source, api, settings.limits.file_bytes)
 
 
 def _check(chosen: GmailSettings, settings: Settings) -> None:
