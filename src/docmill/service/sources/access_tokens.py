@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import SecretStr
 
@@ -78,26 +79,32 @@ class AccessTokens:
             raise UnauthorizedError(
                 "the source has no refresh token; authorize docmill for the mailbox first"
             )
-        form = {"grant_type": "refresh_token", "refresh_token": known, "client_id": self._client.id}
-        if secret := _plain(self._client.secret):
-            form["client_secret"] = secret
+        form = {"grant_type": "refresh_token", "refresh_token": known}
         if self._client.scope:
             form["scope"] = self._client.scope
-        try:
-            answer = await self._http.post_form(self._client.address, form, what=_WHAT)
-        except TooLargeError as error:
-            raise MisconfiguredError(f"{_WHAT} sends something else; check it") from error
-        if refusal := _refusal(answer):
-            raise refusal
-        token, renewed = answer.fields.get("access_token"), answer.fields.get("refresh_token")
+        fields = await token_answer(self._client, form, self._http)
+        token, renewed, life_s = (fields.get(n) for n in ("access_token", "refresh_token", "expires_in"))
         if not isinstance(token, str) or not token:
             raise ServerError(f"{_WHAT} has sent none")
-        life_s = answer.fields.get("expires_in")
         self._token = token
         self._ends_at = time.monotonic() + (life_s if isinstance(life_s, int | float) else _DEFAULT_LIFE_S)
         if isinstance(renewed, str) and renewed and renewed != known:
             self._refresh_token = SecretStr(renewed)
             await self._keep(self._refresh_token)
+
+
+async def token_answer(client: OAuthClient, form: Mapping[str, str], http: JsonHttp) -> dict[str, Any]:
+    """The fields with which an endpoint for tokens answers a form. Raises as `AccessTokens.get` does."""
+    form = {**form, "client_id": client.id}
+    if secret := _plain(client.secret):
+        form["client_secret"] = secret
+    try:
+        answer = await http.post_form(client.address, form, what=_WHAT)
+    except TooLargeError as error:
+        raise MisconfiguredError(f"{_WHAT} sends something else; check it") from error
+    if refusal := _refusal(answer):
+        raise refusal
+    return answer.fields
 
 
 def _plain(secret: SecretStr | None) -> str:

@@ -7,11 +7,11 @@ from pydantic import JsonValue, SecretStr
 
 from docmill.errors import DocmillError, ungrouped
 from docmill.service.config.settings import Settings
-from docmill.service.sources.access_tokens import AccessTokens, OAuthClient
+from docmill.service.sources.access_tokens import AccessTokens
 from docmill.service.sources.imap import mailbox
 from docmill.service.sources.imap.folder_position import FolderPosition
 from docmill.service.sources.imap.folder_watch import FolderWatch
-from docmill.service.sources.imap.imap_settings import ImapSecrets, ImapSettings
+from docmill.service.sources.imap.imap_settings import ImapSecrets, ImapSettings, oauth_client
 from docmill.service.sources.imap.imap_sign_in import MailServer
 from docmill.service.sources.item_intake import ItemIntake
 from docmill.service.sources.json_http import JsonHttp
@@ -91,5 +91,5 @@ def _access_tokens(source: OpenedSource, http: JsonHttp) -> AccessTokens:
     async def keep(refresh_token: SecretStr) -> None:
         await source.keep_secrets(secrets.model_copy(update={"refresh_token": refresh_token}))
 
-    client = OAuthClient(chosen.token_endpoint, chosen.client_id, secrets.client_secret, chosen.token_scope)
+    client = oauth_client(chosen, secrets.client_secret)
     return AccessTokens(client, secrets.refresh_token, http, keep=keep)
