@@ -2,16 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 import h11
 
 from docmill.errors import MisconfiguredError, NetworkError, TimeLimitError, ValidationError
-from docmill.service.notify.guarded_http import Resolve, connect, resolve_host
+from docmill.service.notify.guarded_connection import Resolve, connect, resolve_host
+from docmill.service.notify.http_exchange import AnswerHead, HttpExchange
 
-_CHUNK_BYTES = 1 << 16
 _REDIRECTS = (301, 302, 303, 307, 308)
 _OK = 200
 
@@ -25,8 +25,8 @@ class HttpStatusError(Exception):
         self.headers = headers
 
 
-def _ignore(_: int) -> None:
-    """Take any size."""
+def _allow(_: object) -> None:
+    """Check nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class Download:
 
     limit_s: for the whole content. allow_private: also addresses of private networks; advice: what to do
     where one is refused. headers: to send, by host; no other host is sent them. check_size: is told the size
-    that an answer announces, and raises what it wants. Messages show no query, which may be a secret.
+    that an answer announces, and raises what it wants; check_address: likewise, is told each address before
+    it is connected to. Messages show no query, which may be a secret.
     """
 
     limit_s: float
@@ -43,8 +44,9 @@ class Download:
     allow_private: bool
     advice: str
     headers: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]], repr=False)
-    check_size: Callable[[int], None] = _ignore
+    check_size: Callable[[int], None] = _allow
     resolve: Resolve = resolve_host
+    check_address: Callable[[str], None] = _allow
 
     async def chunks(self, url: str) -> AsyncGenerator[bytes]:
         """The content, piece by piece.
@@ -57,7 +59,9 @@ class Download:
         try:
             for _ in range(self.max_redirects + 1):
                 target = ""
-                async with aclosing(self._get(_checked(url, shown), shown, deadline)) as pieces:
+                parts = _checked(url, shown)
+                self.check_address(url)
+                async with aclosing(self._get(parts, shown, deadline)) as pieces:
                     async for piece in pieces:
                         if isinstance(piece, str):
                             target = piece
@@ -79,31 +83,18 @@ class Download:
 
     async def _get(self, parts: SplitResult, shown: str, deadline: float) -> AsyncGenerator[bytes | str]:
         """The content in pieces; or, as text, where a redirect leads."""
-        reader, writer = await self._connect(parts, shown, deadline)
-        try:
-            connection = h11.Connection(h11.CLIENT)
-            for event in (self._request(parts), h11.EndOfMessage()):
-                writer.write(connection.send(event) or b"")
+        with closing(HttpExchange(*await self._connect(parts, shown, deadline))) as exchange:
             async with asyncio.timeout_at(deadline):
-                await writer.drain()
+                head = await exchange.ask("GET", parts, self._headers(parts))
+            if (location := self._redirect_of(head, shown)) is not None:
+                yield location
+                return
             while True:
-                event = connection.next_event()
-                if event is h11.NEED_DATA:
-                    async with asyncio.timeout_at(deadline):
-                        data = await reader.read(_CHUNK_BYTES)
-                    connection.receive_data(data)
-                elif isinstance(event, h11.Response):
-                    if (location := self._redirect_of(event, shown)) is not None:
-                        yield location
-                        return
-                elif isinstance(event, h11.Data):
-                    yield bytes(event.data)
-                elif isinstance(event, h11.EndOfMessage):
+                async with asyncio.timeout_at(deadline):
+                    piece = await exchange.next_piece()
+                if not piece:
                     return
-                elif isinstance(event, h11.ConnectionClosed):
-                    raise NetworkError(f"{shown!r}: the connection was closed before the answer")
-        finally:
-            writer.transport.abort()
+                yield piece
 
     async def _connect(
         self, parts: SplitResult, shown: str, deadline: float
@@ -120,21 +111,13 @@ class Download:
         except MisconfiguredError as error:  # where one address leads is a fault of that address
             raise ValidationError(error.message) from error
 
-    def _request(self, parts: SplitResult) -> h11.Request:
-        target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
-        fields = [
-            ("Host", parts.netloc.rpartition("@")[2]),
-            ("Accept-Encoding", "identity"),
-            ("User-Agent", "docmill"),
-            ("Connection", "close"),
-            *self.headers.get(parts.hostname or "", {}).items(),
-        ]
-        return h11.Request(method="GET", target=target, headers=fields)
+    def _headers(self, parts: SplitResult) -> dict[str, str]:
+        own = self.headers.get(parts.hostname or "", {})
+        return {"Accept-Encoding": "identity", "User-Agent": "docmill", **own}
 
-    def _redirect_of(self, response: h11.Response, shown: str) -> str | None:
+    def _redirect_of(self, head: AnswerHead, shown: str) -> str | None:
         """The address to which an answer leads; None if it has content. Raises HttpStatusError otherwise."""
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
-        status = response.status_code
+        status, headers = head.status, head.headers
         if status in _REDIRECTS and headers.get("location"):
             return headers["location"]
         if status != _OK:

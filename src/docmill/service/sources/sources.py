@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import pydantic
@@ -17,13 +18,20 @@ from docmill.service.config.settings import Settings
 from docmill.service.events.wakeups import Wakeups
 from docmill.service.intake.accept import Intake
 from docmill.service.secret_box import SecretBox
+from docmill.service.sources.authorization import (
+    PendingPermission,
+    PermissionServer,
+    address_for_owner,
+    refresh_token_of,
+)
 from docmill.service.sources.item_intake import ItemIntake
+from docmill.service.sources.json_http import JsonHttp
 from docmill.service.sources.kinds import Connection, KindSettings, OpenedSource
 from docmill.service.sources.rate_limits import ItemLimits
 from docmill.service.sources.registry import kind_of
 from docmill.service.store import arrivals, doc_sources, fetch_requests
 from docmill.service.store.arrivals import ArrivalRow
-from docmill.service.store.database import Conn, Database
+from docmill.service.store.database import Conn, Database, new_id
 from docmill.service.store.doc_sources import SourceRow
 
 _LONGEST_NAME = 100
@@ -78,7 +86,7 @@ class Sources:
         installation does not allow, or if secrets cannot be kept.
         """
         checked, kept = self._checked(kind, settings, secrets)
-        source_id = doc_sources.new_source_id()
+        source_id = new_id()
         async with self._database.tenant(tenant_id) as conn:
             await doc_sources.add(
                 conn,
@@ -139,6 +147,38 @@ class Sources:
         await self.change(row, secrets=dict[str, JsonValue](made))
         return {name: value for name, value in made.items() if value not in before.values()}
 
+    def permission_server(self, row: SourceRow) -> PermissionServer | None:
+        """The provider that gives the permission to read the mailbox of a source; None if it needs none."""
+        return kind_of(row.kind).permission_server(self.opened(row))
+
+    def ask_permission(self, row: SourceRow, redirect_uri: str) -> tuple[str, PendingPermission]:
+        """The address at which its owner lets docmill read a mailbox, and what to keep meanwhile.
+
+        Raises ValidationError for a source that needs no permission.
+        """
+        pending = PendingPermission(redirect_uri)
+        return address_for_owner(self._known_server(row), pending), pending
+
+    async def keep_permission(
+        self, row: SourceRow, pending: PendingPermission, answer: Mapping[str, str]
+    ) -> SourceRow:
+        """Keep the permission with which the browser of the owner came back. Raises as `refresh_token_of`.
+
+        answer: the query of the address to which the browser was sent.
+        """
+        http = JsonHttp(self._settings.sources.allow_private_addresses)
+        token = await refresh_token_of(self._known_server(row), pending, answer, http)
+        return await self.change(row, secrets={"refresh_token": token.get_secret_value()})
+
+    def _known_server(self, row: SourceRow) -> PermissionServer:
+        server = self.permission_server(row)
+        if server is None:
+            raise ValidationError("this source needs no permission: it does not sign in by OAuth 2")
+        schemes = ("https", "http") if self._settings.sources.allow_private_addresses else ("https",)
+        if urlsplit(server.address).scheme not in schemes:
+            raise MisconfiguredError("the address at which the owner grants access must begin with https://")
+        return server
+
     async def set_state(self, source_id: UUID, state: doc_sources.State, *, tenant_id: UUID) -> bool:
         """Pause or resume a source; False if there is none."""
         async with self._database.tenant(tenant_id) as conn:
@@ -164,7 +204,7 @@ class Sources:
     ) -> str:
         """Try settings before a source is made of them. Raises as `add` and `test` do."""
         checked, kept = self._checked(kind, settings, secrets)
-        opened = OpenedSource(doc_sources.new_source_id(), tenant_id, "", checked, kept)
+        opened = OpenedSource(new_id(), tenant_id, "", checked, kept)
         return await _tried(kind_of(kind).open(opened, self._settings))
 
     async def test_change(
@@ -178,18 +218,22 @@ class Sources:
         return await _tried(kind_of(row.kind).open(opened, self._settings))
 
     def open(self, row: SourceRow) -> Connection:
-        """The source in use. Raises MisconfiguredError if its secrets cannot be decrypted any more."""
+        """The source in use. Raises MisconfiguredError if its secrets cannot be opened or used any more."""
         return kind_of(row.kind).open(self.opened(row), self._settings)
 
     def opened(self, row: SourceRow) -> OpenedSource:
         """The source with its settings and secrets. Raises as `open` does."""
         kind = kind_of(row.kind)
+        try:
+            secrets = kind.secrets.model_validate_json(self._plain_secrets(row))
+        except pydantic.ValidationError as error:  # kept by a release that took them; its text quotes them
+            raise MisconfiguredError(f"enter the secrets of the source again: {_in_words(error)}") from None
         return OpenedSource(
             row.id,
             row.tenant_id,
             row.name,
             kind.settings.model_validate(row.settings),
-            kind.secrets.model_validate_json(self._plain_secrets(row)),
+            secrets,
             row.position,
             partial(self._keep_secrets, row),
         )

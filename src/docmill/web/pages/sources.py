@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
-from docmill.errors import SetupError, TransientError, ValidationError
+from docmill.errors import MisconfiguredError, SetupError, TransientError, ValidationError
 from docmill.service.sources.gmail.gmail_watcher import PUSH_PATH
 from docmill.service.sources.kinds import Kind
 from docmill.service.sources.registry import KINDS
@@ -25,7 +25,10 @@ from docmill.web.view import settings_form, source_form, source_words
 router = Router(include_in_schema=False, prefix="/settings/sources")
 
 _PATHS = {"webhook": HOOK_PATH, "gmail": PUSH_PATH}
-"""Where programs send what is for sources, by their kind."""
+"""Paths to which programs send what is for sources, by kind."""
+
+PERMISSION_CALLBACK = "/settings/sources/authorized"
+"""To which a provider of mailboxes sends back; its owner has entered it there."""
 
 _SHOWN_ITEMS = 50
 NO_SECRETS: Mapping[str, str] = {}
@@ -33,7 +36,7 @@ NO_SECRETS: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class _Typed:
-    """What somebody typed into the form of a source. is_forced: to be saved without a test."""
+    """Values that somebody typed into the form of a source. is_forced: to be saved without a test."""
 
     name: str = ""
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -43,7 +46,7 @@ class _Typed:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the form answers. faults: by setting. can_force: it may be saved even so."""
+    """The answer of the form. faults: by setting. can_force: it may be saved even so."""
 
     message: str
     works: bool = False
@@ -157,9 +160,7 @@ async def make_source_secrets(request: Request, source_id: UUID, vault: TheVault
     row = await existing_source(source_id, vault)
     made = await vault.service.sources.make_secrets(row)
     typed = _Typed(row.name, row.settings)
-    response = await _form_page(request, vault, _existing_kind(row.kind), typed, row=row, made=made)
-    response.headers["cache-control"] = "no-store"
-    return response
+    return await _form_page(request, vault, _existing_kind(row.kind), typed, row=row, made=made)
 
 
 @router.post("/{source_id}/pause")
@@ -201,7 +202,7 @@ async def retry_source_item(source_id: UUID, item_id: UUID, vault: TheVault) -> 
 
 
 def _address_of(request: Request, row: SourceRow) -> str | None:
-    """Where others send what is for a source; None for a kind to which nothing is sent.
+    """The address to which others send what is for a source; None for a kind to which nothing is sent.
 
     Without a public address in the settings, that by which this page was reached.
     """
@@ -209,6 +210,14 @@ def _address_of(request: Request, row: SourceRow) -> str | None:
     path = _PATHS.get(row.kind)
     known = vault.service.sources.address(row)
     return known or (path and address_with(request, path.format(source_id=row.id)))
+
+
+def _needs_permission(vault: Vault, row: SourceRow) -> bool:
+    """True for a mailbox whose owner gives docmill permission at the provider."""
+    try:
+        return vault.service.sources.permission_server(row) is not None
+    except MisconfiguredError:  # the key of its secrets is lost, or an address is missing
+        return False
 
 
 def _existing_kind(name: str) -> Kind:
@@ -271,6 +280,14 @@ async def _save(
     return None
 
 
+async def source_answer(
+    request: Request, vault: Vault, row: SourceRow, message: str, *, works: bool = False
+) -> Response:
+    """The page of a source with what became of something that was done with it."""
+    kind, typed = _existing_kind(row.kind), _Typed(row.name, row.settings)
+    return await _form_page(request, vault, kind, typed, row=row, answer=_Answer(message, works=works))
+
+
 async def _form_page(
     request: Request,
     vault: Vault,
@@ -308,6 +325,9 @@ async def _form_page(
         refused=refused,
         made=made,
         address=None if row is None else _address_of(request, row),
+        secrets_set=secrets_set,
+        callback=address_with(request, PERMISSION_CALLBACK),
+        needs_permission=row is not None and _needs_permission(vault, row),
         source_words=source_words,
         last_event=last_event,
     )

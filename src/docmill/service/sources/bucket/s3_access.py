@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from docmill.errors import MisconfiguredError, NetworkError
 from docmill.service.aws.client import AccessKey, AddressInfo, Operations, new_session, open_operations
-from docmill.service.notify.guarded_http import is_public
+from docmill.service.notify.guarded_connection import is_public
 
 
 @dataclass(frozen=True, slots=True)
 class S3Access:
-    """How a source reaches the services. access_key: None for the identity of the installation.
+    """The access of a source to the services. access_key: None for the identity of the installation.
 
     endpoint: of another service than AWS. allow_private: also addresses in a private network.
     """

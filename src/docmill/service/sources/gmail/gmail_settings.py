@@ -44,6 +44,12 @@ class GmailSettings(LimitedSettings):
         description="Address of the interface of Gmail",
         json_schema_extra=RARELY,
     )
+    authorization_address: str = Field(
+        default="https://accounts.google.com/o/oauth2/v2/auth",
+        pattern=_ADDRESS,
+        description="Address at which the owner of the mailbox grants access",
+        json_schema_extra=RARELY,
+    )
     token_address: str = Field(
         default="https://oauth2.googleapis.com/token",
         pattern=_ADDRESS,
@@ -59,7 +65,7 @@ class GmailSettings(LimitedSettings):
 
 
 class GmailSecrets(KindSettings):
-    """What the OAuth client proves itself with, and the permission of the mailbox's owner."""
+    """The secret of the OAuth client, and the permission of the mailbox's owner."""
 
     client_secret: SecretStr | None = Field(default=None, description="Secret of the OAuth client")
     refresh_token: SecretStr | None = Field(default=None, description="Refresh token for the mailbox")

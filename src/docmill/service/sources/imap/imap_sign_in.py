@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from imapclient.exceptions import LoginError
 
 from docmill.errors import MisconfiguredError, UnauthorizedError
-from docmill.service.notify.guarded_http import Resolve, resolve_host
-from docmill.service.sources.imap.access_tokens import AccessTokens
+from docmill.service.notify.guarded_connection import Resolve, resolve_host
+from docmill.service.sources.access_tokens import AccessTokens
 from docmill.service.sources.imap.imap_client import ImapClient
 from docmill.service.sources.imap.imap_connection import ImapConnection, is_passing
 from docmill.service.sources.imap.imap_settings import ImapSecrets, ImapSettings
@@ -105,7 +105,7 @@ def _by_token(client: ImapClient, user: str, token: str) -> None:
 
 
 def _refusal(error: LoginError) -> Exception:
-    """What a refused sign-in means. The words of the server may quote the credentials: they are dropped."""
+    """The error of a refused sign-in. The words of the server may quote the credentials: they are dropped."""
     if isinstance(error.__context__, imaplib.IMAP4.abort):  # the connection was lost, as the library hides
         return error.__context__
     if is_passing(error):
