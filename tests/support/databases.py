@@ -17,8 +17,9 @@ from docmill.service.storage.postgres_server import EmbeddedPostgres
 UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_wal_size": "1GB"}
 
 MEMORY = Path("/dev/shm")
-MEMORY_NEEDED_BYTES = 2 << 30
-"""What all workers of a test run need together, and some to spare: a container may have 64 MB."""
+MEMORY_NEEDED_BYTES = 4 << 30
+"""More than all workers of a test run need together: about 100 MB each, and a log of writes that may grow to
+`max_wal_size`. A container may have 64 MB."""
 
 
 @contextmanager
