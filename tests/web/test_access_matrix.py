@@ -172,6 +172,8 @@ NEEDS = {
     "GET /settings/sources/new/{kind}": "administer",
     "POST /settings/sources/new/{kind}": "administer",
     "POST /settings/sources/new/{kind}/test": "administer",
+    "GET /settings/sources/{source_id}/authorize": "administer",
+    "GET /settings/sources/authorized": "administer",
     "GET /settings/sources/{source_id}": "administer",
     "POST /settings/sources/{source_id}": "administer",
     "POST /settings/sources/{source_id}/test": "administer",

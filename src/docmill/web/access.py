@@ -104,7 +104,7 @@ class AccessRoute(APIRoute):
                 return refusal
             response = await handle(request)
             if _is_change(request, declaration) and response.status_code < 400:  # noqa: PLR2004  not refused
-                await _log_change(request, action)
+                await log_change(request, action)
             return response
 
         return guarded
@@ -250,7 +250,8 @@ def _is_change(request: Request, declaration: Declaration) -> bool:
     return is_change and declaration.is_logged
 
 
-async def _log_change(request: Request, action: str) -> None:
+async def log_change(request: Request, action: str) -> None:
+    """Write a change into the audit log of the tenant. Those of GET alone have to ask for it."""
     access: Access = request.state.access
     if access.tenant_id is None:
         return

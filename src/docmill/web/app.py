@@ -54,7 +54,7 @@ from docmill.web.head_requests import HeadRequests
 from docmill.web.languages import LanguageOfVisitor
 from docmill.web.mcp import http_endpoint
 from docmill.web.page_images import PageImages
-from docmill.web.pages import api_docs, bank_tables, openid, profile, sign_in
+from docmill.web.pages import api_docs, bank_tables, openid, profile, sign_in, source_permissions
 from docmill.web.pages import bin as bin_page
 from docmill.web.pages import capture as capture_page
 from docmill.web.pages import documents as documents_page
@@ -115,6 +115,7 @@ PAGE_ROUTERS = (
     capture_page.router,
     operations_page.router,
     settings_page.router,
+    source_permissions.router,  # before what takes a part of its addresses for an id
     sources_page.router,
     webhooks_page.router,
     bank_tables.router,

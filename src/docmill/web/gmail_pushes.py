@@ -11,6 +11,7 @@ from docmill.service.sources.gmail.gmail_settings import GmailSettings
 from docmill.service.sources.gmail.gmail_watcher import GMAIL, PUSH_PATH, push_address
 from docmill.service.sources.gmail.google_http import GoogleHttp, NotFoundError
 from docmill.service.sources.gmail.push_tokens import PushTokens
+from docmill.service.sources.json_http import JsonHttp
 from docmill.web.access import Router, needs
 from docmill.web.context import TheVault, Vault
 
@@ -44,5 +45,5 @@ def _tokens(request: Request, vault: Vault) -> PushTokens:
     """Those of this process, whose keys are kept between requests."""
     state = request.app.state
     if not hasattr(state, "push_tokens"):
-        state.push_tokens = PushTokens(GoogleHttp(vault.settings.sources.allow_private_addresses))
+        state.push_tokens = PushTokens(GoogleHttp(JsonHttp(vault.settings.sources.allow_private_addresses)))
     return state.push_tokens

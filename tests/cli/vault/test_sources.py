@@ -1,15 +1,19 @@
 """`docmill sources`, without a running vault."""
 
 import json
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from docmill.cli.vault.sources import _asked, _assigned  # pyright: ignore[reportPrivateUsage]
 from docmill.errors import ValidationError
 from support.commands import run_docmill
+from support.docmill_processes import DOCMILL
+from support.oauth_server import running_oauth_server
 
 
 @pytest.fixture
@@ -91,3 +95,45 @@ def test_the_variable_of_a_secret_is_no_unknown_setting(folder: Path) -> None:
 
     assert "names no setting" not in done.stderr
     assert "there is no vault" in done.stderr
+
+
+def test_the_owner_of_a_mailbox_gives_permission_in_a_browser(folder: Path, tmp_path: Path) -> None:
+    config = tmp_path / "docmill.toml"
+    config.write_text("[sources]\nallow_private_addresses = true\n")
+    options = ("--data-dir", folder, "--config", config)
+    paper = tmp_path / "paper.txt"
+    paper.write_text("Invoice 17")
+    run_docmill("add", paper, *options)
+    with running_oauth_server() as provider:
+        added = run_docmill(
+            *("sources", "add", "gmail", "Gmail", "--no-test", "--set", "client_id=client"),
+            *("--set", f"authorization_address={provider.authorization_address}"),
+            *("--set", f"token_address={provider.token_address}", "--set", "api_address=http://127.0.0.1:9"),
+            *options,
+        )
+        assert added.returncode == 0, added.stderr
+
+        with subprocess.Popen(
+            [DOCMILL, "sources", "authorize", "gmail", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as command:
+            assert command.stdout
+            address = command.stdout.readline().strip()
+            seen = httpx.get(address, follow_redirects=True)
+            _, told = command.communicate(timeout=60)
+        assert "You can close this window" in seen.text
+        assert "cannot be reached" in told  # permission was given, and what is no Gmail is tried
+        shown = json.loads(run_docmill("sources", "show", "gmail", "--json", *options).stdout)
+        assert shown["secrets_set"] == ["refresh_token"]
+
+        typed = subprocess.run(
+            [DOCMILL, "sources", "authorize", "gmail", "--no-browser", *options],
+            input="http://localhost/?code=1\n",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert typed.returncode == 2
+        assert "this is not the address" in typed.stderr

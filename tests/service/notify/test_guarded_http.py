@@ -14,7 +14,8 @@ from docmill.errors import (
     TimeLimitError,
     UnauthorizedError,
 )
-from docmill.service.notify.guarded_http import GuardedHttp, is_public, resolve_host
+from docmill.service.notify.guarded_connection import is_public, resolve_host
+from docmill.service.notify.guarded_http import GuardedHttp
 from support.http_receiver import Receiver, receiving
 
 

@@ -17,10 +17,10 @@ from docmill.errors import MisconfiguredError, RateLimitedError, ServerError, Un
 from docmill.service.app import Service
 from docmill.service.config.secrets import Secrets
 from docmill.service.config.settings import Settings
-from docmill.service.sources.imap import access_tokens
 from docmill.service.sources.imap.imap_connection import ImapConnection
 from docmill.service.sources.imap.imap_kind import IMAP
 from docmill.service.sources.imap.imap_settings import ImapSettings
+from docmill.service.sources.json_http import JsonHttp
 from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.doc_sources import SourceRow
 from support.dovecot import PASSWORD, Dovecot, running_dovecot
@@ -156,9 +156,9 @@ async def test_a_provider_that_refuses(
 
 async def test_tokens_are_fetched_from_public_addresses_by_https_alone() -> None:
     with pytest.raises(MisconfiguredError, match="https"):
-        await access_tokens.post_form("http://example.org/token", {}, allow_private=False)
+        await JsonHttp(allow_private=False).post_form("http://example.org/token", {}, what="the address")
     with pytest.raises(MisconfiguredError, match="private"):
-        await access_tokens.post_form("https://127.0.0.1:9/token", {}, allow_private=False)
+        await JsonHttp(allow_private=False).post_form("https://127.0.0.1:9/token", {}, what="the address")
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,22 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from docmill.errors import CorruptError, NetworkError
 from docmill.service.app import Service
+from docmill.service.config.secrets import Secrets
 from docmill.service.config.settings import Settings
 from docmill.service.store import audit_log, doc_sources
+from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.doc_sources import SourceRow
+from support.oauth_server import OAuthServer, running_oauth_server
 from support.people import Browser
 
 NEW = "/settings/sources/new/folder"
@@ -28,8 +32,9 @@ def inbox(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def settings(settings: Settings, inbox: Path) -> Settings:
-    sources = settings.sources.model_copy(update={"folders": (inbox,)})
-    return settings.model_copy(update={"sources": sources})
+    sources = settings.sources.model_copy(update={"folders": (inbox,), "allow_private_addresses": True})
+    secrets = Secrets(key=SecretStr("k" * 64))
+    return settings.model_copy(update={"sources": sources, "secrets": secrets})
 
 
 @pytest.fixture
@@ -173,3 +178,54 @@ async def test_the_document_page_says_how_it_arrived(browser: Browser, service: 
     assert f"/docs/{taken.document_id}" not in (await browser.open(f"/?source={uuid4()}")).text
     answer = await browser.client.get("/api/v1/documents", params={"source": str(row.id)})
     assert [each["id"] for each in answer.json()["documents"]] == [str(taken.document_id)]
+
+
+@pytest.fixture
+def provider() -> Iterator[OAuthServer]:
+    with running_oauth_server() as server:
+        yield server
+
+
+async def test_the_owner_of_a_mailbox_gives_access_at_the_provider(
+    browser: Browser, service: Service, provider: OAuthServer
+) -> None:
+    row = await service.sources.add(
+        "imap",
+        "Mails",
+        {
+            "host": "192.0.2.1",
+            "user": "anna",
+            "sign_in": "oauth2",
+            "client_id": "client",
+            "token_address": provider.token_address,
+            "authorization_address": provider.authorization_address,
+        },
+        {},
+        tenant_id=service.default_tenant_id,
+        created_by=DEFAULT_USER_ID,
+    )
+    page = await browser.open(f"/settings/sources/{row.id}")
+    assert f"{browser.client.base_url}/settings/sources/authorized".replace("//s", "/s") in page.text
+
+    sent = await browser.open(f"/settings/sources/{row.id}/authorize")
+    assert sent.status_code == 303
+    async with httpx.AsyncClient() as elsewhere:
+        back = (await elsewhere.get(sent.headers["location"])).headers["location"]
+    stolen = await browser.open(back.replace("state=", "state=x"))
+    assert "begin again" in stolen.text.lower()
+    assert service.sources.secret_names(row) == []
+
+    sent = await browser.open(f"/settings/sources/{row.id}/authorize")
+    async with httpx.AsyncClient() as elsewhere:
+        back = (await elsewhere.get(sent.headers["location"])).headers["location"]
+    with_access = await browser.open(back)
+
+    assert "Give docmill access again" in with_access.text
+    current = await service.sources.get(row.id, tenant_id=row.tenant_id)
+    assert current is not None
+    assert service.sources.secret_names(current) == ["refresh_token"]
+    async with service.database.tenant(row.tenant_id) as conn:
+        entries = await audit_log.page(conn, limit=50)
+    assert [entry.action for entry in entries if entry.action == "authorize_source"] == ["authorize_source"]
+    again = await browser.open(back)
+    assert again.status_code == 400

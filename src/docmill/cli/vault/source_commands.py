@@ -129,6 +129,28 @@ def try_source(
     exit_after(try_source(load_settings(config, data_dir, tenant=tenant), source))
 
 
+@app.command("authorize")
+def authorize_source(
+    source: Name,
+    config: SettingsFile = None,
+    data_dir: DataFolder = None,
+    tenant: TenantName = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Where the browser is sent back to; 0: any free port.")
+    ] = 0,
+    *,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="The browser runs on another machine.")
+    ] = False,
+) -> None:
+    """Ask the owner of a mailbox to let docmill read it: OAuth 2 of Google, Microsoft and others."""
+    from docmill.cli.vault.access import load_settings
+    from docmill.cli.vault.source_permissions import authorize_source
+
+    installation = load_settings(config, data_dir, tenant=tenant)
+    exit_after(authorize_source(installation, source, port=port, has_browser=not no_browser))
+
+
 @app.command("secret")
 def make_secret(
     source: Name, config: SettingsFile = None, data_dir: DataFolder = None, tenant: TenantName = None

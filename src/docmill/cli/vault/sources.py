@@ -94,7 +94,7 @@ def _as_json(row: SourceRow, service: Service) -> dict[str, Any]:
 async def show_source(settings: Settings, name: str, *, as_json: bool) -> int:
     """Print a source without its secrets; the exit code."""
     async with existing_service(settings) as service:
-        content = _as_json(await _source_called(service, name), service)
+        content = _as_json(await source_called(service, name), service)
     if as_json:
         stdout.print_json(json.dumps(content, ensure_ascii=False))
         return 0
@@ -148,7 +148,7 @@ async def change_source(
     """Change a source, after a test; the exit code."""
     secrets = _asked(secret_names)
     async with existing_service(settings) as service:
-        row = await _source_called(service, name)
+        row = await source_called(service, name)
         values = _assigned(row.settings, assignments)
         if has_test and (assignments or secrets):
             stderr.print(await service.sources.test_change(row, values, secrets), markup=False)
@@ -161,7 +161,7 @@ async def change_source(
 async def try_source(settings: Settings, name: str) -> int:
     """Try a source, and print what was found; the exit code."""
     async with existing_service(settings) as service:
-        row = await _source_called(service, name)
+        row = await source_called(service, name)
         try:
             stdout.print(await service.sources.test(row), markup=False)
         except (SetupError, TransientError) as error:
@@ -173,7 +173,7 @@ async def try_source(settings: Settings, name: str) -> int:
 async def make_secret(settings: Settings, name: str) -> int:
     """Make the secrets that docmill makes for a source, and print them; the exit code."""
     async with existing_service(settings) as service:
-        row = await _source_called(service, name)
+        row = await source_called(service, name)
         made = await service.sources.make_secrets(row)
         await log_command(service, "make_source_secrets", str(row.id), {"name": row.name})
     for secret in made.values():
@@ -184,7 +184,7 @@ async def make_secret(settings: Settings, name: str) -> int:
 async def set_state(settings: Settings, name: str, state: State) -> int:
     """Pause or resume a source; the exit code."""
     async with existing_service(settings) as service:
-        row = await _source_called(service, name)
+        row = await source_called(service, name)
         await service.sources.set_state(row.id, state, tenant_id=row.tenant_id)
         action = "pause_source" if state == "paused" else "resume_source"
         await log_command(service, action, str(row.id), {"name": row.name})
@@ -195,7 +195,7 @@ async def set_state(settings: Settings, name: str, state: State) -> int:
 async def remove_source(settings: Settings, name: str, *, yes: bool) -> int:
     """Remove a source, after asking; the exit code."""
     async with existing_service(settings) as service:
-        row = await _source_called(service, name)
+        row = await source_called(service, name)
         if not yes:
             if not sys.stdin.isatty():
                 raise ValidationError("cannot ask for confirmation here: give --yes to remove the source")
@@ -213,7 +213,7 @@ async def list_items(
 ) -> int:
     """Print what arrived from a source, and have what was refused tried again; the exit code."""
     async with existing_service(settings) as service:
-        row = await _source_called(service, name)
+        row = await source_called(service, name)
         tenant_id = row.tenant_id
         items = await service.sources.items(row.id, tenant_id=tenant_id, refused_only=refused, limit=limit)
         if retry:
@@ -233,7 +233,8 @@ async def list_items(
     return 0
 
 
-async def _source_called(service: Service, name: str) -> SourceRow:
+async def source_called(service: Service, name: str) -> SourceRow:
+    """The source of a name or id. Raises ValidationError if there is none."""
     tenant_id = service.default_tenant_id
     async with service.database.tenant(tenant_id) as conn:
         row = await doc_sources.by_name(conn, name)

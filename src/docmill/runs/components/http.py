@@ -22,8 +22,8 @@ from docmill.runs.failures import as_docmill_error
 from docmill.runs.folder_files import DEFAULT_MAX_BYTES
 
 try:
+    from docmill.service.notify.guarded_connection import Resolve, resolve_host
     from docmill.service.notify.guarded_download import Download, HttpStatusError, shown_address
-    from docmill.service.notify.guarded_http import Resolve, resolve_host
 except ModuleNotFoundError as error:
     raise MisconfiguredError("reading by HTTP needs h11; run: pip install 'docmill[service]'") from error
 

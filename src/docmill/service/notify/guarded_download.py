@@ -2,16 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 import h11
 
 from docmill.errors import MisconfiguredError, NetworkError, TimeLimitError, ValidationError
-from docmill.service.notify.guarded_http import Resolve, connect, resolve_host
+from docmill.service.notify.guarded_connection import Resolve, connect, resolve_host
+from docmill.service.notify.http_exchange import AnswerHead, HttpExchange
 
-_CHUNK_BYTES = 1 << 16
 _REDIRECTS = (301, 302, 303, 307, 308)
 _OK = 200
 
@@ -79,31 +79,18 @@ class Download:
 
     async def _get(self, parts: SplitResult, shown: str, deadline: float) -> AsyncGenerator[bytes | str]:
         """The content in pieces; or, as text, where a redirect leads."""
-        reader, writer = await self._connect(parts, shown, deadline)
-        try:
-            connection = h11.Connection(h11.CLIENT)
-            for event in (self._request(parts), h11.EndOfMessage()):
-                writer.write(connection.send(event) or b"")
+        with closing(HttpExchange(*await self._connect(parts, shown, deadline))) as exchange:
             async with asyncio.timeout_at(deadline):
-                await writer.drain()
+                head = await exchange.ask("GET", parts, self._headers(parts))
+            if (location := self._redirect_of(head, shown)) is not None:
+                yield location
+                return
             while True:
-                event = connection.next_event()
-                if event is h11.NEED_DATA:
-                    async with asyncio.timeout_at(deadline):
-                        data = await reader.read(_CHUNK_BYTES)
-                    connection.receive_data(data)
-                elif isinstance(event, h11.Response):
-                    if (location := self._redirect_of(event, shown)) is not None:
-                        yield location
-                        return
-                elif isinstance(event, h11.Data):
-                    yield bytes(event.data)
-                elif isinstance(event, h11.EndOfMessage):
+                async with asyncio.timeout_at(deadline):
+                    piece = await exchange.next_piece()
+                if not piece:
                     return
-                elif isinstance(event, h11.ConnectionClosed):
-                    raise NetworkError(f"{shown!r}: the connection was closed before the answer")
-        finally:
-            writer.transport.abort()
+                yield piece
 
     async def _connect(
         self, parts: SplitResult, shown: str, deadline: float
@@ -120,21 +107,13 @@ class Download:
         except MisconfiguredError as error:  # where one address leads is a fault of that address
             raise ValidationError(error.message) from error
 
-    def _request(self, parts: SplitResult) -> h11.Request:
-        target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
-        fields = [
-            ("Host", parts.netloc.rpartition("@")[2]),
-            ("Accept-Encoding", "identity"),
-            ("User-Agent", "docmill"),
-            ("Connection", "close"),
-            *self.headers.get(parts.hostname or "", {}).items(),
-        ]
-        return h11.Request(method="GET", target=target, headers=fields)
+    def _headers(self, parts: SplitResult) -> dict[str, str]:
+        own = self.headers.get(parts.hostname or "", {})
+        return {"Accept-Encoding": "identity", "User-Agent": "docmill", **own}
 
-    def _redirect_of(self, response: h11.Response, shown: str) -> str | None:
+    def _redirect_of(self, head: AnswerHead, shown: str) -> str | None:
         """The address to which an answer leads; None if it has content. Raises HttpStatusError otherwise."""
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
-        status = response.status_code
+        status, headers = head.status, head.headers
         if status in _REDIRECTS and headers.get("location"):
             return headers["location"]
         if status != _OK:

@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from docmill.service.config.settings import Settings
+from docmill.service.sources.authorization import PermissionServer
 from docmill.service.sources.item_intake import ItemIntake
 from docmill.service.store.doc_sources import SourceRow
 
@@ -105,7 +106,8 @@ class Kind:
     one with which a program signs; it is given the present ones. generated: settings that docmill makes, by
     their defaults, when a source is made, and that nobody chooses. address: of a source to which others send,
     for people to see; None where there is none. secret_targets: settings that say where secrets are sent, and
-    how safely; after a change of one, secrets have to be entered again.
+    how safely; after a change of one, secrets have to be entered again. permission_server: who gives the
+    permission to read a mailbox; None where none is needed.
     """
 
     name: str
@@ -119,3 +121,4 @@ class Kind:
     address: Callable[[SourceRow, Settings], str | None] = lambda _, __: None
     new_secrets: Callable[[Mapping[str, Any]], Mapping[str, str]] | None = None
     secret_targets: tuple[str, ...] = ()
+    permission_server: Callable[[OpenedSource], PermissionServer | None] = lambda _: None

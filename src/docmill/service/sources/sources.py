@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import pydantic
@@ -17,7 +18,14 @@ from docmill.service.config.settings import Settings
 from docmill.service.events.wakeups import Wakeups
 from docmill.service.intake.accept import Intake
 from docmill.service.secret_box import SecretBox
+from docmill.service.sources.authorization import (
+    PendingPermission,
+    PermissionServer,
+    address_for_owner,
+    refresh_token_of,
+)
 from docmill.service.sources.item_intake import ItemIntake
+from docmill.service.sources.json_http import JsonHttp
 from docmill.service.sources.kinds import Connection, KindSettings, OpenedSource
 from docmill.service.sources.rate_limits import ItemLimits
 from docmill.service.sources.registry import kind_of
@@ -138,6 +146,38 @@ class Sources:
         made = dict(make(before))
         await self.change(row, secrets=dict[str, JsonValue](made))
         return {name: value for name, value in made.items() if value not in before.values()}
+
+    def permission_server(self, row: SourceRow) -> PermissionServer | None:
+        """Who gives the permission to read the mailbox of a source; None if it needs none."""
+        return kind_of(row.kind).permission_server(self.opened(row))
+
+    def ask_permission(self, row: SourceRow, redirect_uri: str) -> tuple[str, PendingPermission]:
+        """The address at which its owner lets docmill read a mailbox, and what to keep meanwhile.
+
+        Raises ValidationError for a source that needs no permission.
+        """
+        pending = PendingPermission(redirect_uri)
+        return address_for_owner(self._known_server(row), pending), pending
+
+    async def keep_permission(
+        self, row: SourceRow, pending: PendingPermission, answer: Mapping[str, str]
+    ) -> SourceRow:
+        """Keep the permission with which the browser of the owner came back. Raises as `refresh_token_of`.
+
+        answer: the query of the address to which the browser was sent.
+        """
+        http = JsonHttp(self._settings.sources.allow_private_addresses)
+        token = await refresh_token_of(self._known_server(row), pending, answer, http)
+        return await self.change(row, secrets={"refresh_token": token.get_secret_value()})
+
+    def _known_server(self, row: SourceRow) -> PermissionServer:
+        server = self.permission_server(row)
+        if server is None:
+            raise ValidationError("this source needs no permission: it does not sign in by OAuth 2")
+        schemes = ("https", "http") if self._settings.sources.allow_private_addresses else ("https",)
+        if urlsplit(server.address).scheme not in schemes:
+            raise MisconfiguredError("the address at which the owner grants access must begin with https://")
+        return server
 
     async def set_state(self, source_id: UUID, state: doc_sources.State, *, tenant_id: UUID) -> bool:
         """Pause or resume a source; False if there is none."""

@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
-from docmill.errors import SetupError, TransientError, ValidationError
+from docmill.errors import MisconfiguredError, SetupError, TransientError, ValidationError
 from docmill.service.sources.gmail.gmail_watcher import PUSH_PATH
 from docmill.service.sources.kinds import Kind
 from docmill.service.sources.registry import KINDS
@@ -26,6 +26,9 @@ router = Router(include_in_schema=False, prefix="/settings/sources")
 
 _PATHS = {"webhook": HOOK_PATH, "gmail": PUSH_PATH}
 """Where programs send what is for sources, by their kind."""
+
+PERMISSION_CALLBACK = "/settings/sources/authorized"
+"""To which a provider of mailboxes sends back; its owner has entered it there."""
 
 _SHOWN_ITEMS = 50
 NO_SECRETS: Mapping[str, str] = {}
@@ -211,6 +214,14 @@ def _address_of(request: Request, row: SourceRow) -> str | None:
     return known or (path and address_with(request, path.format(source_id=row.id)))
 
 
+def _needs_permission(vault: Vault, row: SourceRow) -> bool:
+    """True for a mailbox whose owner gives docmill permission at the provider."""
+    try:
+        return vault.service.sources.permission_server(row) is not None
+    except MisconfiguredError:  # the key of its secrets is lost, or an address is missing
+        return False
+
+
 def _existing_kind(name: str) -> Kind:
     if name not in KINDS:
         raise not_found("kind of source")
@@ -271,6 +282,14 @@ async def _save(
     return None
 
 
+async def source_answer(
+    request: Request, vault: Vault, row: SourceRow, message: str, *, works: bool = False
+) -> Response:
+    """The page of a source with what became of something that was done with it."""
+    kind, typed = _existing_kind(row.kind), _Typed(row.name, row.settings)
+    return await _form_page(request, vault, kind, typed, row=row, answer=_Answer(message, works=works))
+
+
 async def _form_page(
     request: Request,
     vault: Vault,
@@ -308,6 +327,9 @@ async def _form_page(
         refused=refused,
         made=made,
         address=None if row is None else _address_of(request, row),
+        secrets_set=secrets_set,
+        callback=address_with(request, PERMISSION_CALLBACK),
+        needs_permission=row is not None and _needs_permission(vault, row),
         source_words=source_words,
         last_event=last_event,
     )

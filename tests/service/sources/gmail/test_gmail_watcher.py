@@ -17,6 +17,7 @@ from docmill.service.sources.gmail.gmail_settings import GmailSettings
 from docmill.service.sources.gmail.gmail_watcher import GmailWatcher
 from docmill.service.sources.gmail.google_http import GoogleHttp
 from docmill.service.sources.gmail.push_tokens import PushTokens
+from docmill.service.sources.json_http import JsonHttp
 from docmill.service.sources.watching import SourceWatching
 from docmill.service.store import arrivals
 from docmill.service.store.arrivals import ArrivalRow
@@ -296,7 +297,7 @@ async def test_a_mail_is_not_lost_to_an_answer_that_makes_no_sense(
 async def test_keys_at_an_address_that_is_slow_keep_no_other_source_waiting(gmail: Gmail) -> None:
     silent = socket.create_server(("127.0.0.1", 0))
     port = silent.getsockname()[1]
-    tokens = PushTokens(GoogleHttp(allow_private=True))
+    tokens = PushTokens(GoogleHttp(JsonHttp(allow_private=True)))
     slow = GmailSettings(client_id="c", push_account=PUSH_ACCOUNT, keys_address=f"http://127.0.0.1:{port}/")
     quick = slow.model_copy(update={"keys_address": f"{gmail.address}/keys"})
     waiting = asyncio.create_task(tokens.verify(gmail.push_token("a"), slow, audience="a"))

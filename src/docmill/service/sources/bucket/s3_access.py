@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from docmill.errors import MisconfiguredError, NetworkError
 from docmill.service.aws.client import AccessKey, AddressInfo, Operations, new_session, open_operations
-from docmill.service.notify.guarded_http import is_public
+from docmill.service.notify.guarded_connection import is_public
 
 
 @dataclass(frozen=True, slots=True)

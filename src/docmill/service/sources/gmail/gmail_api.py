@@ -5,7 +5,6 @@ Source: https://developers.google.com/workspace/gmail/api/reference/rest
 
 import asyncio
 import base64
-import time
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,11 +14,9 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from docmill.errors import MisconfiguredError, ServerError, TooLargeError, UnauthorizedError
-from docmill.service.sources.gmail.gmail_settings import GmailSecrets, GmailSettings
+from docmill.service.sources.access_tokens import AccessTokens
 from docmill.service.sources.gmail.google_http import GoogleHttp, NotFoundError
 
-_EARLY_S = 120.0
-_LIFE_S = 3000.0
 _PAGE = 500
 
 
@@ -88,12 +85,10 @@ class History:
 class GmailApi:
     """The mailbox of a source. Raises UnauthorizedError, MisconfiguredError and kinds of TransientError."""
 
-    def __init__(self, settings: GmailSettings, secrets: GmailSecrets, http: GoogleHttp) -> None:
-        self._settings = settings
-        self._secrets = secrets
+    def __init__(self, address: str, tokens: AccessTokens, http: GoogleHttp) -> None:
+        self._address = f"{address.rstrip('/')}/gmail/v1/users/me"
+        self._tokens = tokens
         self._http = http
-        self._token = ""
-        self._ends_at = 0.0
 
     async def profile(self) -> tuple[str, str]:
         """The address of the mailbox, and the position of what happens now."""
@@ -152,6 +147,8 @@ class GmailApi:
             )
         except NotFoundError:
             return None
+        except TooLargeError as error:
+            raise TooLargeError("the mail is larger than the limit") from error
         raw = message.get("raw")
         if not isinstance(raw, str) or not raw:
             raise ServerError("Gmail has answered without the mail that was asked for")
@@ -177,40 +174,11 @@ class GmailApi:
     async def _get(
         self, path: str, query: dict[str, str | list[str]] | None = None, **options: int
     ) -> dict[str, Any]:
+        url, token = f"{self._address}/{path}", await self._tokens.get()
         try:
-            return await self._http.get(self._url(path), query or {}, await self._access(), **options)
+            return await self._http.get(url, query or {}, token, **options)
         except UnauthorizedError:  # a token may be withdrawn before its end
-            self._token = ""
-            return await self._http.get(self._url(path), query or {}, await self._access(), **options)
+            return await self._http.get(url, query or {}, await self._tokens.get(refused=token), **options)
 
     async def _post(self, path: str, value: dict[str, Any]) -> dict[str, Any]:
-        return await self._http.post(self._url(path), value, await self._access())
-
-    def _url(self, path: str) -> str:
-        return f"{self._settings.api_address.rstrip('/')}/gmail/v1/users/me/{path}"
-
-    async def _access(self) -> str:
-        """An access token, from the refresh token (RFC 6749, 6)."""
-        if self._token and time.monotonic() < self._ends_at - _EARLY_S:
-            return self._token
-        refresh, secret = self._secrets.refresh_token, self._secrets.client_secret
-        if refresh is None:
-            raise UnauthorizedError(
-                "the source has no refresh token; authorize docmill for the mailbox first"
-            )
-        form = {
-            "grant_type": "refresh_token",
-            "refresh_token": refresh.get_secret_value(),
-            "client_id": self._settings.client_id,
-            **({} if secret is None else {"client_secret": secret.get_secret_value()}),
-        }
-        try:
-            answer = await self._http.post_form(self._settings.token_address, form)
-        except (NotFoundError, TooLargeError) as error:  # not to be taken for a mail that is gone, or large
-            raise MisconfiguredError("token_address does not give access tokens; check it") from error
-        token, life_s = answer.get("access_token"), answer.get("expires_in")
-        if not isinstance(token, str) or not token:
-            raise ServerError("the address that gives access tokens has sent none")
-        self._token = token
-        self._ends_at = time.monotonic() + (life_s if isinstance(life_s, int | float) else _LIFE_S)
-        return token
+        return await self._http.post(f"{self._address}/{path}", value, await self._tokens.get())

@@ -44,6 +44,12 @@ class GmailSettings(LimitedSettings):
         description="Address of the interface of Gmail",
         json_schema_extra=RARELY,
     )
+    authorization_address: str = Field(
+        default="https://accounts.google.com/o/oauth2/v2/auth",
+        pattern=_ADDRESS,
+        description="Address at which the owner of the mailbox grants access",
+        json_schema_extra=RARELY,
+    )
     token_address: str = Field(
         default="https://oauth2.googleapis.com/token",
         pattern=_ADDRESS,

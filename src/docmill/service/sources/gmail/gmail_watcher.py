@@ -3,23 +3,27 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from docmill.errors import MisconfiguredError, TooLargeError
 from docmill.service.config.settings import Settings
+from docmill.service.sources.access_tokens import AccessTokens, OAuthClient
+from docmill.service.sources.authorization import PermissionServer
 from docmill.service.sources.gmail.gmail_api import GmailApi
 from docmill.service.sources.gmail.gmail_settings import GmailSecrets, GmailSettings
 from docmill.service.sources.gmail.google_http import GoogleHttp
 from docmill.service.sources.item_intake import ItemIntake
+from docmill.service.sources.json_http import JsonHttp
 from docmill.service.sources.kinds import Kind, OpenedSource
 from docmill.service.sources.mail.mail_item import mail_item
 from docmill.service.store.doc_sources import SourceRow
 
 _RENEW = timedelta(days=1)
 """Google ends a watch after seven days, and asks to renew it each day."""
+_SCOPE = "https://www.googleapis.com/auth/gmail.readonly"
 PUSH_PATH = "/hooks/gmail/{source_id}"
 
 
@@ -150,8 +154,20 @@ def _open(source: OpenedSource, settings: Settings) -> GmailWatcher:
     chosen, secrets = source.settings, source.secrets
     assert isinstance(chosen, GmailSettings)
     assert isinstance(secrets, GmailSecrets)
-    http = GoogleHttp(settings.sources.allow_private_addresses)
-    return GmailWatcher(source, GmailApi(chosen, secrets, http), settings.limits.file_bytes)
+    http = JsonHttp(settings.sources.allow_private_addresses)
+    tokens = AccessTokens(_client(chosen, secrets), secrets.refresh_token, http)
+    api = GmailApi(chosen.api_address, tokens, GoogleHttp(http))
+    return GmailWatcher(source, api, settings.limits.file_bytes)
+
+
+def _client(chosen: GmailSettings, secrets: GmailSecrets) -> OAuthClient:
+    return OAuthClient(chosen.token_address, chosen.client_id, secrets.client_secret)
+
+
+def _permission_server(source: OpenedSource) -> PermissionServer:
+    chosen: GmailSettings = source.settings
+    client = replace(_client(chosen, source.secrets), scope=_SCOPE)
+    return PermissionServer(chosen.authorization_address, client)
 
 
 def _check(chosen: GmailSettings, settings: Settings) -> None:
@@ -169,4 +185,5 @@ GMAIL = Kind(
     check=_check,
     address=push_address,
     secret_targets=("api_address", "token_address"),
+    permission_server=_permission_server,
 )

@@ -22,7 +22,7 @@ from docmill.errors import (
     ServerError,
     TimeLimitError,
 )
-from docmill.service.notify.guarded_http import Resolve, is_public, resolve_host
+from docmill.service.notify.guarded_connection import Resolve, is_public, resolve_host
 from docmill.service.sources.imap.imap_client import ANSWER_S, ImapClient, connected
 from docmill.service.sources.imap.imap_settings import ImapSettings, tls_context
 

@@ -2,7 +2,13 @@
 
 from docmill.errors import MisconfiguredError
 from docmill.service.config.settings import Settings
-from docmill.service.sources.imap.imap_settings import ImapSecrets, ImapSettings, tls_context
+from docmill.service.sources.authorization import PermissionServer
+from docmill.service.sources.imap.imap_settings import (
+    ImapSecrets,
+    ImapSettings,
+    oauth_client,
+    tls_context,
+)
 from docmill.service.sources.kinds import Connection, Kind, OpenedSource
 
 
@@ -22,6 +28,18 @@ def _check(chosen: ImapSettings, settings: Settings) -> None:
         )
 
 
+def _permission_server(source: OpenedSource) -> PermissionServer | None:
+    chosen: ImapSettings = source.settings
+    secrets: ImapSecrets = source.secrets
+    if chosen.sign_in == "password":
+        return None
+    if not chosen.authorization_endpoint:
+        raise MisconfiguredError("set authorization_address, where the owner of the mailbox grants access")
+    return PermissionServer(
+        chosen.authorization_endpoint, oauth_client(chosen, secrets.client_secret), chosen.user
+    )
+
+
 IMAP = Kind(
     "imap",
     ImapSettings,
@@ -29,4 +47,5 @@ IMAP = Kind(
     secrets=ImapSecrets,
     check=_check,
     secret_targets=("host", "port", "security", "ca_certificates", "sign_in", "token_address"),
+    permission_server=_permission_server,
 )

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from docmill.errors import MisconfiguredError
+from docmill.service.sources.access_tokens import OAuthClient
 from docmill.service.sources.kinds import RARELY, KindSettings, LimitedSettings
 from docmill.service.sources.mail.mail_rules import MailRules
 
@@ -21,6 +22,7 @@ class Provider(KindSettings):
     """Addresses of a large provider of mailboxes. scope: what the access token allows."""
 
     host: str
+    authorization_address: str
     token_address: str
     scope: str
 
@@ -28,11 +30,13 @@ class Provider(KindSettings):
 PROVIDERS = {
     "google": Provider(
         host="imap.gmail.com",
+        authorization_address="https://accounts.google.com/o/oauth2/v2/auth",
         token_address="https://oauth2.googleapis.com/token",  # noqa: S106  an address
         scope="https://mail.google.com/",
     ),
     "microsoft": Provider(
         host="outlook.office365.com",
+        authorization_address="https://login.microsoftonline.com/common/oauth2/v2.0/authorize",
         token_address="https://login.microsoftonline.com/common/oauth2/v2.0/token",  # noqa: S106  an address
         scope="https://outlook.office.com/IMAP.AccessAsUser.All offline_access",
     ),
@@ -69,6 +73,12 @@ class ImapSettings(LimitedSettings):
         default="",
         max_length=500,
         description="OAuth 2: ID of the registered application",
+        json_schema_extra=RARELY,
+    )
+    authorization_address: str = Field(
+        default="",
+        max_length=1000,
+        description="OAuth 2: address at which the owner grants access; known for Google and Microsoft",
         json_schema_extra=RARELY,
     )
     token_address: str = Field(
@@ -125,7 +135,7 @@ class ImapSettings(LimitedSettings):
     def _without_blanks(cls, values: list[str]) -> list[str]:
         return list(dict.fromkeys(value.strip() for value in values if value.strip()))
 
-    @field_validator("user", "host", "move_to", "folders", "token_address")
+    @field_validator("user", "host", "move_to", "folders", "authorization_address", "token_address")
     @classmethod
     def _printable(cls, value: str | list[str]) -> str | list[str]:
         if not all(text.isprintable() for text in ([value] if isinstance(value, str) else value)):
@@ -162,6 +172,16 @@ class ImapSettings(LimitedSettings):
         """The address that gives access tokens."""
         known = PROVIDERS.get(self.sign_in)
         return self.token_address or (known.token_address if known else "")
+
+    @property
+    def authorization_endpoint(self) -> str:
+        """The address at which the owner of the mailbox grants access; empty if nobody has named it."""
+        if self.authorization_address:
+            return self.authorization_address
+        if self.sign_in == "microsoft" and self.token_address.endswith("/token"):  # of one organisation
+            return self.token_address.removesuffix("token") + "authorize"
+        known = PROVIDERS.get(self.sign_in)
+        return known.authorization_address if known else ""
 
     @property
     def token_scope(self) -> str:
@@ -210,3 +230,8 @@ def tls_context(ca_certificates: str) -> ssl.SSLContext:
         return ssl.create_default_context(cadata=ca_certificates or None)
     except (ssl.SSLError, ValueError) as error:
         raise MisconfiguredError("ca_certificates holds no certificate in the form PEM") from error
+
+
+def oauth_client(settings: ImapSettings, secret: SecretStr | None) -> OAuthClient:
+    """The registered application as which docmill asks for access."""
+    return OAuthClient(settings.token_endpoint, settings.client_id, secret, settings.token_scope)

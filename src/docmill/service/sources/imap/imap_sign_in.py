@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from imapclient.exceptions import LoginError
 
 from docmill.errors import MisconfiguredError, UnauthorizedError
-from docmill.service.notify.guarded_http import Resolve, resolve_host
-from docmill.service.sources.imap.access_tokens import AccessTokens
+from docmill.service.notify.guarded_connection import Resolve, resolve_host
+from docmill.service.sources.access_tokens import AccessTokens
 from docmill.service.sources.imap.imap_client import ImapClient
 from docmill.service.sources.imap.imap_connection import ImapConnection, is_passing
 from docmill.service.sources.imap.imap_settings import ImapSecrets, ImapSettings

@@ -3,17 +3,18 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from pydantic import JsonValue
+from pydantic import JsonValue, SecretStr
 
 from docmill.errors import DocmillError, ungrouped
 from docmill.service.config.settings import Settings
+from docmill.service.sources.access_tokens import AccessTokens
 from docmill.service.sources.imap import mailbox
-from docmill.service.sources.imap.access_tokens import AccessTokens
 from docmill.service.sources.imap.folder_position import FolderPosition
 from docmill.service.sources.imap.folder_watch import FolderWatch
-from docmill.service.sources.imap.imap_settings import ImapSecrets, ImapSettings
+from docmill.service.sources.imap.imap_settings import ImapSecrets, ImapSettings, oauth_client
 from docmill.service.sources.imap.imap_sign_in import MailServer
 from docmill.service.sources.item_intake import ItemIntake
+from docmill.service.sources.json_http import JsonHttp
 from docmill.service.sources.kinds import OpenedSource
 
 
@@ -72,9 +73,7 @@ def open_mailbox(source: OpenedSource, settings: Settings) -> MailboxWatcher:
     chosen: ImapSettings = source.settings
     secrets: ImapSecrets = source.secrets
     allow_private = settings.sources.allow_private_addresses
-    tokens = None
-    if chosen.sign_in != "password":
-        tokens = AccessTokens(chosen, secrets, allow_private=allow_private, keep=source.keep_secrets)
+    tokens = None if chosen.sign_in == "password" else _access_tokens(source, JsonHttp(allow_private))
     own_mb = chosen.limits.file_mb
     max_bytes = settings.limits.file_bytes
     return MailboxWatcher(
@@ -83,3 +82,14 @@ def open_mailbox(source: OpenedSource, settings: Settings) -> MailboxWatcher:
         max_bytes if own_mb is None else min(max_bytes, round(own_mb * 1_000_000)),
         dict(source.position) if isinstance(source.position, dict) else {},
     )
+
+
+def _access_tokens(source: OpenedSource, http: JsonHttp) -> AccessTokens:
+    chosen: ImapSettings = source.settings
+    secrets: ImapSecrets = source.secrets
+
+    async def keep(refresh_token: SecretStr) -> None:
+        await source.keep_secrets(secrets.model_copy(update={"refresh_token": refresh_token}))
+
+    client = oauth_client(chosen, secrets.client_secret)
+    return AccessTokens(client, secrets.refresh_token, http, keep=keep)
