@@ -54,6 +54,14 @@ class QueueContract(ABC):
 
         assert [len(batch) for batch in batches] == [2, 2, 1]
 
+    async def test_messages_of_several_tenants_and_of_none_are_sent_together(self, queue: Queue) -> None:
+        one, other = uuid4(), uuid4()
+        await queue.send(["a", "b", "c", "d"], tenant_ids=[one, other, None, one])
+
+        messages = await queue.receive(limit=10, wait_s=0)
+
+        assert sorted(message.body for message in messages) == ["a", "b", "c", "d"]
+
     async def test_nothing_sent_changes_nothing(self, queue: Queue) -> None:
         await queue.send([])
 

@@ -15,10 +15,11 @@ from docmill.service.aws.resources import queue_pair
 from docmill.service.config.settings import Aws, Buckets, Queues, Settings
 from docmill.service.ports import Message
 from docmill.service.protocol.queues import INGESTION
-from docmill.service.store import dead_letters
+from docmill.service.store import dead_letters, tenants
 from docmill.service.sweeper import Sweeper
 from support.aws_emulators import Emulator
-from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
+from support.message_groups import receive_groups
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload, once
 
 on_one_emulator = pytest.mark.parametrize("emulator", ["ministack"], indirect=True)
 
@@ -119,6 +120,38 @@ async def test_what_sqs_has_lost_is_sent_again(
 
     async with working():
         await observer.until(accepted, "ready")
+
+
+async def test_documents_are_sent_in_the_group_of_their_tenant(
+    service: Service, settings: Settings, sqs: Operations, upload: Upload
+) -> None:
+    async with service.database.accounts() as conn:
+        other_id = await tenants.add(conn, "Other")
+    url = (await sqs.call("get_queue_url", QueueName=settings.queues.ingestion))["QueueUrl"]
+    mine = await upload()
+    theirs = await service.intake.accept(once(b"%PDF other"), tenant_id=other_id, file_name="a.pdf")
+
+    groups = await receive_groups(sqs, url, 2)
+
+    assert groups == sorted(
+        [(str(mine.ingestion_id), str(service.default_tenant_id)), (str(theirs.ingestion_id), str(other_id))]
+    )
+
+
+async def test_messages_of_before_the_upgrade_are_sent_without_a_group(
+    service: Service, settings: Settings, sqs: Operations
+) -> None:
+    url = (await sqs.call("get_queue_url", QueueName=settings.queues.ingestion))["QueueUrl"]
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute(
+            """
+            INSERT INTO outbox (id, queue, body, due_at, tenant_id)
+            VALUES (gen_random_uuid(), 'ingestion', 'of before', now(), NULL)
+            """
+        )
+    service.sender.announce()
+
+    assert await receive_groups(sqs, url, 1) == [("of before", None)]
 
 
 @pytest.fixture

@@ -10,15 +10,15 @@ from typing import Any, cast
 
 import httpx
 import pytest
-from pydantic import SecretStr
+from pydantic import JsonValue, SecretStr
 from standardwebhooks import Webhook
 
-from docmill.errors import MisconfiguredError
+from docmill.errors import MisconfiguredError, ValidationError
 from docmill.service.app import Service
 from docmill.service.config.secrets import Secrets
 from docmill.service.config.settings import Settings
 from docmill.service.secret_box import SecretBox
-from docmill.service.sources.webhook.inbound import InboundWebhook
+from docmill.service.sources.webhook.inbound import InboundWebhook, WebhookSettings, check_host
 from docmill.service.store import arrivals, document_list, ingestions
 from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.doc_sources import SourceRow
@@ -87,6 +87,29 @@ async def test_a_signed_file_is_taken_once(
     assert (ingestion.doc_source_id, ingestion.uploaded_by) == (row.id, None)
 
 
+async def test_a_source_has_a_success_when_a_file_is_taken_or_fetched(
+    service: Service, client: httpx.AsyncClient, row: SourceRow, secret: str, files: str
+) -> None:
+    async def last_success() -> datetime | None:
+        current = await service.sources.get(row.id, tenant_id=row.tenant_id)
+        assert current is not None
+        return current.last_success_at
+
+    await send(client, row, secret, {"file_name": "a", "content": ""}, "refused")
+    assert await last_success() is None
+    await send(client, row, secret, PDF)
+    taken_at = await last_success()
+    assert taken_at is not None
+    await send(client, row, secret, {"files": [{"url": f"{files}/gone"}]}, "gone")
+    await fetch(service, row)
+    assert await last_success() == taken_at
+    await send(client, row, secret, {"files": [{"url": f"{files}/a.pdf"}]}, "fetched")
+    await fetch(service, row)
+    fetched_at = await last_success()
+    assert fetched_at is not None
+    assert fetched_at > taken_at
+
+
 async def test_a_large_file_is_taken(
     service: Service, client: httpx.AsyncClient, row: SourceRow, secret: str
 ) -> None:
@@ -130,6 +153,20 @@ async def test_a_new_secret_leaves_the_one_before_valid_once(
     assert (await send(client, row, secret, PDF, "c")).status_code == 401
 
 
+@pytest.mark.parametrize("typed", ["whsec_!!!", "whsec_Zm9", "whsec_ä", "whsec_"])
+async def test_a_secret_that_was_kept_and_is_none_is_a_problem_of_the_source(
+    service: Service, row: SourceRow, typed: str
+) -> None:
+    box = service.secret_box
+    bad = replace(row, secrets=box.seal(json.dumps({"secret": typed}).encode(), owner=row.id))
+
+    with pytest.raises(MisconfiguredError, match="enter the secrets") as told:
+        service.sources.open(bad)
+
+    assert typed.removeprefix("whsec_") == "" or typed not in told.value.message
+    assert told.value.__suppress_context__
+
+
 async def test_several_files_come_in_one_request_and_bad_ones_stop_no_other(
     client: httpx.AsyncClient, row: SourceRow, secret: str
 ) -> None:
@@ -148,6 +185,7 @@ async def test_several_files_come_in_one_request_and_bad_ones_stop_no_other(
         {"files": []},
         {"content": "JVBERg==", "url": "https://example.com/a"},
         {"content": "JVBERg==", "unknown": 1},
+        {"content": "JVBERgö="},
         {"url": "file:///etc/passwd"},
         [1],
     ],
@@ -177,7 +215,7 @@ async def test_a_paused_or_unknown_source_takes_nothing(
 class _Files(BaseHTTPRequestHandler):
     """/a.pdf: a file. /later: 503 first. /large: too large. /moved: leads to /a.pdf. /gone: 410.
 
-    /nowhere: leads to what is no address.
+    /nowhere: leads to what is no address. /elsewhere: leads to /a.pdf by another name of this server.
     """
 
     calls: dict[str, int]
@@ -186,7 +224,7 @@ class _Files(BaseHTTPRequestHandler):
         calls = cast("dict[str, int]", cast("Any", self.server).calls)
         calls[self.path] = calls.get(self.path, 0) + 1
         path = self.path.partition("?")[0]
-        status = {"/gone": 410, "/moved": 302, "/nowhere": 302}.get(path, 200)
+        status = {"/gone": 410, "/moved": 302, "/nowhere": 302, "/elsewhere": 302}.get(path, 200)
         if path == "/later" and calls[self.path] == 1:
             status = 503
         self.send_response(status)
@@ -194,6 +232,9 @@ class _Files(BaseHTTPRequestHandler):
             self.send_header("Location", "/a.pdf")
         if path == "/nowhere":
             self.send_header("Location", "http://[none")
+        if path == "/elsewhere":
+            port = cast("ThreadingHTTPServer", self.server).server_port
+            self.send_header("Location", f"http://localhost:{port}/a.pdf?token=s3cret")
         if path == "/large":
             self.send_header("Content-Length", str(10**9))
         self.end_headers()
@@ -303,6 +344,58 @@ async def test_only_named_hosts_are_asked(
 
     assert response.status_code == 422
     assert "127.0.0.1" in response.json()["detail"]
+
+
+async def test_a_redirect_leads_to_named_hosts_alone(
+    service: Service, client: httpx.AsyncClient, row: SourceRow, secret: str, files: str
+) -> None:
+    async def fetch_from(hosts: list[JsonValue], message_id: str) -> None:
+        current = await service.sources.get(row.id, tenant_id=row.tenant_id)
+        assert current is not None
+        current = await service.sources.change(current, settings={"hosts": hosts})
+        response = await send(client, row, secret, {"url": f"{files}/elsewhere"}, message_id)
+        assert response.status_code == 202
+        await fetch(service, current)
+
+    await fetch_from(["127.0.0.1"], "a")
+
+    assert await count(service, row) == 0
+    (refused,) = await service.sources.items(row.id, tenant_id=row.tenant_id, refused_only=True)
+    assert refused.error_code == "validation"
+    assert refused.error_message == "files are not fetched from 'localhost'; the source names the hosts"
+
+    await fetch_from(["127.0.0.1", "localhost"], "b")
+
+    assert await count(service, row) == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "hosts"),
+    [
+        ("https://Files.example.com:8443/a", ["files.EXAMPLE.com"]),
+        ("https://user:word@files.example.com/a", ["files.example.com"]),
+        ("http://[2001:db8::1]:8080/a", ["2001:db8::1"]),
+        ("http://[2001:DB8:0::1]/a", ["[2001:db8::1]"]),
+        ("http://[not an address/a", []),
+    ],
+)
+def test_a_host_is_found_in_the_list_in_every_spelling(url: str, hosts: list[str]) -> None:
+    check_host(url, WebhookSettings(hosts=hosts))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://[2001:db8::2]/a",
+        "http://[2001:db8::1/a",
+        "http://2001:db8::1/a",
+        "https://files.example.com@elsewhere.example/a?x=@files.example.com",
+        "https:///a",
+    ],
+)
+def test_another_host_and_what_is_no_address_are_refused(url: str) -> None:
+    with pytest.raises(ValidationError):
+        check_host(url, WebhookSettings(hosts=["2001:db8::1", "files.example.com"]))
 
 
 @pytest.mark.parametrize("path", ["http://a..b/x", f"http://{'a' * 70}.example/x", "/nowhere"])

@@ -1,37 +1,21 @@
 """A forgotten password, with a real mail server."""
 
 import re
-import socket
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from pathlib import Path
 
 import httpx
 import pytest
-from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP, Envelope, Session
 from pydantic import SecretStr
 
 from docmill.ports import PageRenderer
 from docmill.service.app import open_service
 from docmill.service.config.settings import Settings
-from docmill.service.config.web import Smtp
 from docmill.service.people.accounts import NewPerson
 from docmill.web.app import create_app
 from support.people import PASSWORD, Browser
-
-
-@dataclass
-class Postbox:
-    """Keeps the mails that a server takes."""
-
-    mails: list[Envelope] = field(default_factory=list[Envelope])
-
-    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802  its name
-        del server, session
-        self.mails.append(envelope)
-        return "250 OK"
+from support.postbox import Postbox, taking_mails
 
 
 def without_token(html: str) -> str:
@@ -39,25 +23,16 @@ def without_token(html: str) -> str:
 
 
 @pytest.fixture
-def postbox() -> Postbox:
-    return Postbox()
-
-
-@pytest.fixture
-def smtp(postbox: Postbox) -> Iterator[Smtp]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]  # the controller connects to the port that it is told, so it cannot be 0
-    controller = Controller(postbox, hostname="127.0.0.1", port=port)
-    controller.start()
-    yield Smtp(host="127.0.0.1", port=port, security="none", sender="vault@example.org")
-    controller.stop()
+def postbox() -> Iterator[Postbox]:
+    with taking_mails() as postbox:
+        yield postbox
 
 
 @pytest.fixture
 async def browser(
-    database_url: str, tmp_path: Path, smtp: Smtp, renderer: PageRenderer
+    database_url: str, tmp_path: Path, postbox: Postbox, renderer: PageRenderer
 ) -> AsyncIterator[Browser]:
-    settings = Settings(data_dir=tmp_path, database_url=SecretStr(database_url), smtp=smtp)
+    settings = Settings(data_dir=tmp_path, database_url=SecretStr(database_url), smtp=postbox.smtp)
     async with open_service(settings) as service:
         await service.accounts.create_first(NewPerson("anna@example.org", "Anna", PASSWORD), "Acme")
         transport = httpx.ASGITransport(create_app(service, renderer, settings))

@@ -125,7 +125,7 @@ class RunReport:
 
 
 def _in_turn(store: StateStore, values: AsyncIterator[Value], alternative: str) -> Iterator[Value]:
-    """What the store gives, one after the other; then it is closed, until it is asked again.
+    """The content of the store, one entry after the other; then it is closed, until it is asked again.
 
     alternative: what to write where an event loop is running.
     """

@@ -77,6 +77,7 @@ class Service:
     settings: Settings
     database: Database
     blobs: Blobs
+    secret_box: SecretBox
     queue: Queue
     sender: Sender
     matching_requests: MatchingRequests
@@ -160,6 +161,7 @@ async def open_service(
             settings,
             database,
             opened.blobs,
+            box,
             opened.ingestion.queue,
             sender := opened.ingestion.sender,
             requests,

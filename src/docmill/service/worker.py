@@ -96,7 +96,7 @@ async def run_worker(
             sweeping = asyncio.create_task(sweep_for_ever(service, metrics))
             embedding = asyncio.create_task(service.meaning.work_for_ever())
             notifying = asyncio.create_task(service.notifier.work_for_ever(metrics))
-            telling = asyncio.create_task(service.webhook_deliverer.work_for_ever())
+            telling = asyncio.create_task(service.webhook_deliverer.work_for_ever(metrics))
             learning = asyncio.create_task(
                 MatchLearning(service.database, service.matching_requests).work_for_ever(service.wakeups)
             )

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from docmill.service.ports import DeadMessage, Depth, Message
 from docmill.service.store.database import new_id
@@ -23,7 +23,7 @@ class _Entry:
 
 
 class MemoryQueue:
-    """`Queue` in memory. clock: seconds, never going back."""
+    """`Queue` in memory, in which tenants take no turns. clock: seconds, never going back."""
 
     def __init__(
         self,
@@ -39,8 +39,11 @@ class MemoryQueue:
         self._dead: dict[str, DeadMessage] = {}
         self._changed = asyncio.Event()
 
-    async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
+    async def send(
+        self, bodies: Sequence[str], *, delay_s: float = 0, tenant_ids: Sequence[UUID | None] = ()
+    ) -> None:
         """See `Queue.send`."""
+        del tenant_ids
         now = self._clock()
         for body in bodies:
             entry = _Entry(str(new_id()), body, visible_at=now + delay_s, sent_at=now)

@@ -218,7 +218,7 @@ class Vault:
         return row
 
     async def arrivals(self, document_id: UUID, history: Sequence[IngestionRow]) -> list[ArrivalRow]:
-        """How the document came from sources, the newest first; a part as what holds it did."""
+        """The arrivals of the document from sources, the newest first; of a part, those of what holds it."""
         async with self.connection() as conn:
             rows = await arrivals.of_document(conn, document_id)
         return rows or arrivals.of_ingestions(history)

@@ -14,9 +14,8 @@ from starlette.responses import JSONResponse
 
 from docmill.errors import TooLargeError, UnauthorizedError
 from docmill.files import CHUNK_BYTES
-from docmill.service.secret_box import open_secret_box
 from docmill.service.sources.item_intake import ItemIntake
-from docmill.service.sources.webhook.inbound import WebhookSettings, check_host
+from docmill.service.sources.webhook.inbound import WebhookSettings, check_request
 from docmill.service.sources.webhook.requests import SentFile, files_of
 from docmill.service.sources.webhook.signature import SignatureCheck
 from docmill.service.store import arrivals, fetch_requests
@@ -99,12 +98,14 @@ async def _take(
         files = files_of(await asyncio.to_thread(body.read))
         for file in files:  # all of them, before one is taken
             if file.url is not None:
-                check_host(file.url, settings)
+                check_request(file.url, settings)
         told = [
             await _take_file(file, f"{message_id}/{number}", row, intake, vault)
             for number, file in enumerate(files)
         ]
     statuses = {each["status"] for each in told}
+    if statuses & {"accepted", "already_here"}:
+        await intake.note_success()
     status = 422 if statuses == {"refused"} else 202 if "fetching" in statuses else 200
     return JSONResponse({"files": told}, status)
 
@@ -127,7 +128,7 @@ async def _take_file(file: SentFile, item: str, row: SourceRow, intake: ItemInta
     request = FetchRequest(
         id=request_id,
         item=item,
-        url=open_secret_box(vault.settings).seal(file.url.encode(), owner=request_id),
+        url=vault.service.secret_box.seal(file.url.encode(), owner=request_id),
         file_name=file.name,
         metadata=dict(file.told),
         failures=0,

@@ -117,7 +117,7 @@ class Templates:
         )
         _form_token.reset(reset)
         headers = {
-            "cache-control": "no-store",  # else Back shows it to whoever comes after the sign-out
+            "cache-control": "no-store",  # it may show a secret once, and Back shows it after the sign-out
             "content-language": language,
             "vary": "Accept-Language, Cookie",
         }

@@ -4,7 +4,6 @@ Extensions: creation, expiration, checksum, termination.
 """
 
 import base64
-import binascii
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator
 
@@ -74,7 +73,7 @@ def file_name_in(metadata: str) -> str:
         if key in {"filename", "name"}:
             try:
                 name = base64.b64decode(value, validate=True).decode()
-            except (binascii.Error, UnicodeDecodeError) as error:
+            except ValueError as error:  # also of what is not ASCII
                 raise ValidationError(f"{key!r} in Upload-Metadata must be UTF-8 in Base64") from error
             if name:
                 return name

@@ -133,7 +133,7 @@ async def read_parts(request: Request, *, fields: Collection[str]) -> AsyncGener
 
 
 class _Event(NamedTuple):
-    """What the parser has met. data: the name of a file, bytes of it, or the value of a field."""
+    """An event of the parser. data: the name of a file, bytes of it, or the value of a field."""
 
     kind: Literal["file", "data", "end", "field"]
     data: bytes

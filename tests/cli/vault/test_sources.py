@@ -46,6 +46,11 @@ def test_a_source_is_added_tested_paused_and_removed(folder: Path, tmp_path: Pat
     assert "pth: this kind of source has no such setting" in misspelt
     no_list = docmill("sources", "add", "webhook", "Shop", "--set", "hosts=a.example", code=2)
     assert 'hosts: this is a list, such as ["a", "b"]' in no_list
+    bad_secret = run_docmill(
+        *("sources", "add", "webhook", "Shop", "--secret", "secret", "--data-dir", folder),
+        variables={"DOCMILL_SECRET_SECRET": "whsec_!!!"},
+    )
+    assert (bad_secret.returncode, "what follows is no base64" in bad_secret.stderr) == (2, True)
     added = docmill(
         "sources", "add", "folder", "Scans", "--set", f"path={inbox}", "--set", "limits.per_second=2"
     )

@@ -1,12 +1,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from uuid import UUID
 
 import pytest
 
 from docmill.errors import NetworkError, ServerError
 from docmill.service.events.outbox import Outbox
 from docmill.service.events.wakeups import Wakeups
-from docmill.service.store.database import Database
+from docmill.service.store.database import DEFAULT_TENANT_ID, Database
 from docmill.testing.queue import MemoryQueue
 
 
@@ -17,16 +18,20 @@ class Line(MemoryQueue):
         super().__init__()
         self.is_down = False
         self.sent: list[str] = []
+        self.tenant_ids: list[UUID | None] = []
         self.refused = asyncio.Event()
         self.came = asyncio.Condition()
 
-    async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
+    async def send(
+        self, bodies: Sequence[str], *, delay_s: float = 0, tenant_ids: Sequence[UUID | None] = ()
+    ) -> None:
         if self.is_down:
             self.refused.set()
             raise NetworkError("the queue is down")
         await super().send(bodies, delay_s=delay_s)
         async with self.came:
             self.sent += bodies
+            self.tenant_ids += tenant_ids
             self.came.notify_all()
 
     async def until_sent(self, count: int) -> list[str]:
@@ -116,8 +121,10 @@ async def test_a_process_that_died_after_its_commit_is_stood_in_for(
 async def test_a_crash_between_sending_and_the_commit_sends_again(
     database: Database, outbox: Outbox, queue: Line
 ) -> None:
-    async def send_and_crash(bodies: Sequence[str], *, delay_s: float = 0) -> None:
-        await Line.send(queue, bodies, delay_s=delay_s)
+    async def send_and_crash(
+        bodies: Sequence[str], *, delay_s: float = 0, tenant_ids: Sequence[UUID | None] = ()
+    ) -> None:
+        await Line.send(queue, bodies, delay_s=delay_s, tenant_ids=tenant_ids)
         raise asyncio.CancelledError
 
     await promise(database, outbox, "a")
@@ -191,10 +198,12 @@ async def test_a_fault_of_ours_does_not_end_the_relaying(
 ) -> None:
     failed = asyncio.Event()
 
-    async def fail(bodies: Sequence[str], *, delay_s: float = 0) -> None:
+    async def fail(
+        bodies: Sequence[str], *, delay_s: float = 0, tenant_ids: Sequence[UUID | None] = ()
+    ) -> None:
         del queue.send
         failed.set()
-        raise ZeroDivisionError(bodies, delay_s)
+        raise ZeroDivisionError(bodies, delay_s, tenant_ids)
 
     queue.send = fail
     async with outbox:
@@ -204,3 +213,19 @@ async def test_a_fault_of_ours_does_not_end_the_relaying(
         assert await queue.until_sent(1) == ["a"]
 
     assert "ZeroDivisionError" in caplog.text
+
+
+async def test_a_message_is_sent_with_the_tenant_of_its_transaction(
+    database: Database, outbox: Outbox, queue: Line
+) -> None:
+    async with database.tenant(DEFAULT_TENANT_ID) as conn:
+        await outbox.send_in(conn, ["a", "b"])
+    await promise(database, outbox, "of none")
+
+    await outbox.relay()
+
+    assert dict(zip(queue.sent, queue.tenant_ids, strict=True)) == {
+        "a": DEFAULT_TENANT_ID,
+        "b": DEFAULT_TENANT_ID,
+        "of none": None,
+    }

@@ -1,18 +1,23 @@
 """Matching with its queue in SQS, on emulators."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from uuid import uuid4
 
 import pytest
 
 from docmill.errors import MisconfiguredError, ServerError
+from docmill.pipeline import Steps
 from docmill.service.app import Service, open_service
+from docmill.service.aws.client import Operations, Session, open_operations
 from docmill.service.config.settings import Aws, Buckets, Queues, Settings
 from docmill.service.ports.matching import DocumentToMatch
 from docmill.service.processing.matching_repair import MatchingRepair
 from docmill.service.protocol import matching_rules
+from docmill.service.worker import run_worker
 from docmill.testing.matching import RecordingNotifier, ScriptedMatcher
 from support.aws_emulators import Emulator
+from support.message_groups import receive_groups
 from support.papers_to_match import PapersToMatch
 from support.scripted_steps import RunWorker, Upload
 
@@ -27,6 +32,13 @@ def settings(settings: Settings, emulator: Emulator) -> Settings:
             "buckets": Buckets(storage=name),
         }
     )
+
+
+@pytest.fixture
+async def sqs(settings: Settings, aws_session: Session) -> AsyncIterator[Operations]:
+    aws = settings.aws
+    async with open_operations(aws_session, "sqs", region=aws.region, endpoint=aws.endpoint) as sqs:
+        yield sqs
 
 
 async def until_no_message(papers: PapersToMatch) -> None:
@@ -73,6 +85,56 @@ async def test_the_third_failure_leaves_its_message_to_the_dead_letter_queue(
         while not (dead := await service.matching.queue.dead_messages(limit=10)):
             pass
     assert [message.body for message in dead] == [str(document_id)]
+
+
+@pytest.fixture
+async def queue_url(settings: Settings, service: Service, sqs: Operations) -> str:
+    """Of the queue of matching, which the service has made."""
+    assert service.matching is not None
+    return (await sqs.call("get_queue_url", QueueName=settings.queues.matching))["QueueUrl"]
+
+
+async def test_a_message_that_a_stopped_worker_replaced_keeps_its_tenant(
+    service: Service,
+    papers: PapersToMatch,
+    matcher: ScriptedMatcher,
+    steps: Steps,
+    sqs: Operations,
+    queue_url: str,
+) -> None:
+    begun = asyncio.Event()
+
+    async def prepare(_document: DocumentToMatch) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    matcher.preparing = prepare
+    document_id = await papers.read()
+
+    stop, abort = asyncio.Event(), asyncio.Event()
+    worker = asyncio.create_task(run_worker(service, steps, stop, abort=abort))
+    await asyncio.wait_for(begun.wait(), 20)
+    stop.set()
+    abort.set()
+    await asyncio.wait_for(worker, 30)
+
+    groups = await receive_groups(sqs, queue_url, 1)
+    assert groups == [(str(document_id), str(service.default_tenant_id))]
+
+
+async def test_a_message_that_sqs_has_lost_is_sent_again_with_its_tenant(
+    service: Service, papers: PapersToMatch, sqs: Operations, queue_url: str
+) -> None:
+    document_id = await papers.read()
+    assert service.matching is not None
+    in_group = [(str(document_id), str(service.default_tenant_id))]
+    assert await receive_groups(sqs, queue_url, 1) == in_group  # and nobody has it then
+    async with service.database.connection() as conn:
+        await conn.execute("UPDATE matching_job SET progress_at = progress_at - interval '1 min'")
+
+    await MatchingRepair(service.database, service.matching, grace_s=30).repair()
+
+    assert await receive_groups(sqs, queue_url, 1) == in_group
 
 
 async def test_a_message_that_sqs_has_lost_is_sent_again(

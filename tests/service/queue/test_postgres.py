@@ -219,3 +219,7 @@ async def test_tenants_take_turns(database: Database, wakeups: Wakeups) -> None:
     assert [body for body in taken if body[0] == "o"] == ["o0", "o1", "o2"]
     rest = await take(300)
     assert len(rest) == 201 - 10 - (10 - 5)
+
+    # Outside of a transaction, each message is sent with its tenant.
+    await queue.send([*(f"g{number}" for number in range(50)), "m2"], tenant_ids=[greedy] * 50 + [modest])
+    assert "m2" in await take(3)

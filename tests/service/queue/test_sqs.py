@@ -13,6 +13,7 @@ from docmill.service.aws.client import AwsRefusedError, Operations, Session, ope
 from docmill.service.aws.sqs import Channel, SqsQueue
 from docmill.service.ports import Queue
 from support.aws_emulators import Emulator
+from support.message_groups import receive_groups
 
 
 @pytest.fixture
@@ -28,12 +29,14 @@ class TestSqsQueue(QueueContract):
     async def queue(self, emulator: Emulator, sqs: Operations) -> Queue:
         self.emulator = emulator
         name = f"test-{uuid4()}"
+        self.sqs = sqs
         dead = await sqs.call("create_queue", QueueName=f"{name}-dead")
         arn = f"arn:aws:sqs:eu-central-1:{dead['QueueUrl'].split('/')[-2]}:{name}-dead"
         policy = f'{{"deadLetterTargetArn": "{arn}", "maxReceiveCount": {MAX_RECEIVES}}}'
         queue = await sqs.call("create_queue", QueueName=name, Attributes={"RedrivePolicy": policy})
+        self.url = queue["QueueUrl"]
         return SqsQueue(
-            Channel(sqs, queue["QueueUrl"]),
+            Channel(sqs, self.url),
             Channel(sqs, dead["QueueUrl"]),
             visibility_s=VISIBILITY_S,
             max_receives=MAX_RECEIVES,
@@ -42,6 +45,33 @@ class TestSqsQueue(QueueContract):
 
     async def let_pass(self, seconds: float) -> None:
         self.emulator.ahead_s += seconds
+
+    async def test_each_tenant_has_a_group_and_a_message_of_none_has_none(self, queue: Queue) -> None:
+        one, other = uuid4(), uuid4()
+
+        await queue.send(["a", "b", "c", "d"], tenant_ids=[one, other, None, one])
+        await queue.send(["e"])
+
+        assert await receive_groups(self.sqs, self.url, 5) == [
+            ("a", str(one)),
+            ("b", str(other)),
+            ("c", None),
+            ("d", str(one)),
+            ("e", None),
+        ]
+
+    async def test_a_redriven_message_keeps_its_group(self, queue: Queue) -> None:
+        tenant_id = uuid4()
+        await queue.send(["a", "b"], tenant_ids=[tenant_id, None])
+        for _ in range(MAX_RECEIVES):
+            for message in await queue.receive(limit=10, wait_s=0):
+                await queue.release(message)
+        assert await queue.receive(limit=10, wait_s=0) == []
+        dead = await queue.dead_messages(limit=10)
+
+        assert await queue.redrive([message.id for message in dead]) == 2
+
+        assert await receive_groups(self.sqs, self.url, 2) == [("a", str(tenant_id)), ("b", None)]
 
 
 async def test_what_a_stale_receipt_does_differs(emulator: Emulator, sqs: Operations) -> None:

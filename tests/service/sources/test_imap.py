@@ -326,7 +326,7 @@ async def test_a_mailbox_is_tried_before_it_is_used(
 ) -> None:
     dovecot.deliver("anna", [mail(1)])
     found = await service.sources.test(await add_mailbox())
-    assert found == "signed in; INBOX has 1 mails; the server says at once that a mail arrived"
+    assert found == "signed in; mails in INBOX: 1; the server says at once that a mail arrived"
     with pytest.raises(MisconfiguredError, match="Missing"):
         await service.sources.test(await add_mailbox("Other", folders=["Missing"]))
 

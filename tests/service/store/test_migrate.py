@@ -295,3 +295,32 @@ def test_dead_letters_of_before_and_of_an_earlier_release_name_their_document(
         forced = conn.execute("SELECT relname FROM pg_class WHERE relrowsecurity AND NOT relforcerowsecurity")
         assert forced.fetchall() == []
     assert rows == [(before, document_id), (after, document_id)]
+
+
+def test_unsent_messages_of_before_have_no_tenant_and_later_ones_that_of_their_transaction(
+    postgres: EmbeddedPostgres, owner: str
+) -> None:
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute(
+            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts, docmill_search TO {}").format(
+                sql.Identifier(owner)
+            )
+        )
+    upgrade(url_of(postgres, owner), "0083")
+    before, after, of_none = (new_id() for _ in range(3))
+    # As the release before it does it, which knows of no tenant here.
+    statement = "INSERT INTO outbox (id, queue, body, due_at) VALUES (%s, 'ingestion', 'a', now())"
+    in_tenant = "SELECT set_config('docmill.tenant_id', %s, true)"
+    with psycopg.connect(postgres.url(owner), autocommit=True) as conn:
+        with conn.transaction():
+            conn.execute(in_tenant, [str(DEFAULT_TENANT_ID)])
+            conn.execute(statement, [before])
+
+        migrate(url_of(postgres, owner))
+
+        with conn.transaction():
+            conn.execute(in_tenant, [str(DEFAULT_TENANT_ID)])
+            conn.execute(statement, [after])
+        conn.execute(statement, [of_none])
+        rows = dict(conn.execute("SELECT id, tenant_id FROM outbox").fetchall())
+    assert rows == {before: None, after: DEFAULT_TENANT_ID, of_none: None}

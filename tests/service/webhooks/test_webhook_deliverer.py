@@ -15,6 +15,7 @@ from standardwebhooks.webhooks import Webhook
 from docmill.resilience.concurrency import cancel_and_wait
 from docmill.service.config.settings import Settings
 from docmill.service.notify.guarded_http import GuardedHttp
+from docmill.service.observe.metrics import Metrics
 from docmill.service.store import notifications, webhook_deliveries
 from docmill.service.store.database import DEFAULT_TENANT_ID, DEFAULT_USER_ID
 from docmill.service.webhooks.webhook_sender import DELAYS_S
@@ -253,6 +254,22 @@ async def test_a_slow_receiver_delays_no_other(tools: WebhookTools, receiver: Re
         finally:
             go_on.set()
             await cancel_and_wait([working])
+
+
+async def test_attempts_are_counted_by_their_outcome(tools: WebhookTools, receiver: Receiver) -> None:
+    receiver.statuses = [204, 500, 410]
+    metrics = Metrics()
+    await tools.add(receiver.url)
+    working = asyncio.create_task(tools.service.webhook_deliverer.work_for_ever(metrics))
+    try:
+        async with asyncio.timeout(20):
+            for outcome in ("sent", "failed", "given_up"):
+                await tools.read()
+                line = f'docmill_webhook_attempts_total{{outcome="{outcome}"}} 1.0'
+                while line not in metrics.exposition().decode():  # noqa: ASYNC110 - nothing tells of a count
+                    await asyncio.sleep(0.01)
+    finally:
+        await cancel_and_wait([working])
 
 
 async def test_a_receiver_that_does_not_answer_in_time_is_tried_again(

@@ -8,14 +8,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import timedelta
 from email import message_from_bytes, policy
 from pathlib import Path
 
 import pytest
-from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from docmill.service.app import open_service
 from docmill.service.config.settings import Settings
@@ -24,6 +21,7 @@ from docmill.service.people.accounts import NewPerson
 from docmill.service.store.database import DEFAULT_TENANT_ID
 from support.http_receiver import Receiver
 from support.people import PASSWORD
+from support.postbox import Postbox, taking_mails
 from support.scripted_steps import RunWorker, Upload
 from support.webhook_tools import WebhookTools, bodies
 
@@ -87,38 +85,17 @@ async def test_what_a_killed_worker_was_sending_is_sent_again_with_the_same_id(
     assert delivery.state == "succeeded"
 
 
-@dataclass
-class Postbox:
-    """Keeps the mails that a server takes."""
-
-    mails: list[Envelope] = field(default_factory=list[Envelope])
-
-    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802  its name
-        del server, session
-        self.mails.append(envelope)
-        return "250 OK"
-
-
 @pytest.fixture
-def postbox() -> Postbox:
-    return Postbox()
-
-
-@pytest.fixture
-def smtp(postbox: Postbox) -> Iterator[Smtp]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]  # the controller connects to the port that it is told, so it cannot be 0
-    controller = Controller(postbox, hostname="127.0.0.1", port=port)
-    controller.start()
-    yield Smtp(host="127.0.0.1", port=port, security="none", sender="vault@example.org")
-    controller.stop()
+def postbox() -> Iterator[Postbox]:
+    with taking_mails() as postbox:
+        yield postbox
 
 
 async def test_owners_get_a_mail_when_a_webhook_is_disabled(
-    settings: Settings, smtp: Smtp, postbox: Postbox, receiver: Receiver
+    settings: Settings, postbox: Postbox, receiver: Receiver
 ) -> None:
     receiver.statuses = [410]
-    async with open_service(settings.model_copy(update={"smtp": smtp})) as service:
+    async with open_service(settings.model_copy(update={"smtp": postbox.smtp})) as service:
         await service.accounts.create_first(NewPerson("anna@example.org", "Anna", PASSWORD), "Acme")
         await service.accounts.add("carl@example.org", "Carl", "reviewer", tenant_id=DEFAULT_TENANT_ID)
         tools = WebhookTools(service)

@@ -7,9 +7,11 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from docmill.errors import CorruptError
 from docmill.service.app import Service
+from docmill.service.config.secrets import Secrets
 from docmill.service.config.settings import Settings
 from docmill.service.store import audit_log
 
@@ -24,7 +26,8 @@ def inbox(tmp_path: Path) -> Path:
 @pytest.fixture
 def settings(settings: Settings, inbox: Path) -> Settings:
     sources = settings.sources.model_copy(update={"folders": (inbox,)})
-    return settings.model_copy(update={"sources": sources})
+    secrets = Secrets(key=SecretStr("k" * 32))
+    return settings.model_copy(update={"sources": sources, "secrets": secrets})
 
 
 async def made(client: httpx.AsyncClient, inbox: Path, name: str = "Scans") -> dict[str, Any]:
@@ -90,6 +93,23 @@ async def test_mistakes_are_told_in_words(client: httpx.AsyncClient, inbox: Path
     )
     assert tested.status_code == 503
     assert (await client.get("/api/v1/sources")).json()["sources"] == []
+
+
+async def test_a_secret_of_a_webhook_that_is_none_is_told_in_words(client: httpx.AsyncClient) -> None:
+    for name in ("secret", "previous_secret"):
+        for secret in ("whsec_!!!", "whsec_ä", "whsec_"):
+            answer = await client.post(
+                "/api/v1/sources", json={"kind": "webhook", "name": "Shop", "secrets": {name: secret}}
+            )
+            assert answer.status_code == 422
+            assert "what follows is no base64" in answer.json()["detail"]
+            assert secret not in answer.text.replace("begins with whsec_,", "")
+    source = (await client.post("/api/v1/sources", json={"kind": "webhook", "name": "Shop"})).json()
+    path = f"/api/v1/sources/{source['id']}"
+    assert (await client.patch(path, json={"secrets": {"secret": "whsec_!!!"}})).status_code == 422
+    for secret in ("whsec_Zm9vYmFyYmF6", "another text"):
+        changed = await client.patch(path, json={"secrets": {"secret": secret}})
+        assert changed.json()["secrets_set"] == ["secret"]
 
 
 async def test_settings_are_tried_before_and_after(client: httpx.AsyncClient, inbox: Path) -> None:

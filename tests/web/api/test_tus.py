@@ -242,6 +242,7 @@ async def test_an_upload_that_is_ended_is_gone_with_its_pieces(
         ({"upload-length": "-1"}, 422, "the header Upload-Length must be a number of bytes"),
         ({"upload-length": "99999999999"}, 413, "the file is larger than"),
         ({"upload-metadata": "filename ###"}, 422, "'filename' in Upload-Metadata must be UTF-8"),
+        ({"upload-metadata": "filename ä".encode()}, 422, "'filename' in Upload-Metadata must be UTF-8"),
         ({"upload-metadata": "x " + "A" * 5000}, 422, "the metadata of an upload has at most 4096"),
     ],
 )

@@ -211,6 +211,7 @@ async def test_types_and_their_fields_are_listed(context: Context) -> None:
         ("search_documents", {"after": "?"}, "after: this is no place in a list"),
         ("get_document_type", {"name": "novel"}, "there is no type 'novel'; `list_document_types` lists"),
         ("file_document", {"file_name": "a", "content_base64": "*"}, "`content_base64` is no base64"),
+        ("file_document", {"file_name": "a", "content_base64": "ä"}, "`content_base64` is no base64"),
         ("file_document", {"file_name": "a", "content_base64": ""}, "the file is empty"),
     ],
     ids=str,

@@ -77,6 +77,20 @@ async def test_what_is_wrong_is_told_at_its_field_and_nothing_typed_is_lost(
     assert await service.sources.every(tenant_id=service.default_tenant_id) == []
 
 
+async def test_a_secret_of_a_webhook_that_is_none_is_told_on_the_page(
+    browser: Browser, service: Service
+) -> None:
+    page = "/settings/sources/new/webhook"
+    typed = {"name": "Shop", "secret.secret": "whsec_!!!"}
+
+    for extra in ({}, {"force": "1"}):
+        answer = await browser.send(page, page, **typed, **extra)
+        assert answer.status_code == 422
+        assert "what follows is no base64" in answer.text
+        assert "whsec_!!!" not in answer.text
+    assert await service.sources.every(tenant_id=service.default_tenant_id) == []
+
+
 async def test_a_connection_is_tested_in_place_and_saved_even_so(
     browser: Browser, service: Service, inbox: Path
 ) -> None:

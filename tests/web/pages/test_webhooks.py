@@ -56,6 +56,7 @@ async def test_a_secret_is_shown_once(owner: Browser) -> None:
 
     again = await owner.open(path)
     listed = await owner.open("/webhooks")
+    assert '<a href="/settings" aria-current="true">' in listed.text
     rotated = await owner.send(path, f"{path}/rotate")
 
     assert "whsec_" not in again.text

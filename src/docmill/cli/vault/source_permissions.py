@@ -16,7 +16,7 @@ from docmill.service.config.settings import Settings
 _LIMIT_S = 600
 _MOST_BYTES = 65_536
 _ANYWHERE = "http://localhost"
-"""Where a browser on another machine is sent: nothing answers there, but its address has what is needed."""
+"""The address to which a browser on another machine is sent. Nothing answers there; its query is needed."""
 _DONE = "docmill has the answer. You can close this window and go back to the terminal."
 
 Answer = Mapping[str, str]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from docmill.errors import DocmillError, ServerError, ungrouped
 from docmill.resilience.concurrency import see_through, wait_until_ended
@@ -54,7 +55,10 @@ _DEAD_LOOKED_AT = 1000
 
 @dataclass(frozen=True, slots=True)
 class SqsMessage:
-    """A message as it came. Times are in seconds since 1970. due_at: if its delay travels with it."""
+    """A message as it came. Times are in seconds since 1970.
+
+    due_at: if its delay travels with it. group: its MessageGroupId.
+    """
 
     id: str
     body: str
@@ -62,6 +66,7 @@ class SqsMessage:
     receive_count: int
     sent_at: float
     due_at: float | None
+    group: str | None
 
 
 class Channel:
@@ -71,9 +76,12 @@ class Channel:
         self._sqs = sqs
         self._url = url
 
-    async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
+    async def send(
+        self, bodies: Sequence[str], *, delay_s: float = 0, groups: Sequence[str | None] = ()
+    ) -> None:
         """Send each message; a delay longer than SQS allows is sent as its attribute `delay_s`.
 
+        groups: the MessageGroupId of each body, by which SQS tells tenants apart; empty for none.
         Raises ValueError, before anything is sent, for a body that SQS cannot carry.
         """
         for body in bodies:
@@ -82,7 +90,11 @@ class Channel:
         timing: dict[str, Any] = {"DelaySeconds": min(math.ceil(delay_s), LONGEST_DELAY_S)}
         if delay_s > LONGEST_DELAY_S:
             timing["MessageAttributes"] = {"delay_s": {"DataType": "Number", "StringValue": f"{delay_s:f}"}}
-        await self._in_batches("send_message_batch", [{"MessageBody": body} | timing for body in bodies])
+        entries = [
+            {"MessageBody": body} | timing | ({"MessageGroupId": group} if group else {})
+            for body, group in zip(bodies, groups or [None] * len(bodies), strict=True)
+        ]
+        await self._in_batches("send_message_batch", entries)
 
     async def receive(self, *, limit: int, wait_s: int, visibility_s: float) -> list[SqsMessage]:
         """Up to `limit` messages, ten at most. wait_s: up to 20."""
@@ -93,7 +105,7 @@ class Channel:
             MaxNumberOfMessages=min(limit, BATCH),
             WaitTimeSeconds=wait_s,
             VisibilityTimeout=_seconds(visibility_s),
-            MessageSystemAttributeNames=["ApproximateReceiveCount", "SentTimestamp"],
+            MessageSystemAttributeNames=["ApproximateReceiveCount", "SentTimestamp", "MessageGroupId"],
             MessageAttributeNames=["delay_s"],
         )
         messages: list[SqsMessage] = []
@@ -108,6 +120,7 @@ class Channel:
                     receive_count=int(message["Attributes"]["ApproximateReceiveCount"]),
                     sent_at=sent_at,
                     due_at=sent_at + float(delay["StringValue"]) if delay else None,
+                    group=message["Attributes"].get("MessageGroupId"),
                 )
             )
         return messages
@@ -192,10 +205,14 @@ class _DeadMessage:
     receipt: str
     sent_at: float
     over_at: float
+    group: str | None
 
 
 class SqsQueue:
     """`Queue` on Amazon SQS, with its native dead-letter queue.
+
+    The tenant of a message is its MessageGroupId. With these, Amazon prefers the messages of tenants that use
+    little of the workers ("fair queues"); the queue has to be a standard one.
 
     visibility_s: how long a delivery is hidden, whatever the queue's own setting. max_receives: that of the
     queue's redrive policy. clock: seconds since 1970.
@@ -223,9 +240,12 @@ class SqsQueue:
         self._held: dict[str, _DeadMessage] = {}
         self._nothing_older_than = clock()
 
-    async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
+    async def send(
+        self, bodies: Sequence[str], *, delay_s: float = 0, tenant_ids: Sequence[UUID | None] = ()
+    ) -> None:
         """See `Queue.send`. Raises ValueError for a body that SQS cannot carry."""
-        await self._channel.send(bodies, delay_s=delay_s)
+        groups = [str(tenant_id) if tenant_id else None for tenant_id in tenant_ids]
+        await self._channel.send(bodies, delay_s=delay_s, groups=groups)
 
     async def receive(self, *, limit: int, wait_s: float, receiver: str = "") -> list[Message]:
         """See `Queue.receive`. Never more than ten; SQS keeps no name of a receiver.
@@ -332,9 +352,11 @@ class SqsQueue:
         return [dead.message for dead in newest[:limit]]
 
     async def redrive(self, ids: Sequence[str]) -> int:
-        """See `Queue.redrive`. They get new ids."""
+        """See `Queue.redrive`. They get new ids, and keep their tenants."""
         messages = await self._dead_with(ids)
-        await self._channel.send([dead.message.body for dead in messages])
+        await self._channel.send(
+            [dead.message.body for dead in messages], groups=[dead.group for dead in messages]
+        )
         await self._bury(messages)
         return len(messages)
 
@@ -361,7 +383,7 @@ class SqsQueue:
             for dead in received:
                 message = DeadMessage(dead.id, dead.body, self._max_receives)
                 self._held[dead.id] = _DeadMessage(
-                    message, dead.receipt, dead.sent_at, asked_at + _DEAD_HELD_S
+                    message, dead.receipt, dead.sent_at, asked_at + _DEAD_HELD_S, dead.group
                 )
 
     def _forget_released_dead(self) -> None:

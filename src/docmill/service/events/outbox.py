@@ -57,8 +57,11 @@ class Outbox:
             due = await outbox.take_due(conn, self._name, limit=_BATCH)
             if due:
                 async with asyncio.timeout(_SEND_S):
-                    await self._queue.send([body for _, body in due])
-                await outbox.remove(conn, [row_id for row_id, _ in due])
+                    await self._queue.send(
+                        [message.body for message in due],
+                        tenant_ids=[message.tenant_id for message in due],
+                    )
+                await outbox.remove(conn, [message.id for message in due])
         return len(due)
 
     async def _relay(self) -> None:

@@ -25,8 +25,8 @@ class HttpStatusError(Exception):
         self.headers = headers
 
 
-def _ignore(_: int) -> None:
-    """Take any size."""
+def _allow(_: object) -> None:
+    """Check nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class Download:
 
     limit_s: for the whole content. allow_private: also addresses of private networks; advice: what to do
     where one is refused. headers: to send, by host; no other host is sent them. check_size: is told the size
-    that an answer announces, and raises what it wants. Messages show no query, which may be a secret.
+    that an answer announces, and raises what it wants; check_address: likewise, is told each address before
+    it is connected to. Messages show no query, which may be a secret.
     """
 
     limit_s: float
@@ -43,8 +44,9 @@ class Download:
     allow_private: bool
     advice: str
     headers: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]], repr=False)
-    check_size: Callable[[int], None] = _ignore
+    check_size: Callable[[int], None] = _allow
     resolve: Resolve = resolve_host
+    check_address: Callable[[str], None] = _allow
 
     async def chunks(self, url: str) -> AsyncGenerator[bytes]:
         """The content, piece by piece.
@@ -57,7 +59,9 @@ class Download:
         try:
             for _ in range(self.max_redirects + 1):
                 target = ""
-                async with aclosing(self._get(_checked(url, shown), shown, deadline)) as pieces:
+                parts = _checked(url, shown)
+                self.check_address(url)
+                async with aclosing(self._get(parts, shown, deadline)) as pieces:
                     async for piece in pieces:
                         if isinstance(piece, str):
                             target = piece

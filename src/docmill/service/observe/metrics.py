@@ -101,6 +101,12 @@ class Metrics:
             ("channel", "outcome"),
             registry=registry,
         )
+        self._webhook_attempts = Counter(
+            "docmill_webhook_attempts",
+            "Attempts to send events to webhooks by their outcome",
+            ("outcome",),
+            registry=registry,
+        )
         self._uploads = Counter("docmill_uploads", "Files sent to the vault", ("status",), registry=registry)
         self._lag = Histogram(
             "docmill_event_loop_lag_seconds",
@@ -177,6 +183,10 @@ class Metrics:
     def notification_ended(self, channel: str, outcome: Literal["sent", "failed", "given_up"]) -> None:
         """Count a message about failures that a channel has sent, could not send, or gives up."""
         self._notifications.labels(channel, outcome).inc()
+
+    def webhook_attempt_ended(self, outcome: Literal["sent", "failed", "given_up"]) -> None:
+        """Count an attempt to send an event to a webhook. failed: it is tried again."""
+        self._webhook_attempts.labels(outcome).inc()
 
     def upload_ended(self, status: str) -> None:
         """A file was sent to the vault: `accepted`, `already_here`, `restored` or `refused`."""

@@ -34,7 +34,7 @@ _CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a document of an export.
+    """The outcome for a document of an export.
 
     new: it was not here, and is read now. known: its content was here, and its metadata was added. unchanged:
     it was imported before. refused: `problem` says why; the others are imported all the same.

@@ -1,4 +1,4 @@
-"""What an export of paperless-ngx says of its documents: its manifest, whole or split, of any 1.x and 2.x."""
+"""The manifest of an export of paperless-ngx, with its documents: whole or split, of any 1.x and 2.x."""
 
 import json
 from collections import Counter
@@ -29,7 +29,7 @@ NOT_IMPORTED = {
     "socialaccount.socialapp": "external sign-in",
     "socialaccount.socialtoken": "external token",
 }
-"""What docmill does not take over, by its model; one of it."""
+"""Names, in the singular, for objects that docmill does not take over, by their model."""
 
 _USED = frozenset(
     {

@@ -16,7 +16,7 @@ HEX_OF_COLOR = {
 """The colours of `tags.COLORS` as the pages show them in the light theme."""
 
 UNCOLORED = "#a6cee3"
-"""What paperless-ngx gives a tag whose colour nobody chose."""
+"""The colour that paperless-ngx gives a tag for which nobody chose one."""
 
 _LEAST_SATURATION = 0.15
 _HEX = re.compile(r"#?([0-9a-f]{6})")

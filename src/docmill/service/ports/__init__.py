@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from docmill.model.corrections import Correction, LayoutWeights, ReviewedValues
     from docmill.model.result import Schema
     from docmill.service.store.database import Conn
@@ -72,8 +74,13 @@ class Queue(Protocol):
     All methods raise NetworkError or ServerError if the queue cannot be reached.
     """
 
-    async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
-        """Enqueue; each message falls due after `delay_s`."""
+    async def send(
+        self, bodies: Sequence[str], *, delay_s: float = 0, tenant_ids: "Sequence[UUID | None]" = ()
+    ) -> None:
+        """Enqueue; each message falls due after `delay_s`.
+
+        tenant_ids: the tenant of each body, by which a queue may let tenants take turns; empty for none.
+        """
         ...
 
     async def receive(self, *, limit: int, wait_s: float, receiver: str = "") -> list[Message]:

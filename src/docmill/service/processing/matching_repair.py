@@ -69,18 +69,21 @@ class MatchingRepair:
                 idle = await matching_jobs.idle(
                     conn, grace_s=self._grace_s, after=self._looked_up_to, limit=_PAGE
                 )
-            unsent = set(await self._matching.queue.unsent([str(document_id) for document_id in idle]))
-            lost = [document_id for document_id in idle if str(document_id) in unsent]
-            if lost:
-                async with self._database.transaction() as conn:
-                    sent = await matching_jobs.note_sent(conn, lost)
+            unsent = set(await self._matching.queue.unsent([str(job.id) for job in idle]))
+            lost = by_tenant(job for job in idle if str(job.id) in unsent)
+            count = 0
+            for tenant_id, ids in lost.items():
+                async with self._database.tenant(tenant_id) as conn:
+                    sent = await matching_jobs.note_sent(conn, ids)
                     await self._matching.sender.send_in(conn, [str(document_id) for document_id in sent])
+                count += len(sent)
+            if lost:
                 self._matching.sender.announce()
-                log.warning("messages of matching were lost", extra={"count": len(sent)})
+                log.warning("messages of matching were lost", extra={"count": count})
             if len(idle) < _PAGE:
                 self._looked_up_to = _FIRST_ID
                 return
-            self._looked_up_to = idle[-1]
+            self._looked_up_to = idle[-1].id
 
     async def warn_of_stuck(self) -> None:
         """Log the documents that have been in progress for longer than any work may take."""

@@ -131,8 +131,8 @@ class MatchingHandler:
                 with attempt:
                     await see_through(work())
 
-    async def _replace(self, message: Message, delay_s: float) -> None:
-        await self._queue.send([message.body], delay_s=delay_s)
+    async def _replace(self, message: Message, claim: MatchingClaim, *, delay_s: float) -> None:
+        await self._queue.send([message.body], delay_s=delay_s, tenant_ids=[claim.tenant_id])
         await self._queue.delete([message])
 
     async def _handle(self, message: Message) -> None:
@@ -273,7 +273,7 @@ class MatchingHandler:
         elif counts and lease.message.receive_count < MATCHING.max_receives:
             await self.give_back(lease.message, delay_s=delay_s)
         else:
-            await self._persistently(lambda: self._replace(lease.message, delay_s))
+            await self._persistently(lambda: self._replace(lease.message, lease.claim, delay_s=delay_s))
         return "retried"
 
     async def _let_go(self, message: Message, claim: MatchingClaim | MatchingObstacle | None) -> bool:
@@ -287,7 +287,7 @@ class MatchingHandler:
                     ending = await self._claims.set_back(claim, error=None, delay_s=0, counts=False)
                     if ending == "lost":
                         return False
-                    await self._replace(message, 0)
+                    await self._replace(message, claim, delay_s=0)
                 else:
                     await self.give_back(message)
         except (DocmillError, TimeoutError) as error:

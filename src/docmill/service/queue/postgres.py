@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from uuid import UUID, uuid4
 
@@ -39,10 +40,17 @@ class PostgresQueue:
         self._unheard: set[UUID] = set()
         """Receipts of receptions that ended in an error: it is unknown which messages they took."""
 
-    async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
-        """See `Queue.send`."""
-        async with self._database.connection() as conn:
-            await self.send_in(conn, bodies, delay_s=delay_s)
+    async def send(
+        self, bodies: Sequence[str], *, delay_s: float = 0, tenant_ids: Sequence[UUID | None] = ()
+    ) -> None:
+        """See `Queue.send`. Each tenant's messages are sent in a transaction of their own."""
+        of_tenant: defaultdict[UUID | None, list[str]] = defaultdict(list)
+        for body, tenant_id in zip(bodies, tenant_ids or [None] * len(bodies), strict=True):
+            of_tenant[tenant_id].append(body)
+        for tenant_id, its_bodies in of_tenant.items():
+            database = self._database
+            async with database.tenant(tenant_id) if tenant_id else database.connection() as conn:
+                await self.send_in(conn, its_bodies, delay_s=delay_s)
         if not delay_s:
             self.announce()
 

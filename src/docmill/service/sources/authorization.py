@@ -29,7 +29,7 @@ class PermissionServer:
 
 @dataclass(frozen=True, slots=True)
 class PendingPermission:
-    """What is kept while the owner is at the provider; it binds the answer to this request.
+    """Kept while the owner is at the provider; it binds the answer to this request.
 
     redirect_uri: to which the provider sends the owner's browser with the answer.
     """

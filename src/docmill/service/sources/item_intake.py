@@ -20,7 +20,7 @@ from docmill.service.tagging import clean_name
 
 @dataclass(frozen=True, slots=True)
 class TakenItem:
-    """What became of an item. known: it was taken before. error: why it was refused, if that is so now.
+    """The outcome for an item. known: it was taken before. error: why it was refused, if that is so now.
 
     accepted: it is a new document. already_here: the vault has its content. document_id: None for one that
     is known or refused.
@@ -83,7 +83,7 @@ class ItemIntake:
             return await arrivals.refused(conn, self.source_id, items)
 
     async def newest_taken(self, limit: int) -> list[Mapping[str, JsonValue]]:
-        """What the source said about the last items that were taken."""
+        """The metadata of the last items that were taken."""
         async with self._database.tenant(self.tenant_id) as conn:
             rows = await arrivals.of_source(conn, self.source_id, limit=limit)
         return [row.metadata for row in rows if row.error_code is None]

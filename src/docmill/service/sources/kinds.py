@@ -1,4 +1,4 @@
-"""What each kind of source consists of."""
+"""The parts of which each kind of source consists."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field

@@ -31,7 +31,7 @@ from docmill.service.sources.rate_limits import ItemLimits
 from docmill.service.sources.registry import kind_of
 from docmill.service.store import arrivals, doc_sources, fetch_requests
 from docmill.service.store.arrivals import ArrivalRow
-from docmill.service.store.database import Conn, Database
+from docmill.service.store.database import Conn, Database, new_id
 from docmill.service.store.doc_sources import SourceRow
 
 _LONGEST_NAME = 100
@@ -86,7 +86,7 @@ class Sources:
         installation does not allow, or if secrets cannot be kept.
         """
         checked, kept = self._checked(kind, settings, secrets)
-        source_id = doc_sources.new_source_id()
+        source_id = new_id()
         async with self._database.tenant(tenant_id) as conn:
             await doc_sources.add(
                 conn,
@@ -148,7 +148,7 @@ class Sources:
         return {name: value for name, value in made.items() if value not in before.values()}
 
     def permission_server(self, row: SourceRow) -> PermissionServer | None:
-        """Who gives the permission to read the mailbox of a source; None if it needs none."""
+        """The provider that gives the permission to read the mailbox of a source; None if it needs none."""
         return kind_of(row.kind).permission_server(self.opened(row))
 
     def ask_permission(self, row: SourceRow, redirect_uri: str) -> tuple[str, PendingPermission]:
@@ -204,7 +204,7 @@ class Sources:
     ) -> str:
         """Try settings before a source is made of them. Raises as `add` and `test` do."""
         checked, kept = self._checked(kind, settings, secrets)
-        opened = OpenedSource(doc_sources.new_source_id(), tenant_id, "", checked, kept)
+        opened = OpenedSource(new_id(), tenant_id, "", checked, kept)
         return await _tried(kind_of(kind).open(opened, self._settings))
 
     async def test_change(
@@ -218,18 +218,22 @@ class Sources:
         return await _tried(kind_of(row.kind).open(opened, self._settings))
 
     def open(self, row: SourceRow) -> Connection:
-        """The source in use. Raises MisconfiguredError if its secrets cannot be decrypted any more."""
+        """The source in use. Raises MisconfiguredError if its secrets cannot be opened or used any more."""
         return kind_of(row.kind).open(self.opened(row), self._settings)
 
     def opened(self, row: SourceRow) -> OpenedSource:
         """The source with its settings and secrets. Raises as `open` does."""
         kind = kind_of(row.kind)
+        try:
+            secrets = kind.secrets.model_validate_json(self._plain_secrets(row))
+        except pydantic.ValidationError as error:  # kept by a release that took them; its text quotes them
+            raise MisconfiguredError(f"enter the secrets of the source again: {_in_words(error)}") from None
         return OpenedSource(
             row.id,
             row.tenant_id,
             row.name,
             kind.settings.model_validate(row.settings),
-            kind.secrets.model_validate_json(self._plain_secrets(row)),
+            secrets,
             row.position,
             partial(self._keep_secrets, row),
         )

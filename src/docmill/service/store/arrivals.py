@@ -1,4 +1,4 @@
-"""What has arrived from sources: each item of a source once, also one that could not be taken."""
+"""Items that arrived from sources: each item of a source once, also one that could not be taken."""
 
 import hashlib
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class ArrivalRow:
 
 
 def of_ingestions(history: Sequence[IngestionRow]) -> list[ArrivalRow]:
-    """How the ingestions of a document arrived: for a part, which is no item of its own."""
+    """The arrivals of a document's ingestions: for a part, which is no item of its own."""
     return [
         ArrivalRow(
             id=row.id,
@@ -165,7 +165,7 @@ async def document_of(conn: Conn, source_id: UUID, item: str) -> UUID | None:
 
 
 async def of_document(conn: Conn, document_id: UUID) -> list[ArrivalRow]:
-    """How a document arrived, the newest first; none for one that was uploaded."""
+    """The arrivals of a document, the newest first; none for one that was uploaded."""
     async with conn.cursor(row_factory=class_row(ArrivalRow)) as cur:
         await cur.execute(
             """

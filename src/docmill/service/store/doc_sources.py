@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from docmill.errors import DocmillError, SetupError, ValidationError
 from docmill.service.store import notifications
-from docmill.service.store.database import Conn, new_id, storable
+from docmill.service.store.database import Conn, storable
 from docmill.service.store.notifications import Notification
 
 State = Literal["active", "paused"]
@@ -368,8 +368,3 @@ async def count_by_kind(conn: Conn) -> list[SourceCount]:
     async with conn.cursor(row_factory=class_row(SourceCount)) as cur:
         await cur.execute("SELECT kind, active, failing, taken, refused FROM sources_by_kind()")
         return await cur.fetchall()
-
-
-def new_source_id() -> UUID:
-    """The id of a source to be added; its secrets are encrypted for it."""
-    return new_id()

@@ -47,7 +47,7 @@ class IngestionRow(ResultColumns):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What caused an ingestion: a person, or a source. Without either, the user of this machine did.
+    """The cause of an ingestion: a person, or a source. Without either, the user of this machine did.
 
     metadata: what the source says about the item, such as sender and subject; of a part, also its place.
     """

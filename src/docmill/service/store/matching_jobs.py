@@ -399,27 +399,28 @@ def _key(claim: MatchingClaim) -> dict[str, object]:
     return {"id": claim.document_id, "fence": claim.fence, "requests": claim.requests}
 
 
-async def idle(conn: Conn, *, grace_s: float, after: UUID, limit: int) -> list[UUID]:
+async def idle(conn: Conn, *, grace_s: float, after: UUID, limit: int) -> list[MatchingJobId]:
     """Up to `limit` documents after id `after` that are to be matched, but not for `grace_s` in any hands.
 
     Sent again already, one waits as long again as it had waited until then: a queue that cannot say what it
     holds is not flooded.
     """
-    cur = await conn.execute(
-        """
-        SELECT document_id
-          FROM matching_job
-         WHERE document_id > %(after)s
-           AND greatest(progress_at, lease_until, next_attempt_at, sent_at)
-               <= now() - make_interval(secs => %(grace_s)s)
-           AND (sent_at IS NULL OR sent_at + (sent_at - progress_at) <= now())
-           AND NOT EXISTS (SELECT FROM outbox WHERE body = document_id::text)
-         ORDER BY document_id
-         LIMIT %(limit)s
-        """,
-        {"grace_s": grace_s, "after": after, "limit": limit},
-    )
-    return [document_id for (document_id,) in await cur.fetchall()]
+    async with conn.cursor(row_factory=class_row(MatchingJobId)) as cur:
+        await cur.execute(
+            """
+            SELECT document_id AS id, tenant_id
+              FROM matching_job
+             WHERE document_id > %(after)s
+               AND greatest(progress_at, lease_until, next_attempt_at, sent_at)
+                   <= now() - make_interval(secs => %(grace_s)s)
+               AND (sent_at IS NULL OR sent_at + (sent_at - progress_at) <= now())
+               AND NOT EXISTS (SELECT FROM outbox WHERE body = document_id::text)
+             ORDER BY document_id
+             LIMIT %(limit)s
+            """,
+            {"grace_s": grace_s, "after": after, "limit": limit},
+        )
+        return await cur.fetchall()
 
 
 async def note_sent(conn: Conn, document_ids: Sequence[UUID]) -> list[UUID]:

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from psycopg.rows import class_row
+
 from docmill.service.store.database import Conn, new_id
 
 
 async def add(conn: Conn, queue: str, bodies: Sequence[str], *, delay_s: float) -> None:
-    """Add messages, due `delay_s` from now."""
+    """Add messages, due `delay_s` from now. By default of the table, their tenant is the transaction's."""
     await conn.execute(
         """
         INSERT INTO outbox (id, queue, body, due_at)
@@ -19,20 +21,30 @@ async def add(conn: Conn, queue: str, bodies: Sequence[str], *, delay_s: float) 
     )
 
 
-async def take_due(conn: Conn, queue: str, *, limit: int) -> list[tuple[UUID, str]]:
-    """Up to `limit` messages that are due, id and body; others pass over them until the transaction ends."""
-    cur = await conn.execute(
-        """
-        SELECT id, body
-          FROM outbox
-         WHERE queue = %(queue)s AND due_at <= now()
-         ORDER BY due_at
-         LIMIT %(limit)s
-           FOR UPDATE SKIP LOCKED
-        """,
-        {"queue": queue, "limit": limit},
-    )
-    return await cur.fetchall()
+@dataclass(frozen=True, slots=True)
+class UnsentMessage:
+    """A message that is to be sent. tenant_id: None if it was added in a transaction of no tenant."""
+
+    id: UUID
+    body: str
+    tenant_id: UUID | None
+
+
+async def take_due(conn: Conn, queue: str, *, limit: int) -> list[UnsentMessage]:
+    """Up to `limit` messages that are due; others pass over them until the transaction ends."""
+    async with conn.cursor(row_factory=class_row(UnsentMessage)) as cur:
+        await cur.execute(
+            """
+            SELECT id, body, tenant_id
+              FROM outbox
+             WHERE queue = %(queue)s AND due_at <= now()
+             ORDER BY due_at
+             LIMIT %(limit)s
+               FOR UPDATE SKIP LOCKED
+            """,
+            {"queue": queue, "limit": limit},
+        )
+        return await cur.fetchall()
 
 
 async def remove(conn: Conn, ids: Sequence[UUID]) -> None:

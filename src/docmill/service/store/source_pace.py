@@ -9,7 +9,7 @@ from docmill.service.store.database import Conn
 
 _FOR_EVER_S = 1e8
 _MORE_S = 0.001
-"""What is refused always waits longer than it may, also if time passed between the two statements."""
+"""Added to the wait of what is refused, in case that time passed between the two statements."""
 
 
 async def reserve(conn: Conn, limited_id: UUID, *, per_s: float, longest_wait_s: float) -> float:

@@ -39,7 +39,7 @@ class WebhookRow:
 
 @dataclass(frozen=True, slots=True)
 class SendingWebhook:
-    """What sending to a webhook needs. secrets: encrypted; each signs, the newest first."""
+    """A webhook as sending to it needs it. secrets: encrypted; each signs, the newest first."""
 
     id: UUID
     url: str
@@ -186,7 +186,7 @@ async def remove(conn: Conn, webhook_id: UUID) -> bool:
 
 
 async def sending(conn: Conn, webhook_id: UUID) -> SendingWebhook | None:
-    """What sending needs, in whatever state the webhook is; None if the tenant has none of that id."""
+    """The webhook for sending to it, whatever its state; None if the tenant has none of that id."""
     async with conn.cursor(row_factory=class_row(SendingWebhook)) as cur:
         await cur.execute(
             """

@@ -9,6 +9,7 @@ from uuid import UUID
 from docmill.errors import DocmillError
 from docmill.resilience.concurrency import cancel_and_wait, keep_doing
 from docmill.service.events.wakeups import TOPIC, Wakeups
+from docmill.service.observe.metrics import Metrics
 from docmill.service.store import webhook_deliveries, webhooks
 from docmill.service.store.database import Database
 from docmill.service.store.webhook_deliveries import ClaimedDelivery
@@ -41,9 +42,11 @@ class WebhookDeliverer:
         self._lease_s = _BATCH * timeout_s + _RESERVE_S
         self._keep_days = keep_days
         self._tasks: dict[UUID, asyncio.Task[None]] = {}
+        self._metrics: Metrics | None = None
 
-    async def work_for_ever(self) -> None:
-        """Send what is due, until cancelled."""
+    async def work_for_ever(self, metrics: Metrics | None = None) -> None:
+        """Send what is due, until cancelled. metrics: where attempts are counted."""
+        self._metrics = metrics
         try:
             await keep_doing(self._start_due, what="sending to webhooks")
         finally:
@@ -97,7 +100,7 @@ class WebhookDeliverer:
 
     async def _send_in_order(self, deliveries: Sequence[ClaimedDelivery], tenant_id: UUID) -> None:
         for delivery in deliveries:
-            await self._sender.send(delivery, tenant_id=tenant_id)
+            await self._sender.send(delivery, tenant_id=tenant_id, metrics=self._metrics)
 
 
 def _document_of(delivery: ClaimedDelivery) -> str:

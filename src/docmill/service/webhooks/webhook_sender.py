@@ -3,20 +3,22 @@
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 from uuid import UUID
 
 from docmill.errors import DocmillError
 from docmill.service.config.webhook_settings import TenantWebhooks
 from docmill.service.notify.guarded_http import GuardedHttp, HttpAnswer
 from docmill.service.notify.webhook_signing import signed_headers, signing_key
+from docmill.service.observe.metrics import Metrics
 from docmill.service.secret_box import SecretBox
 from docmill.service.store import notifications, webhook_deliveries, webhooks
 from docmill.service.store.database import Database
 from docmill.service.store.notifications import Notification
-from docmill.service.store.webhook_deliveries import AttemptRow, ClaimedDelivery
+from docmill.service.store.webhook_deliveries import AttemptRow, ClaimedDelivery, DeliveryState
 from docmill.service.store.webhooks import SendingWebhook
 from docmill.service.webhooks.webhook_message import WebhookMessages
 
@@ -38,6 +40,12 @@ _SECRET = re.compile(r"whsec_\S*|[A-Za-z0-9+/_=.-]{20,}")
 """Whatever may be a key, a signature or a token."""
 _HEADERS = {"Content-Type": "application/json", "User-Agent": "docmill"}
 _WHAT = "the receiver"
+_COUNTED: Mapping[DeliveryState, Literal["sent", "failed", "given_up"]] = {
+    "succeeded": "sent",
+    "pending": "failed",
+    "failed": "given_up",
+}
+"""Outcomes of attempts in the metrics, by the state of the delivery after it."""
 
 DisabledNotice = Callable[[UUID, UUID, str], Awaitable[None]]
 """Tells the owners of a tenant that a webhook was disabled, by the ids of both and the reason."""
@@ -45,7 +53,7 @@ DisabledNotice = Callable[[UUID, UUID, str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What became of an attempt. wait_s: as long the receiver asks for no message at all."""
+    """The outcome of an attempt. wait_s: as long the receiver asks for no message at all."""
 
     attempt: AttemptRow
     retry_after_s: float | None = None
@@ -77,29 +85,44 @@ class WebhookSender:
         self._tell = tell
 
     async def send(
-        self, delivery: ClaimedDelivery, *, tenant_id: UUID, is_test: bool = False
+        self,
+        delivery: ClaimedDelivery,
+        *,
+        tenant_id: UUID,
+        is_test: bool = False,
+        metrics: Metrics | None = None,
     ) -> AttemptRow | None:
         """Make an attempt, and note its outcome; None if the webhook was removed meanwhile.
 
-        is_test: it is not tried again, and tells nothing about the receiver's health.
+        is_test: it is not tried again, and tells nothing about the receiver's health. metrics: where the
+        attempt is counted.
         """
         async with self._database.tenant(tenant_id) as conn:
             webhook = await webhooks.sending(conn, delivery.webhook_id)
         if webhook is None:
             return None
         outcome = await self._attempt(delivery, webhook, tenant_id)
-        reason = await self._note(delivery, outcome, tenant_id, is_test=is_test)
+        state, delay_s = _next(outcome, 0 if is_test else len(DELAYS_S), delivery.attempts)
+        reason = await self._note(delivery, outcome, state, delay_s, tenant_id=tenant_id, is_test=is_test)
         self._log(delivery, outcome, tenant_id)
+        if metrics is not None:
+            metrics.webhook_attempt_ended(_COUNTED[state])
         if reason is not None:
             log.error("webhook disabled", extra={"webhook_id": str(webhook.id), "tenant_id": str(tenant_id)})
             await self._tell(tenant_id, webhook.id, reason)
         return outcome.attempt
 
     async def _note(
-        self, delivery: ClaimedDelivery, outcome: _Outcome, tenant_id: UUID, *, is_test: bool
+        self,
+        delivery: ClaimedDelivery,
+        outcome: _Outcome,
+        state: DeliveryState,
+        delay_s: float | None,
+        *,
+        tenant_id: UUID,
+        is_test: bool,
     ) -> str | None:
         """Store an outcome; the reason for which the webhook was disabled by it, None if it was not."""
-        state, delay_s = _next(outcome, 0 if is_test else len(DELAYS_S), delivery.attempts)
         async with self._database.tenant(tenant_id) as conn:
             is_held = await webhook_deliveries.note_attempt(
                 conn, delivery, tenant_id=tenant_id, attempt=outcome.attempt, state=state, delay_s=delay_s
@@ -171,9 +194,7 @@ class WebhookSender:
             log.warning("webhook not delivered", extra={**extra, "attempt": delivery.attempts + 1})
 
 
-def _next(
-    outcome: _Outcome, retries: int, attempts_before: int
-) -> tuple[webhook_deliveries.DeliveryState, float | None]:
+def _next(outcome: _Outcome, retries: int, attempts_before: int) -> tuple[DeliveryState, float | None]:
     """The state of a delivery after an attempt, and the wait until the next one."""
     if outcome.is_success:
         return "succeeded", None

@@ -68,7 +68,7 @@ class SourceReference(_Shape):
 
 
 class Arrival(_Shape):
-    """How a document came from a source. metadata: what the source says, such as sender and subject."""
+    """The arrival of a document from a source. metadata: what the source says, such as sender and subject."""
 
     source: SourceReference
     metadata: dict[str, Any]

@@ -98,7 +98,7 @@ class TriedSettings(_Request):
 
 
 class SourceChange(_Request):
-    """What to change of a source; what is left out stays. secrets: those to replace; null removes one."""
+    """Changes to a source; what is left out stays. secrets: those to replace; null removes one."""
 
     name: Annotated[str, Field(max_length=200)] | None = None
     settings: _Values | None = None
@@ -169,7 +169,7 @@ async def existing_source(source_id: UUID, vault: Vault) -> SourceRow:
 
 
 def as_mistake(error: SetupError) -> ValidationError:
-    """What the installation does not allow, as a mistake in what somebody typed: the server has no fault."""
+    """Turn what the installation does not allow into a mistake in what somebody typed, not of the server."""
     return ValidationError(error.message)
 
 

@@ -108,7 +108,7 @@ class ResumableUpload(BaseModel):
 @router.options("", status_code=204, include_in_schema=False)
 @needs("write")
 async def describe_uploads(vault: TheVault) -> Response:
-    """What of the protocol this server speaks."""
+    """The parts of the protocol that this server speaks."""
     return Response(
         None,
         204,
@@ -149,7 +149,7 @@ async def begin_upload(request: Request, vault: TheVault) -> Response:
 async def get_upload(
     upload_id: UUID, request: Request, response: Response, vault: TheVault
 ) -> ResumableUpload:
-    """How far an upload is: as headers, also for HEAD, and as JSON with the document that it became."""
+    """The progress of an upload: as headers, also for HEAD, and as JSON with the document that it became."""
     upload = await _find(upload_id, vault)
     if "tus-resumable" in request.headers:
         check_version(request)

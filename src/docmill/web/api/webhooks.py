@@ -71,7 +71,7 @@ class WebhookToAdd(_Request):
 
 
 class WebhookChange(_Request):
-    """What is to be changed of a webhook; the rest stays."""
+    """Changes to a webhook; what is left out stays."""
 
     url: _Url | None = None
     events: _Events | None = None
@@ -111,7 +111,7 @@ class WebhookDelivery(_Shape):
     created_at: datetime
     ended_at: datetime | None
     next_attempt_at: datetime | None
-    attempts: list[DeliveryAttempt]
+    attempts: list[DeliveryAttempt] = Field(validation_alias="tries")
 
 
 class WebhookDeliveries(_Shape):
@@ -128,7 +128,7 @@ class FailedDeliveries(_Request):
 
 
 class SentAgain(_Shape):
-    """How many deliveries are sent again."""
+    """The number of deliveries that are sent again."""
 
     count: int
 
@@ -247,20 +247,7 @@ async def list_webhook_deliveries(
     if len(rows) > limit:
         query = {**request.query_params, "after": str(rows[limit - 1].id)}
         follow = f"{request.url.path}?{urlencode(query)}"
-    shown = [
-        WebhookDelivery(
-            id=row.id,
-            event_id=row.event_id,
-            type=row.type,
-            document_id=row.document_id,
-            state=row.state,
-            created_at=row.created_at,
-            ended_at=row.ended_at,
-            next_attempt_at=row.next_attempt_at,
-            attempts=[DeliveryAttempt.model_validate(attempt) for attempt in row.tries],
-        )
-        for row in rows[:limit]
-    ]
+    shown = [WebhookDelivery.model_validate(row) for row in rows[:limit]]
     return WebhookDeliveries(deliveries=shown, next=follow)
 
 

@@ -33,7 +33,7 @@ _MOST_SUGGESTIONS = 3
 
 
 class DocumentArguments(BaseModel):
-    """Which document, and from which of its values on."""
+    """A document, and the value from which on it is read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -44,7 +44,7 @@ class DocumentArguments(BaseModel):
 
 
 class PageTextArguments(BaseModel):
-    """Which page of which document, and which piece of its text."""
+    """A page of a document, and a piece of its text."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import binascii
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -51,7 +50,7 @@ async def file_document(context: ToolContext, wanted: ContentArguments) -> Filin
     """File the content. Raises ValidationError if it is no base64, and as `Intake.accept`."""
     try:
         content = base64.b64decode(wanted.content_base64, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:  # binascii.Error, and what is not ASCII
         raise ValidationError("`content_base64` is no base64") from error
 
     async def whole() -> AsyncIterator[bytes]:

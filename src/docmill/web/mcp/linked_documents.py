@@ -22,7 +22,7 @@ _MOST_REASONS = 10
 
 
 class LinksArguments(BaseModel):
-    """Which document."""
+    """The document to start from."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -30,7 +30,7 @@ class LinksArguments(BaseModel):
 
 
 async def get_linked_documents(context: ToolContext, wanted: LinksArguments) -> LinksAnswer:
-    """What belongs to the document. Answers 404 as `Vault.document` does."""
+    """The documents that belong to it. Answers 404 as `Vault.document` does."""
     vault, document_id = context.vault, wanted.document_id
     await vault.document(document_id)
     held, pairs = await vault.links(document_id), await vault.near_duplicates(document_id)

@@ -25,7 +25,7 @@ class AnswerWithText(_Answer):
 
 
 class ListedInDocument(_Answer):
-    """What a found document says of itself. found: the text around what was searched for."""
+    """A document that was found. found: the text around what was searched for."""
 
     title: DocumentLine | None
     file_name: DocumentLine
@@ -90,7 +90,7 @@ class FailedCheck(_Answer):
 
 
 class ContentOfDocument(_Answer):
-    """What a document says. fields: some of its values, see `next_field`."""
+    """The content of a document. fields: some of its values, see `next_field`."""
 
     title: DocumentLine | None
     file_name: DocumentLine
@@ -153,7 +153,7 @@ class PageTextAnswer(AnswerWithText):
 
 
 class LinkInDocument(_Answer):
-    """What the linked document says. reasons: why they belong together."""
+    """A linked document. reasons: why they belong together."""
 
     title: DocumentLine
     amount: DocumentLine | None
@@ -214,7 +214,7 @@ class FoundDiscrepancy(_Answer):
 
 
 class LinksAnswer(AnswerWithText):
-    """What belongs to a document. is_complete: false if there is more than is listed."""
+    """The documents that belong to one. is_complete: false if there is more than is listed."""
 
     document_id: UUID
     links: list[LinkedDocument]

@@ -22,7 +22,7 @@ class TypesArguments(BaseModel):
 
 
 class TypeArguments(BaseModel):
-    """Which type."""
+    """The type to describe."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

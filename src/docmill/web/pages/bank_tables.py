@@ -36,7 +36,7 @@ MEANINGS = {
     "balance": gettext_noop("Balance"),
     "account": gettext_noop("Own account"),
 }
-"""What a column may mean. Several may be text, one alone each of the others."""
+"""Meanings of columns. Several may be text, one alone each of the others."""
 
 _DATE_ORDERS = {
     "dmy": gettext_noop("day, month, year"),

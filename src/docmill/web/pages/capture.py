@@ -48,7 +48,7 @@ async def show_capture_shell(request: Request, vault: TheVault, *, language: str
 @router.get("/capture/session")
 @needs("write")
 async def get_capture_session(request: Request, vault: TheVault) -> JSONResponse:
-    """Who sends, and the token of their forms: a page from the service worker has neither."""
+    """The sender, and the token of their forms: a page from the service worker has neither."""
     secret: str | None = getattr(request.state, "session_token", None)
     access = vault.access
     return JSONResponse(
@@ -79,7 +79,7 @@ async def get_capture_worker(*, language: str = "") -> Response:
 @router.get("/capture.webmanifest")
 @needs("public")
 async def get_manifest(*, language: str = "") -> Response:
-    """What a phone shows of the installed application."""
+    """The name, icons and colours by which a phone shows the installed application."""
     _choose(language)
     manifest = {
         "id": "/capture",

@@ -22,7 +22,6 @@ router = Router(include_in_schema=False)
 
 _Typed = Annotated[str, Form(max_length=1000)]
 _AUDIT_PAGE = 50
-_NO_STORE = {"cache-control": "no-store"}
 
 
 @router.get("/people")
@@ -38,7 +37,7 @@ async def _people_page(
     async with vault.connection() as conn:
         people = await memberships.members(conn, vault.tenant_id)
         invitations = await one_time_links.invitations(conn)
-    response = vault.templates.page(
+    return vault.templates.page(
         request,
         "people.html",
         review_count=await vault.review_count(),
@@ -49,9 +48,6 @@ async def _people_page(
         is_local_link=is_this_machine(urlsplit(link).hostname or "") if link else False,
         message=message,
     )
-    if link:
-        response.headers.update(_NO_STORE)
-    return response
 
 
 @router.post("/people/invitations")
@@ -123,7 +119,7 @@ async def _keys_page(
     name: str = "",
     scopes: tuple[str, ...] = ("read",),
 ) -> Response:
-    response = vault.templates.page(
+    return vault.templates.page(
         request,
         "keys.html",
         review_count=await vault.review_count(),
@@ -135,9 +131,6 @@ async def _keys_page(
         key_name=name,
         scopes=scopes,
     )
-    if new_key is not None:
-        response.headers.update(_NO_STORE)
-    return response
 
 
 @router.post("/keys")

@@ -25,7 +25,7 @@ _LIMIT_S = 600
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What the browser keeps while the owner is at the provider."""
+    """Kept by the browser while the owner is at the provider."""
 
     source_id: UUID
     pending: PendingPermission
@@ -78,7 +78,7 @@ async def keep_permission(request: Request, vault: TheVault) -> Response:
 
 
 def _asked(request: Request) -> _Asked | None:
-    """What the browser kept; None if it kept nothing, or nonsense."""
+    """The content of its cookie; None if the browser kept nothing, or nonsense."""
     try:
         content = json.loads(base64.urlsafe_b64decode(request.cookies.get(_COOKIE, "")))
         return _Asked(UUID(content["source_id"]), PendingPermission(**content["pending"]))

@@ -25,7 +25,7 @@ from docmill.web.view import settings_form, source_form, source_words
 router = Router(include_in_schema=False, prefix="/settings/sources")
 
 _PATHS = {"webhook": HOOK_PATH, "gmail": PUSH_PATH}
-"""Where programs send what is for sources, by their kind."""
+"""Paths to which programs send what is for sources, by kind."""
 
 PERMISSION_CALLBACK = "/settings/sources/authorized"
 """To which a provider of mailboxes sends back; its owner has entered it there."""
@@ -36,7 +36,7 @@ NO_SECRETS: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class _Typed:
-    """What somebody typed into the form of a source. is_forced: to be saved without a test."""
+    """Values that somebody typed into the form of a source. is_forced: to be saved without a test."""
 
     name: str = ""
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -46,7 +46,7 @@ class _Typed:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the form answers. faults: by setting. can_force: it may be saved even so."""
+    """The answer of the form. faults: by setting. can_force: it may be saved even so."""
 
     message: str
     works: bool = False
@@ -160,9 +160,7 @@ async def make_source_secrets(request: Request, source_id: UUID, vault: TheVault
     row = await existing_source(source_id, vault)
     made = await vault.service.sources.make_secrets(row)
     typed = _Typed(row.name, row.settings)
-    response = await _form_page(request, vault, _existing_kind(row.kind), typed, row=row, made=made)
-    response.headers["cache-control"] = "no-store"
-    return response
+    return await _form_page(request, vault, _existing_kind(row.kind), typed, row=row, made=made)
 
 
 @router.post("/{source_id}/pause")
@@ -204,7 +202,7 @@ async def retry_source_item(source_id: UUID, item_id: UUID, vault: TheVault) -> 
 
 
 def _address_of(request: Request, row: SourceRow) -> str | None:
-    """Where others send what is for a source; None for a kind to which nothing is sent.
+    """The address to which others send what is for a source; None for a kind to which nothing is sent.
 
     Without a public address in the settings, that by which this page was reached.
     """

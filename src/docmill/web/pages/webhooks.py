@@ -20,7 +20,6 @@ router = Router(include_in_schema=False)
 
 _Typed = Annotated[str, Form(max_length=3000)]
 _PAGE = 30
-_NO_STORE = {"cache-control": "no-store"}
 
 
 @router.get("/webhooks")
@@ -101,7 +100,7 @@ async def _webhook_page(
     async with vault.connection() as conn:
         rows = await webhook_deliveries.page(conn, webhook_id, after=after, limit=_PAGE + 1)
     follow = f"/webhooks/{webhook_id}?after={rows[_PAGE - 1].id}" if len(rows) > _PAGE else None
-    response = vault.templates.page(
+    return vault.templates.page(
         request,
         "webhook.html",
         review_count=await vault.review_count(),
@@ -116,9 +115,6 @@ async def _webhook_page(
         overlap_hours=OVERLAP_HOURS,
         keep_days=vault.settings.webhooks.keep_days,
     )
-    if secret_of is not None:
-        response.headers.update(_NO_STORE)
-    return response
 
 
 @router.post("/webhooks/{webhook_id}")

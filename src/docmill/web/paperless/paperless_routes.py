@@ -200,7 +200,7 @@ async def list_paperless_types(
 @router.get("/ui_settings/")
 @needs("read")
 async def get_paperless_settings(vault: TheVault) -> Json:
-    """Who asks, and what they may do."""
+    """The person or program that asks, and what they may do."""
     return ui_settings_answer(vault.access)
 
 

@@ -30,7 +30,7 @@ COLLECTIONS = (
     "ui_settings",
     "users",
 )
-"""What `/api/` names, by the ends of their addresses."""
+"""The resources that `/api/` names, by the ends of their addresses."""
 
 
 _MATCHING = {"slug": "", "match": "", "matching_algorithm": 0, "is_insensitive": True, "owner": None}
@@ -159,7 +159,7 @@ def task_answer(ingestion: IngestionRow, file_name: str) -> Json:
 
 
 def ui_settings_answer(access: Access) -> Json:
-    """Who asks, and what they may do."""
+    """The person or program that asks, and what they may do."""
     verbs = ["view", *(["add", "change"] if "write" in access.allows else [])]
     user = number_of(access.user_id)
     return {

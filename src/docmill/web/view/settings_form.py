@@ -198,7 +198,7 @@ def _typed(leaf: SettingLeaf, text: str) -> JsonValue:
 
 
 def faults_of(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong with values, by the name of the setting; empty if nothing is."""
+    """Faults of values, by the name of the setting; empty if there are none."""
     try:
         model.model_validate(values)
     except pydantic.ValidationError as error:

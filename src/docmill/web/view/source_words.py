@@ -92,7 +92,7 @@ METADATA = {
     "spam": gettext_noop("Spam check"),
     "virus": gettext_noop("Virus check"),
 }
-"""What is shown first of the metadata of an item, in this order."""
+"""The metadata of an item that are shown first, in this order."""
 
 _ERRORS = {name for name in vars(errors) if name.endswith("Error")}
 _NOT_SHOWN = frozenset({"part_of", "root_ingestion_id", "depth", "message_id", "etag", "version", "size"})
@@ -104,7 +104,7 @@ def kind_name(kind: str) -> str:
 
 
 def kind_meaning(kind: str) -> str:
-    """What arrives from sources of a kind; empty if that is not known."""
+    """A sentence about what arrives from sources of a kind; empty if that is not known."""
     return gettext(KIND_MEANINGS[kind]) if kind in KIND_MEANINGS else ""
 
 
@@ -122,7 +122,7 @@ def english_label(name: str) -> str:
 
 
 def said_of(metadata: Mapping[str, object]) -> list[tuple[str, str]]:
-    """What a source says about an item, each with its name: what people look for first."""
+    """The metadata of an item, each with its name: first what people look for first."""
     others = [key for key in metadata if key not in METADATA and key not in _NOT_SHOWN]
     return [
         (gettext(METADATA[key]) if key in METADATA else key, str(metadata[key]))

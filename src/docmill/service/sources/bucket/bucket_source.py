@@ -76,7 +76,7 @@ class BucketSource:
                 await self._queue(stack, self.settings.queue)
         count = sum(self.settings.holds(entry.key) for entry in listed)
         more = " or more" if len(listed) == PAGE else ""
-        return f"the bucket can be read; it has {count}{more} objects that can be taken"
+        return f"the bucket can be read; objects that can be taken: {count}{more}"
 
     async def watch(self, intake: ItemIntake) -> None:
         """See `Connection.watch`."""

@@ -12,7 +12,7 @@ from docmill.service.notify.guarded_connection import is_public
 
 @dataclass(frozen=True, slots=True)
 class S3Access:
-    """How a source reaches the services. access_key: None for the identity of the installation.
+    """The access of a source to the services. access_key: None for the identity of the installation.
 
     endpoint: of another service than AWS. allow_private: also addresses in a private network.
     """

@@ -33,7 +33,7 @@ class FileChangedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What tells apart the contents that a name stands for over time, as far as the file system knows."""
+    """A fingerprint of the content that a name stands for now, as far as the file system knows."""
 
     device: int
     inode: int

@@ -64,7 +64,7 @@ class FolderSettings(LimitedSettings):
 
 @dataclass(slots=True)
 class _Problems:
-    """What of a folder cannot be taken or put away for now, so that a person is told once per look."""
+    """Files that cannot be taken or put away for now, so that a person is told once per look."""
 
     names: list[str] = field(default_factory=list[str])
     reason: str = ""
@@ -101,7 +101,7 @@ class FolderWatcher:
         files = await asyncio.to_thread(lambda: sum(1 for _ in self.tree.files(skip=self._target_folder())))
         if self.settings.after != "keep":
             await asyncio.to_thread(self._test_writing)
-        return f"the folder can be read; {files} files are in it"
+        return f"the folder can be read; files in it: {files}"
 
     def _test_writing(self) -> None:
         for tree in filter(None, (self.tree, self.target)):

@@ -76,7 +76,7 @@ def _parsed(model: type[AnswerPart], answer: Mapping[str, Any]) -> AnswerPart:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What has happened since a position. message_ids: that got the label, the oldest first."""
+    """The changes since a position. message_ids: that got the label, the oldest first."""
 
     position: str
     message_ids: list[str]
@@ -103,7 +103,7 @@ class GmailApi:
         return None
 
     async def history(self, position: str, label_id: str) -> History | None:
-        """What has happened since a position; None for one that Gmail does not know any more."""
+        """The changes since a position; None for one that Gmail does not know any more."""
         query: dict[str, str | list[str]] = {
             "startHistoryId": position,
             "labelId": label_id,

@@ -65,7 +65,7 @@ class GmailSettings(LimitedSettings):
 
 
 class GmailSecrets(KindSettings):
-    """What the OAuth client proves itself with, and the permission of the mailbox's owner."""
+    """The secret of the OAuth client, and the permission of the mailbox's owner."""
 
     client_secret: SecretStr | None = Field(default=None, description="Secret of the OAuth client")
     refresh_token: SecretStr | None = Field(default=None, description="Refresh token for the mailbox")

@@ -28,7 +28,7 @@ PUSH_PATH = "/hooks/gmail/{source_id}"
 
 
 class _Position(BaseModel):
-    """How far the mailbox was read. since: when the source began, None if it takes what was there before.
+    """The end of what was read. since: when the source began, None if it takes what was there before.
 
     address: of the mailbox; that of another, to which the source was changed, has other positions.
     """

@@ -1,4 +1,4 @@
-"""How far a folder of a mailbox was read."""
+"""The position up to which a folder of a mailbox was read."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace

@@ -105,7 +105,7 @@ def _by_token(client: ImapClient, user: str, token: str) -> None:
 
 
 def _refusal(error: LoginError) -> Exception:
-    """What a refused sign-in means. The words of the server may quote the credentials: they are dropped."""
+    """The error of a refused sign-in. The words of the server may quote the credentials: they are dropped."""
     if isinstance(error.__context__, imaplib.IMAP4.abort):  # the connection was lost, as the library hides
         return error.__context__
     if is_passing(error):

@@ -1,4 +1,4 @@
-"""What is asked of a mailbox: functions of a client, run in the thread of its connection."""
+"""Requests to a mailbox: functions of a client, run in the thread of its connection."""
 
 import imaplib
 import time
@@ -22,7 +22,7 @@ _HEADER = f"BODY.PEEK[HEADER.FIELDS (FROM TO SUBJECT MESSAGE-ID)]<0.{_HEADER_BYT
 
 @dataclass(frozen=True, slots=True)
 class MailHead:
-    """What is known of a mail before it is fetched. attachments: None if nobody asked, or it is not known."""
+    """A mail before it is fetched. attachments: None if nobody asked, or it is not known."""
 
     uid: int
     size: int
@@ -32,7 +32,7 @@ class MailHead:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What came of a request for several mails. failed: uids of those that the server did not hand over.
+    """The answer to a request for several mails. failed: uids of those that the server did not hand over.
 
     Those that are in neither have vanished meanwhile.
     """
@@ -76,7 +76,7 @@ def new_uids(client: ImapClient, after: int, settings: ImapSettings) -> tuple[li
 def fetch_heads(
     client: ImapClient, uids: Sequence[int], *, with_attachments: bool
 ) -> tuple[list[MailHead], list[int]]:
-    """What is known of the mails, by uid, and the uids of those that the server did not tell."""
+    """The mails by uid, and the uids of those of which the server told nothing."""
     wanted = ["RFC822.SIZE", _HEADER]
     fetched = _fetch(client, uids, [*wanted, "BODYSTRUCTURE"] if with_attachments else wanted)
     if with_attachments and fetched.failed:  # its structure is what some servers fail on; the mail is taken

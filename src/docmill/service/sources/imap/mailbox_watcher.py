@@ -38,7 +38,7 @@ class MailboxWatcher:
                 selected = await connection.run(
                     mailbox.select, folder, self.settings, purpose=f"open the folder {folder!r}"
                 )
-                found.append(f"{folder} has {selected.count} mails")
+                found.append(f"mails in {folder}: {selected.count}")
             pushes = await connection.run(lambda client: client.has_capability("IDLE"))
         how = "says at once that a mail arrived" if pushes else f"is asked every {self.settings.poll_s:g} s"
         return f"signed in; {', '.join(found)}; the server {how}"

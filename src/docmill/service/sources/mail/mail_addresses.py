@@ -72,7 +72,7 @@ def address_of_source(name: str, token: str, domain: str) -> str:
 
 
 def split_address(address: str, domains: Collection[str]) -> tuple[str, str] | None:
-    """What stands before and behind the last `+` of an address, in lower case; None for another domain.
+    """The parts of an address before and behind its last `+`, in lower case; None for another domain.
 
     An address without `+` has nothing before it.
     """

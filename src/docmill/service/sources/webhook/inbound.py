@@ -4,12 +4,16 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
+from functools import partial
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
 from docmill.errors import (
     CorruptError,
     DocmillError,
+    MisconfiguredError,
     RateLimitedError,
     ServerError,
     SetupError,
@@ -20,7 +24,7 @@ from docmill.errors import (
 )
 from docmill.service.config.settings import Settings
 from docmill.service.notify.guarded_download import Download, HttpStatusError, shown_address
-from docmill.service.notify.webhook_signing import new_signing_secret
+from docmill.service.notify.webhook_signing import new_signing_secret, signing_key
 from docmill.service.secret_box import SecretBox, open_secret_box
 from docmill.service.sources.item_intake import ItemIntake
 from docmill.service.sources.kinds import RARELY, Kind, KindSettings, LimitedSettings, OpenedSource
@@ -63,6 +67,16 @@ class WebhookSecrets(KindSettings):
     secret: SecretStr | None = Field(default=None, description="Secret with which requests are signed")
     previous_secret: SecretStr | None = Field(default=None, description="Secret of before, still valid")
 
+    @field_validator("secret", "previous_secret")
+    @classmethod
+    def _is_usable(cls, secret: SecretStr | None) -> SecretStr | None:
+        if secret is not None:
+            try:
+                signing_key(secret.get_secret_value(), what="the secret")
+            except MisconfiguredError as error:
+                raise ValueError(error.message) from None
+        return secret
+
     @property
     def keys(self) -> list[str]:
         """The secrets that are valid."""
@@ -104,9 +118,11 @@ class InboundWebhook:
     async def _fetch(self, request: FetchRequest, intake: ItemIntake) -> None:
         try:
             url = self.box.open(request.url, owner=request.id).decode()
-            await intake.take(
+            taken = await intake.take(
                 request.item, self._chunks(url), file_name=request.file_name, metadata=request.metadata
             )
+            if taken.status != "refused":
+                await intake.note_success()
         except SetupError as error:  # of ours, as a file store without access: nothing is wrong with the file
             log.warning("a file cannot be fetched", extra={"item": request.item, "code": error.code})
             async with intake.transaction() as conn:
@@ -132,6 +148,7 @@ class InboundWebhook:
             allow_private=self.allow_private,
             advice=_ADVICE,
             check_size=self._check_size,
+            check_address=partial(check_host, settings=self.settings),
         )
         try:
             async for piece in download.chunks(url):
@@ -144,14 +161,32 @@ class InboundWebhook:
             raise TooLargeError(f"the file has more than {self.max_bytes / 1e6:g} MB, which is the limit")
 
 
-def check_host(url: str, settings: WebhookSettings) -> None:
+def check_request(url: str, settings: WebhookSettings) -> None:
     """Raises ValidationError for a file that this source does not fetch."""
     if not settings.fetch:
         raise ValidationError("this source takes files, and no addresses of files")
-    host = shown_address(url).partition("://")[2].partition("/")[0].rpartition(":")[0] or ""
-    host = host or shown_address(url).partition("://")[2].partition("/")[0]
-    if settings.hosts and host.lower() not in {name.lower() for name in settings.hosts}:
+    check_host(url, settings)
+
+
+def check_host(url: str, settings: WebhookSettings) -> None:
+    """Raises ValidationError for an address whose host is none of those that the source names."""
+    if not settings.hosts:
+        return
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError as error:
+        raise ValidationError(f"{shown_address(url)!r} is no address") from error
+    if _normal_host(host) not in {_normal_host(name) for name in settings.hosts}:
         raise ValidationError(f"files are not fetched from {host!r}; the source names the hosts")
+
+
+def _normal_host(host: str) -> str:
+    """A host in one spelling: an IPv6 address has many, with and without brackets."""
+    host = host.strip().removeprefix("[").removesuffix("]").lower()
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return host
 
 
 def _meaning(error: HttpStatusError, url: str) -> DocmillError:

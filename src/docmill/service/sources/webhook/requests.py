@@ -1,7 +1,6 @@
-"""What the body of a request to a webhook holds: a file, or JSON that holds or names files."""
+"""The body of a request to a webhook: a file, or JSON that holds or names files."""
 
 import base64
-import binascii
 from collections.abc import AsyncGenerator, Sequence
 from typing import Annotated, Self
 from urllib.parse import unquote
@@ -55,7 +54,7 @@ class SentFile(BaseModel):
         """The content. Raises ValidationError if it is no base64."""
         try:
             yield base64.b64decode(self.content or "", validate=True)
-        except binascii.Error as error:
+        except ValueError as error:  # binascii.Error, and what is not ASCII
             raise ValidationError("content is no base64") from error
 
 
