@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from docmill.errors import NetworkError
+from docmill.errors import MisconfiguredError, NetworkError
 from docmill.resilience.concurrency import cancel_and_wait, keep_doing, see_through
 
 
@@ -37,6 +37,16 @@ async def test_an_outage_is_waited_out_and_told_once_at_each_end(caplog: pytest.
 
     assert [record.message for record in caplog.records] == ["does not work now", "works again"]
     assert caplog.records[0].exc_info is None
+
+
+async def test_what_a_person_must_set_up_is_logged_in_words(caplog: pytest.LogCaptureFixture) -> None:
+    work = Work(MisconfiguredError("there is no queue 'mails'; create it"))
+    task = asyncio.create_task(keep_doing(work, what="the work"))
+
+    await asyncio.wait_for(work.done.wait(), 10)
+    await cancel_and_wait([task])
+
+    assert vars(caplog.records[0])["detail"] == "there is no queue 'mails'; create it"
 
 
 async def test_a_fault_of_ours_is_logged_with_its_place_and_does_not_end_it(

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Generato
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar, TypeVarTuple
 
-from docmill.errors import DocmillError
+from docmill.errors import DocmillError, SetupError
 
 log = logging.getLogger(__name__)
 
@@ -39,9 +39,11 @@ async def keep_doing(work: Callable[[], Awaitable[object]], *, what: str, pause_
             # Any fault, also one of our own: this is the outermost loop of what repairs the others.
             if not retry_s:
                 foreseen = isinstance(error, DocmillError | TimeoutError)
+                # Such a message names settings and places, and says what to do; others may quote documents.
+                message = {"detail": error.message} if isinstance(error, SetupError) else {}
                 log.error(  # noqa: TRY400  with its traceback only if it is a fault of ours
                     "does not work now",
-                    extra={"what": what, "reason": type(error).__name__},
+                    extra={"what": what, "reason": type(error).__name__, **message},
                     exc_info=None if foreseen else error,
                 )
             retry_s = min(2 * retry_s or FIRST_PAUSE_S, LONGEST_PAUSE_S)

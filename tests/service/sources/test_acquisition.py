@@ -305,6 +305,7 @@ async def test_the_token_of_a_source_is_made_once_and_not_chosen(service: Servic
     token = row.settings["address_token"]
     assert token != "aaaaaaaaaa"
 
+    assert token in await service.sources.test_change(row, {"suspicious": "refuse"}, {})
     changed = await service.sources.change(row, settings={"suspicious": "refuse"})
     assert changed.settings["address_token"] == token
 

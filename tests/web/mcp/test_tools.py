@@ -302,6 +302,20 @@ class TestFiles:
         assert entry.details == {"files": 1, "by_assistant": True, "command": True}
         assert shown["from_document"]["file_name"] == "bill.txt"
 
+    async def test_one_is_found_in_any_of_the_folders_without_its_whole_path(
+        self, context: Context, tmp_path: Path
+    ) -> None:
+        for folder in ("scans", "in"):
+            (tmp_path / folder).mkdir()
+        (tmp_path / "in" / "bill.txt").write_text("12.90")
+        caller = context("read", "write", folders=(tmp_path / "scans", tmp_path / "in"))
+
+        answer = await ask(caller, "file_document_from_path", path="bill.txt")
+        words = await refusal(caller, "file_document_from_path", path="../in/missing.txt")
+
+        assert answer["status"] == "accepted"
+        assert "there is no such file" in words
+
     @pytest.mark.parametrize("name", ["../secret.txt", "link.txt", "missing.txt", ".", "a\0b"])
     async def test_no_other_is_filed_nor_told_to_exist(
         self, context: Context, tmp_path: Path, name: str

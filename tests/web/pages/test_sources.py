@@ -160,6 +160,21 @@ async def test_failures_and_refusals_are_shown_and_tried_again(
     assert "Nothing was refused." in (await browser.open(address)).text
 
 
+async def test_what_has_arrived_is_listed_by_the_names_of_documents(
+    browser: Browser, service: Service, inbox: Path
+) -> None:
+    row = await made(browser, service, inbox)
+    said = {"key": "in/bill 7.pdf", "etag": "d41d8cd98f00b204", "spf": "pass"}
+    intake = service.sources.item_intake(row)
+    taken = await intake.take("a", content(b"%PDF-1.7 a"), file_name="bill 7.pdf", metadata=said)
+
+    page = (await browser.open(f"/settings/sources/{row.id}")).text
+
+    assert re.search(rf'href="/docs/{taken.document_id}"[^>]*>bill 7\.pdf</a>', page)
+    assert "SPF" in page
+    assert "d41d8cd98f00b204" not in page
+
+
 async def test_the_document_page_says_how_it_arrived(browser: Browser, service: Service, inbox: Path) -> None:
     row = await made(browser, service, inbox)
     said = {"sender": "Mill <bills@mill.example>", "subject": "Your bill"}

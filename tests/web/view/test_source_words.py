@@ -74,3 +74,11 @@ def test_faults_of_settings_are_in_the_catalogues_as_forms_show_them(
     (fault,) = faults_of(KINDS[kind].settings, settings).values()
 
     assert fault in set(source_texts())
+
+
+def test_messages_that_name_no_value_are_in_the_catalogues() -> None:
+    assert {
+        "the file is empty",
+        "the sender is not among those that the source takes mails from",
+        "the mailbox has no password; enter it",
+    } <= set(source_texts())

@@ -10,8 +10,6 @@ from uuid import UUID
 
 import typer
 from pydantic_core import to_jsonable_python
-from rich.markup import escape
-from rich.table import Table
 
 from docmill.cli.console import FAILED, counted, local_time, shown, stderr, stdout
 from docmill.cli.vault.access import existing_service, log_command
@@ -31,16 +29,10 @@ async def list_webhooks(settings: Settings, *, as_json: bool) -> int:
     if as_json:
         _print_json([asdict(row) for row in rows])
         return 0
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("id", min_width=36, no_wrap=True)  # whole, since other commands are given it
-    for column in ("state", "waiting", "failed", "events", "address"):
-        table.add_column(column)
     for row in rows:
-        events = ", ".join(row.events)
-        table.add_row(
-            str(row.id), row.state, str(row.pending), str(row.failed), events, escape(shown(row.url))
-        )
-    stdout.print(table)
+        counts = f"{row.pending} waiting  {row.failed} failed"
+        stdout.print(f"{row.id}  {row.state}  {counts}  {shown(row.url)}", markup=False)
+        stdout.print(f"    {', '.join(row.events)}", markup=False)
     return 0
 
 

@@ -212,7 +212,7 @@ class Sources:
     ) -> str:
         """Try other settings of a source before it is changed; its secrets are used where none are given."""
         before = self._secrets_before(row, secrets)
-        checked, kept = self._checked(row.kind, settings, {**before, **_given(secrets)})
+        checked, kept = self._checked(row.kind, settings, {**before, **_given(secrets)}, before=row.settings)
         _check_targets(row, checked, before.keys() - _given(secrets).keys())
         opened = replace(self.opened(replace(row, secrets=None)), settings=checked, secrets=kept)
         return await _tried(kind_of(row.kind).open(opened, self._settings))

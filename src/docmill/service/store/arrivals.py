@@ -22,7 +22,10 @@ _MOST_MAILS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class ArrivalRow:
-    """An item of a source. document_id: None if it was refused, or if the document is gone."""
+    """An item of a source. document_id: None if it was refused, or if the document is gone.
+
+    document_name: its title, or the name of its file; only in the items of a source.
+    """
 
     id: UUID
     doc_source_id: UUID
@@ -33,6 +36,7 @@ class ArrivalRow:
     error_code: str | None
     error_message: str | None
     arrived_at: datetime
+    document_name: str | None = None
 
 
 def of_ingestions(history: Sequence[IngestionRow]) -> list[ArrivalRow]:
@@ -185,10 +189,12 @@ async def of_source(
     async with conn.cursor(row_factory=class_row(ArrivalRow)) as cur:
         await cur.execute(
             """
-            SELECT arrival.id, doc_source_id, name AS source_name, kind AS source_kind, document_id, metadata,
-                   error_code, error_message, arrived_at
+            SELECT arrival.id, doc_source_id, doc_source.name AS source_name,
+                   doc_source.kind AS source_kind, document_id, metadata, error_code, error_message,
+                   arrived_at, coalesce(document.title, document.file_name) AS document_name
               FROM arrival
               JOIN doc_source ON doc_source.id = doc_source_id
+              LEFT JOIN document ON document.id = document_id
              WHERE doc_source_id = %(source_id)s AND (error_code IS NOT NULL OR NOT %(refused_only)s)
              ORDER BY arrived_at DESC, arrival.id DESC
              LIMIT %(limit)s

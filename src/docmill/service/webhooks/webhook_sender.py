@@ -30,6 +30,7 @@ DELAYS_S = tuple(minutes * 60.0 for minutes in (5 / 60, 5, 30, 120, 300, 600, 84
 _LONGEST_WAIT_S = 24 * 3600.0
 """Nobody waits longer, whatever a receiver asks for."""
 _GONE = 410
+RECEIVER_GONE = "The receiver answered with HTTP 410: it is gone."
 _BUSY = (429, 503)
 """Answers whose `Retry-After` holds for all messages to a receiver."""
 _EXCERPT_BYTES = 1000
@@ -133,11 +134,7 @@ class WebhookSender:
                 return None
             is_gone = outcome.attempt.status == _GONE
             days = self._settings.disable_after_days
-            reason = (
-                "The receiver answered with HTTP 410: it is gone."
-                if is_gone
-                else f"The receiver has taken no message for {days:g} days."
-            )
+            reason = RECEIVER_GONE if is_gone else f"The receiver has taken no message for {days:g} days."
             is_disabled = await webhooks.note_failure(
                 conn,
                 delivery.webhook_id,

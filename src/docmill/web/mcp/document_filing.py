@@ -37,7 +37,12 @@ class PathArguments(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: Annotated[
-        str, Field(min_length=1, max_length=4000, description="in a folder from which files may be filed")
+        str,
+        Field(
+            min_length=1,
+            max_length=4000,
+            description="in a folder from which files may be filed: whole, or from such a folder on",
+        ),
     ]
 
 
@@ -68,12 +73,14 @@ async def file_document_from_path(context: ToolContext, wanted: PathArguments) -
 
 def _allowed_path(text: str, folders: Sequence[Path]) -> Path | None:
     """The file, if it is in one of the folders, also after symbolic links were followed."""
-    try:
-        path = Path(text).resolve(strict=True)
-    except (OSError, ValueError, RuntimeError):  # a null byte, a circle of links
-        return None
-    is_inside = any(path.is_relative_to(folder.resolve()) for folder in folders)
-    return path if is_inside and path.is_file() else None
+    for folder in folders:
+        try:
+            path = (folder / text).resolve(strict=True)  # a whole path stays as it is
+        except (OSError, ValueError, RuntimeError):  # a null byte, a circle of links
+            continue
+        if path.is_relative_to(folder.resolve()) and path.is_file():
+            return path
+    return None
 
 
 async def _readable_chunks(path: Path) -> AsyncIterator[bytes]:

@@ -4,7 +4,11 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
+from docmill import errors
+from docmill.service import sources
+from docmill.service.intake import accept
 from docmill.service.sources.mail import mail_addresses
 from docmill.service.sources.registry import KINDS
 from docmill.web.languages import gettext, gettext_noop
@@ -80,10 +84,18 @@ METADATA = {
     "key": gettext_noop("Key"),
     "bucket": gettext_noop("Bucket"),
     "file_name": gettext_noop("File name"),
+    "url": gettext_noop("Address"),
+    "folder": gettext_noop("Folder"),
+    "spf": gettext_noop("SPF"),
+    "dkim": gettext_noop("DKIM"),
+    "dmarc": gettext_noop("DMARC"),
+    "spam": gettext_noop("Spam check"),
+    "virus": gettext_noop("Virus check"),
 }
 """The metadata of an item that are shown first, in this order."""
 
-_NOT_SHOWN = frozenset({"part_of", "root_ingestion_id", "depth", "message_id"})
+_ERRORS = {name for name in vars(errors) if name.endswith("Error")}
+_NOT_SHOWN = frozenset({"part_of", "root_ingestion_id", "depth", "message_id", "etag", "version", "size"})
 
 
 def kind_name(kind: str) -> str:
@@ -132,6 +144,9 @@ def source_texts() -> Iterator[str]:
                 yield from (english_label(choice) for choice in leaf.choices)
     for module in {mail_addresses.__name__, *(kind.settings.__module__ for kind in KINDS.values())}:
         yield from _fault_texts(inspect.getsource(sys.modules[module]))
+    for path in sorted(Path(sources.__file__).parent.rglob("*.py")):
+        yield from _error_texts(path.read_text())
+    yield from _error_texts(inspect.getsource(accept))
 
 
 def _fault_texts(source: str) -> Iterator[str]:
@@ -141,5 +156,15 @@ def _fault_texts(source: str) -> Iterator[str]:
             case ast.Raise(exc=ast.Call(func=ast.Name("ValueError"), args=[ast.Constant(value=str(text))])):
                 named = NAMED_FAULT.fullmatch(text)
                 yield named["words"] if named else text
+            case _:
+                pass
+
+
+def _error_texts(source: str) -> Iterator[str]:
+    """The messages of errors that name no value: why a source fails, or an item of it was refused."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Name(name), args=[ast.Constant(value=str(text))]) if name in _ERRORS:
+                yield text
             case _:
                 pass
