@@ -1,5 +1,6 @@
 """`docmill import paperless`, on a vault of its own."""
 
+import hashlib
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,6 +58,22 @@ def test_an_export_is_imported_and_what_became_of_it_is_told(folder: Path, tmp_p
     shown = run_docmill("show", "scan 1.pdf", "--data-dir", folder).stdout
     assert "Strom 1" in shown
     assert "Inbox, Steuer 2024" in shown
+
+
+def test_a_file_that_is_another_than_the_exported_one_is_told(folder: Path, tmp_path: Path) -> None:
+    export = PaperlessExport(tmp_path / "export")
+    export.add(1, b"%PDF-1.7 whole")
+    export.add(2, b"%PDF-1.7 other", checksum=hashlib.sha256(b"%PDF-1.7 other").hexdigest())
+    root = export.write()
+    run_docmill("add", root / "2024-05-01 Stadtwerke Strom 2.pdf", "--data-dir", folder)
+    (root / "2024-05-01 Stadtwerke Strom 1.pdf").write_bytes(b"%PDF-1.7 wh")
+
+    done = run_import(folder, root)
+
+    assert done.returncode == 0
+    assert "1 imported\n" in done.stdout
+    (told,) = done.stderr.splitlines()
+    assert told.startswith("! 1  Strom 1: the file is not the one that was exported")
 
 
 def test_what_is_no_export_is_told(folder: Path, tmp_path: Path) -> None:

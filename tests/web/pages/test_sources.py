@@ -157,7 +157,7 @@ async def test_failures_and_refusals_are_shown_and_tried_again(
     assert "The file is empty" in own
     assert "in/a.pdf" in own
     assert retried.status_code == 303
-    assert "Nothing was refused." in (await browser.open(address)).text
+    assert "These could not be taken" not in (await browser.open(address)).text
 
 
 async def test_what_has_arrived_is_listed_by_the_names_of_documents(

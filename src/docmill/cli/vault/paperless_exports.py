@@ -39,12 +39,11 @@ async def import_paperless(settings: Settings, path: Path, *, is_dry: bool) -> i
                 def tell(outcome: Outcome) -> None:
                     counts[outcome.status] += 1
                     advance()
-                    if outcome.status == "refused":
+                    if told := outcome.problem or outcome.doubt:
                         name = outcome.document.title or outcome.document.file_name
+                        mark, style = ("✗", "red") if outcome.problem else ("!", "yellow")
                         stderr.print(
-                            f"✗ {outcome.document.pk}  {shown(name)}: {outcome.problem}",
-                            style="red",
-                            markup=False,
+                            f"{mark} {outcome.document.pk}  {shown(name)}: {told}", style=style, markup=False
                         )
 
                 await _importer(service).run(files, manifest, tell, is_dry=is_dry)

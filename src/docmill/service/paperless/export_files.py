@@ -5,6 +5,7 @@ import zipfile
 import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 
@@ -119,16 +120,29 @@ def checked_name(name: str) -> str:
     return str(PurePosixPath(*parts))
 
 
-def hash_of(files: ExportFiles, name: str, *, max_bytes: int) -> str:
-    """The SHA-256 hash of a file. Raises TooLargeError for more bytes, and as `ExportFiles.open`."""
-    digest, size = hashlib.sha256(), 0
+@dataclass(frozen=True, slots=True)
+class FileSums:
+    """The hashes of a file, in hexadecimal."""
+
+    sha256: str
+    md5: str
+
+    def agree_with(self, checksum: str) -> bool:
+        """True for a checksum of this file; releases of paperless-ngx differ in MD5 and SHA-256."""
+        return checksum.lower() in (self.sha256, self.md5)
+
+
+def sums_of(files: ExportFiles, name: str, *, max_bytes: int) -> FileSums:
+    """The hashes of a file. Raises TooLargeError for more bytes, and as `ExportFiles.open`."""
+    sha256, md5, size = hashlib.sha256(), hashlib.md5(usedforsecurity=False), 0
     with files.open(name) as file, explained(name):
         while chunk := file.read(_CHUNK_BYTES):
-            digest.update(chunk)
+            sha256.update(chunk)
+            md5.update(chunk)
             size += len(chunk)
             if size > max_bytes:
                 raise TooLargeError(f"{name!r} is larger than {max_bytes:,} bytes")
-    return digest.hexdigest()
+    return FileSums(sha256.hexdigest(), md5.hexdigest())
 
 
 @contextmanager

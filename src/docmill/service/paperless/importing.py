@@ -19,7 +19,7 @@ from docmill.service.paperless.carry_over import (
     key_of,
     usable_tags,
 )
-from docmill.service.paperless.export_files import ExportFiles, explained, hash_of
+from docmill.service.paperless.export_files import ExportFiles, explained, sums_of
 from docmill.service.paperless.manifest import ExportedDocument, ExportedNote, Manifest
 from docmill.service.paperless.tag_colors import nearest_color
 from docmill.service.store import documents, notes, tags
@@ -37,13 +37,15 @@ class Outcome:
     """The outcome for a document of an export.
 
     new: it was not here, and is read now. known: its content was here, and its metadata was added. unchanged:
-    it was imported before. refused: `problem` says why; the others are imported all the same.
+    it was imported before. refused: `problem` says why; the others are imported all the same. doubt: what is
+    odd about the file of a document that is imported even so; empty for most.
     """
 
     document: ExportedDocument
     status: Literal["new", "known", "unchanged", "refused"]
     document_id: UUID | None = None
     problem: str = ""
+    doubt: str = ""
 
 
 class PaperlessImport:
@@ -85,17 +87,22 @@ class PaperlessImport:
     ) -> Outcome:
         if document.problem:
             raise CorruptError(document.problem)
-        content_hash = await asyncio.to_thread(hash_of, files, document.file_name, max_bytes=self._max_bytes)
+        sums = await asyncio.to_thread(sums_of, files, document.file_name, max_bytes=self._max_bytes)
         async with self._database.tenant(self._tenant_id) as conn:
-            here = await documents.of_content(conn, content_hash)
+            here = await documents.of_content(conn, sums.sha256)
             was_imported = here is not None and await notes.was_brought(conn, here, IMPORTED)
             if was_imported and here is not None and not is_dry:  # also one in the bin, where it stays
                 await notes.bring(conn, here, _notes_of(document), tenant_id=self._tenant_id)
         if was_imported:
             return Outcome(document, "unchanged", here)
         status = "new" if here is None else "known"
+        doubt = ""
+        if document.checksum and not sums.agree_with(document.checksum):
+            doubt = (
+                "the file is not the one that was exported, perhaps cut short; look at it, or export again"
+            )
         if is_dry:
-            return Outcome(document, status, here)
+            return Outcome(document, status, here, doubt=doubt)
         accepted = await self._intake.accept_from(
             Origin(metadata={"imported_from": PROGRAM, "paperless_id": document.pk}),
             _chunks(files, document.file_name),
@@ -114,7 +121,7 @@ class PaperlessImport:
             tenant_id=self._tenant_id,
             user_id=self._user_id,
         )
-        return Outcome(document, status, accepted.document_id)
+        return Outcome(document, status, accepted.document_id, doubt=doubt)
 
     async def _color_new_tags(self, document: ExportedDocument, manifest: Manifest) -> None:
         """Make the tags that are not here yet, in their colours; those that are here keep theirs."""

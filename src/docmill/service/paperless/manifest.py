@@ -60,7 +60,7 @@ class ExportedNote:
 class ExportedDocument:
     """A document. file_name: of the original in the export. original_name: as it was uploaded, or empty.
 
-    problem: why it cannot be imported.
+    problem: why it cannot be imported. checksum: of the original, or empty.
     """
 
     pk: int
@@ -73,6 +73,7 @@ class ExportedDocument:
     tags: tuple[str, ...]
     notes: tuple[ExportedNote, ...]
     problem: str = ""
+    checksum: str = ""
 
 
 @dataclass(slots=True)
@@ -114,6 +115,7 @@ class _Document(BaseModel):
     document_type: int | None = None
     storage_path: int | None = None
     original_filename: str | None = None
+    checksum: str | None = None
     storage_type: str = "unencrypted"
     tags: list[int] = []
 
@@ -254,6 +256,7 @@ def _document(
         tags=tuple(filter(None, (tables.text("documents.tag", tag) for tag in fields.tags))),
         notes=tuple(notes),
         problem=problem,
+        checksum=fields.checksum or "",
     )
 
 
