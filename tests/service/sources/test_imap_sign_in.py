@@ -157,6 +157,9 @@ async def test_a_provider_that_refuses(
 async def test_tokens_are_fetched_from_public_addresses_by_https_alone() -> None:
     with pytest.raises(MisconfiguredError, match="https"):
         await JsonHttp(allow_private=False).post_form("http://example.org/token", {}, what="the address")
+    for odd in ("https://[::1/token", "https://example.org:99999/token", "https:///token"):
+        with pytest.raises(MisconfiguredError, match="address"):
+            await JsonHttp(allow_private=False).post_form(odd, {}, what="the address")
     with pytest.raises(MisconfiguredError, match="private"):
         await JsonHttp(allow_private=False).post_form("https://127.0.0.1:9/token", {}, what="the address")
 

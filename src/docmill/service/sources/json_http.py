@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, cast
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 from docmill.errors import MisconfiguredError
 from docmill.service.notify.guarded_connection import Resolve, connect, resolve_host
@@ -57,9 +57,7 @@ class JsonHttp:
         Raises MisconfiguredError for an address that is not used, TooLargeError for an answer of more than
         `max_bytes`, NetworkError, TimeLimitError.
         """
-        parts = urlsplit(url)
-        if parts.scheme != "https" and not self.allow_private:
-            raise MisconfiguredError(f"{what} must begin with https://")
+        parts = checked_address(url, what, allow_private=self.allow_private)
         async with network_errors(what, _LIMIT_S):
             streams = await connect(
                 parts, what, allow_private=self.allow_private, advice=_ADVICE, resolve=self.resolve
@@ -73,6 +71,20 @@ class JsonHttp:
         """Post a form. Raises as `request`."""
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         return await self.request("POST", url, headers, urlencode(form).encode(), what=what)
+
+
+def checked_address(url: str, what: str, *, allow_private: bool) -> SplitResult:
+    """The parts of an address. Raises MisconfiguredError for what is none, or is not encrypted."""
+    try:
+        parts = urlsplit(url)
+        is_usable = bool(parts.hostname) and parts.port != 0
+    except ValueError as error:
+        raise MisconfiguredError(f"{what} is no address") from error
+    if parts.scheme not in (("https", "http") if allow_private else ("https",)):
+        raise MisconfiguredError(f"{what} must begin with https://")
+    if not is_usable:
+        raise MisconfiguredError(f"{what} names no host")
+    return parts
 
 
 def _object_of(content: bytes) -> dict[str, Any] | None:

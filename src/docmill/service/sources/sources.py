@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 import pydantic
@@ -25,7 +24,7 @@ from docmill.service.sources.authorization import (
     refresh_token_of,
 )
 from docmill.service.sources.item_intake import ItemIntake
-from docmill.service.sources.json_http import JsonHttp
+from docmill.service.sources.json_http import JsonHttp, checked_address
 from docmill.service.sources.kinds import Connection, KindSettings, OpenedSource
 from docmill.service.sources.rate_limits import ItemLimits
 from docmill.service.sources.registry import kind_of
@@ -174,9 +173,11 @@ class Sources:
         server = self.permission_server(row)
         if server is None:
             raise ValidationError("this source needs no permission: it does not sign in by OAuth 2")
-        schemes = ("https", "http") if self._settings.sources.allow_private_addresses else ("https",)
-        if urlsplit(server.address).scheme not in schemes:
-            raise MisconfiguredError("the address at which the owner grants access must begin with https://")
+        checked_address(
+            server.address,
+            "the address at which the owner grants access",
+            allow_private=self._settings.sources.allow_private_addresses,
+        )
         return server
 
     async def set_state(self, source_id: UUID, state: doc_sources.State, *, tenant_id: UUID) -> bool:

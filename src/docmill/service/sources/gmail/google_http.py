@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from docmill.errors import (
     DocmillError,
@@ -53,7 +53,7 @@ class GoogleHttp:
     async def _request(
         self, method: str, url: str, body: bytes, headers: Mapping[str, str], max_bytes: int = _MOST_BYTES
     ) -> dict[str, Any]:
-        what = f"the address {urlsplit(url).hostname!r} of the source"
+        what = f"the address {url.partition('://')[2].partition('/')[0]!r} of the source"
         answer = await self.http.request(method, url, headers, body, what=what, max_bytes=max_bytes)
         if answer.status == _NOT_FOUND:
             raise NotFoundError
