@@ -46,11 +46,15 @@ class _Typed:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The answer of the form. faults: by setting. can_force: it may be saved even so."""
+    """The answer of the page. faults: by setting. can_force: it may be saved even so.
+
+    is_of_form: False for the outcome of something that was done elsewhere.
+    """
 
     message: str
     works: bool = False
     can_force: bool = False
+    is_of_form: bool = True
     faults: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -285,7 +289,8 @@ async def source_answer(
 ) -> Response:
     """The page of a source with what became of something that was done with it."""
     kind, typed = _existing_kind(row.kind), _Typed(row.name, row.settings)
-    return await _form_page(request, vault, kind, typed, row=row, answer=_Answer(message, works=works))
+    answer = _Answer(message, works=works, is_of_form=False)
+    return await _form_page(request, vault, kind, typed, row=row, answer=answer)
 
 
 async def _form_page(
