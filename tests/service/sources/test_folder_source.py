@@ -208,4 +208,4 @@ async def test_a_test_says_what_is_there_and_what_is_missing(add: Add, inbox: Pa
         await source.watcher.test()
 
     await asyncio.to_thread((inbox.parent / "done").mkdir)
-    assert "1 file" in await source.watcher.test()
+    assert "files in it: 1" in await source.watcher.test()
