@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 from docmill.matching.evidence import AmountLevel
@@ -122,22 +123,16 @@ def may_be_converted(first: MatchRecord, second: MatchRecord) -> bool:
 
 def total(record: MatchRecord) -> Decimal | None:
     """The amount to be paid: with tax, if that is known."""
-    return next(
-        (
-            amount
-            for amount in (record.gross_total, record.amount_due, record.net_total)
-            if amount is not None
-        ),
-        None,
-    )
+    if record.gross_total is not None:
+        return record.gross_total
+    return record.net_total if record.amount_due is None else record.amount_due
 
 
-def discounts(terms: str) -> Iterator[Decimal]:
+@lru_cache(maxsize=4096)
+def discounts(terms: str) -> tuple[Decimal, ...]:
     """The percentages that the terms of payment name."""
-    for match in _PERCENT.finditer(terms):
-        percent = Decimal(match[1].replace(",", "."))
-        if 0 < percent <= _HIGHEST_DISCOUNT:
-            yield percent
+    named = (Decimal(match[1].replace(",", ".")) for match in _PERCENT.finditer(terms))
+    return tuple(percent for percent in named if 0 < percent <= _HIGHEST_DISCOUNT)
 
 
 def discounted(amount: Decimal, percent: Decimal) -> Decimal:
