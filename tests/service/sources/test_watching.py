@@ -14,6 +14,7 @@ from docmill.service.sources.watching import SourceWatching
 from docmill.service.store import arrivals, doc_sources, document_list, ingestions
 from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.doc_sources import SourceRow
+from support.mailbox_sources import wait_for, wait_for_items
 from support.scripted_steps import once
 
 
@@ -53,22 +54,13 @@ async def watching(service: Service, worker_id: str = "a") -> AsyncGenerator[asy
         await asyncio.wait([task])
 
 
-async def wait_for_arrivals(service: Service, row: SourceRow, count: int) -> SourceRow:
-    async with asyncio.timeout(20):
-        while True:
-            current = await service.sources.get(row.id, tenant_id=row.tenant_id)
-            assert current is not None
-            if current.arrivals + current.refusals >= count:
-                return current
-            await asyncio.sleep(0.05)
-
-
 async def test_a_file_becomes_a_document_of_its_source(service: Service, inbox: Path) -> None:
     row = await add_folder(service, inbox)
     (inbox / "bill.pdf").write_bytes(b"%PDF-1.7 bill")
 
     async with watching(service):
-        current = await wait_for_arrivals(service, row, 1)
+        await wait_for_items(service, row, 1)
+        await wait_for(service, row, lambda now: now.last_success_at is not None)  # after a whole look
 
     async with service.database.tenant(row.tenant_id) as conn:
         (document,) = (await document_list.page(conn)).rows
@@ -77,7 +69,6 @@ async def test_a_file_becomes_a_document_of_its_source(service: Service, inbox: 
     assert (ingestion.doc_source_id, ingestion.uploaded_by) == (row.id, None)
     assert ingestion.source_metadata == arrival.metadata == {"path": "bill.pdf"}
     assert arrival.source_name == "Scans"
-    assert current.last_success_at is not None
     assert (await service.queue.depth()).due == 1
 
 
@@ -89,10 +80,10 @@ async def test_each_file_is_taken_once_by_several_workers_and_after_a_restart(
         (inbox / f"{number}.pdf").write_bytes(b"%%PDF-1.7 %d" % number)
 
     async with watching(service, "a"), watching(service, "b"):
-        await wait_for_arrivals(service, row, 30)
+        await wait_for_items(service, row, 30)
     async with watching(service, "c"):
         (inbox / "late.pdf").write_bytes(b"%PDF-1.7 late")
-        current = await wait_for_arrivals(service, row, 31)
+        current = await wait_for_items(service, row, 31)
 
     assert (current.arrivals, current.refusals) == (31, 0)
     assert (await service.queue.depth()).due == 31
@@ -104,7 +95,7 @@ async def test_an_empty_file_is_refused_and_stops_no_other(service: Service, inb
     (inbox / "b.pdf").write_bytes(b"%PDF-1.7 b")
 
     async with watching(service):
-        current = await wait_for_arrivals(service, row, 2)
+        current = await wait_for_items(service, row, 2)
 
     assert (current.arrivals, current.refusals) == (1, 1)
     async with service.database.tenant(row.tenant_id) as conn:
@@ -129,7 +120,7 @@ async def test_a_source_that_fails_says_why_and_goes_on_later(service: Service, 
         (inbox / "bill.pdf").write_bytes(b"%PDF-1.7 bill")
         # As a person does who does not want to wait.
         await service.sources.set_state(row.id, "active", tenant_id=row.tenant_id)
-        current = await wait_for_arrivals(service, row, 1)
+        current = await wait_for_items(service, row, 1)
     assert current.failures == 0
 
 
@@ -137,7 +128,7 @@ async def test_a_paused_or_removed_source_takes_nothing(service: Service, inbox:
     row = await add_folder(service, inbox)
     async with watching(service):
         (inbox / "a.pdf").write_bytes(b"%PDF-1.7 a")
-        await wait_for_arrivals(service, row, 1)
+        await wait_for_items(service, row, 1)
         await service.sources.set_state(row.id, "paused", tenant_id=row.tenant_id)
         await asyncio.sleep(2.5)
         (inbox / "b.pdf").write_bytes(b"%PDF-1.7 b")
@@ -146,7 +137,7 @@ async def test_a_paused_or_removed_source_takes_nothing(service: Service, inbox:
         assert paused is not None
         assert paused.arrivals == 1
         await service.sources.set_state(row.id, "active", tenant_id=row.tenant_id)
-        await wait_for_arrivals(service, row, 2)
+        await wait_for_items(service, row, 2)
     assert await service.sources.remove(row.id, tenant_id=row.tenant_id)
     assert await service.sources.get(row.id, tenant_id=row.tenant_id) is None
 
