@@ -62,7 +62,7 @@ class OAuthServer:
         return 200, found
 
     def ask_owner(self, query: dict[str, str]) -> str:
-        """Where the browser of the owner is sent."""
+        """The address to which the browser of the owner is sent."""
         if not self.agrees:
             return f"{query['redirect_uri']}?{urlencode({'error': 'access_denied', 'state': query['state']})}"
         code = f"code-{len(self.permissions)}"

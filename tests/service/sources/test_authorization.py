@@ -54,7 +54,7 @@ async def add(service: Service, provider: OAuthServer, **changes: object) -> Sou
 
 
 def visit(address: str) -> dict[str, str]:
-    """What the browser of the owner brings back."""
+    """The query with which the browser of the owner comes back."""
     location = httpx.get(address, follow_redirects=False).headers["location"]
     assert location.startswith(BACK)
     return dict(parse_qsl(urlsplit(location).query))

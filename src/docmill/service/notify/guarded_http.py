@@ -26,26 +26,15 @@ _SERVER_ERROR = 500
 
 
 @dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(AnswerHead):
     """An answer. excerpt: the first bytes of its body."""
 
-    head: AnswerHead
-    excerpt: bytes = b""
-
-    @property
-    def status(self) -> int:
-        """The status code of HTTP."""
-        return self.head.status
-
-    @property
-    def is_success(self) -> bool:
-        """True for the successes of HTTP."""
-        return self.head.is_success
+    excerpt: bytes
 
     @property
     def retry_after_s(self) -> float | None:
         """The seconds that the other side asks to wait; None if it asks for nothing."""
-        return _wait_s(self.head.headers.get("retry-after", ""))
+        return _wait_s(self.headers.get("retry-after", ""))
 
 
 class GuardedHttp:
@@ -92,7 +81,8 @@ class GuardedHttp:
             )
             with closing(HttpExchange(*streams)) as exchange:
                 head = await exchange.ask("POST", parts, headers, body)
-                return HttpAnswer(head, b"" if head.is_success else await _excerpt(exchange, excerpt_bytes))
+                excerpt = b"" if head.is_success else await _excerpt(exchange, excerpt_bytes)
+                return HttpAnswer(head.status, head.headers, excerpt)
 
 
 async def _excerpt(exchange: HttpExchange, most_bytes: int) -> bytes:

@@ -4,8 +4,6 @@ Errors are SignInRefusedError for an answer that cannot be trusted, NetworkError
 answer, and MisconfiguredError where the extra `oidc` is not installed.
 """
 
-import base64
-import hashlib
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -15,7 +13,7 @@ from typing import Any
 from docmill.errors import MisconfiguredError, NetworkError
 from docmill.service.config.web import Oidc
 from docmill.service.people.sign_in import SignInRefusedError
-from docmill.service.people.tokens import new_token
+from docmill.service.people.tokens import code_challenge, new_token
 
 log = logging.getLogger(__name__)
 
@@ -65,14 +63,13 @@ class OpenIdProvider:
 
     async def begin(self, redirect_uri: str, pending: PendingSignIn) -> str:
         """Return the address of the provider to which the person is sent."""
-        challenge = base64.urlsafe_b64encode(hashlib.sha256(pending.verifier.encode()).digest()).rstrip(b"=")
         async with self._client(redirect_uri) as client:
             metadata = await self._metadata(client)
             address, _ = client.create_authorization_url(
                 metadata["authorization_endpoint"],
                 state=pending.state,
                 nonce=pending.nonce,
-                code_challenge=challenge.decode(),
+                code_challenge=code_challenge(pending.verifier),
                 code_challenge_method="S256",
             )
         return address

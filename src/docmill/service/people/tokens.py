@@ -1,5 +1,6 @@
 """Random tokens of sessions, links, forms and API keys. Only their hashes are stored."""
 
+import base64
 import hashlib
 import hmac
 import secrets
@@ -13,6 +14,11 @@ _SHOWN = len(KEY_PREFIX) + 6
 def new_token() -> str:
     """Make a token that nobody can guess."""
     return secrets.token_urlsafe(_BYTES)
+
+
+def code_challenge(verifier: str) -> str:
+    """The challenge of a verifier, by the method S256 of PKCE (RFC 7636, 4.2)."""
+    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
 
 
 def new_key() -> str:

@@ -3,8 +3,6 @@
 Sources: RFC 6749, 4.1; RFC 7636 (PKCE); RFC 8252 for programs that wait for the answer on their own machine.
 """
 
-import base64
-import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +11,7 @@ from urllib.parse import urlencode
 from pydantic import SecretStr
 
 from docmill.errors import MisconfiguredError, UnauthorizedError
-from docmill.service.people.tokens import new_token
+from docmill.service.people.tokens import code_challenge, new_token
 from docmill.service.sources.access_tokens import OAuthClient, token_answer
 from docmill.service.sources.json_http import JsonHttp
 
@@ -41,14 +39,13 @@ class PendingPermission:
 
 def address_for_owner(server: PermissionServer, pending: PendingPermission) -> str:
     """The address at which the owner of the mailbox grants the permission."""
-    challenge = base64.urlsafe_b64encode(hashlib.sha256(pending.verifier.encode()).digest()).rstrip(b"=")
     query = {
         "response_type": "code",
         "client_id": server.client.id,
         "redirect_uri": pending.redirect_uri,
         "scope": server.client.scope,
         "state": pending.state,
-        "code_challenge": challenge.decode(),
+        "code_challenge": code_challenge(pending.verifier),
         "code_challenge_method": "S256",
         # Google gives a refresh token only with both; others pass over the first.
         "access_type": "offline",

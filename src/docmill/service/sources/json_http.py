@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, urlencode, urlsplit
 
 from docmill.errors import MisconfiguredError
 from docmill.service.notify.guarded_connection import Resolve, connect, resolve_host
-from docmill.service.notify.http_exchange import HttpExchange, network_errors
+from docmill.service.notify.http_exchange import AnswerHead, HttpExchange, network_errors
 
 _ADVICE = "which sources.allow_private_addresses would have to allow"
 _LIMIT_S = 60.0
@@ -18,16 +18,10 @@ _MOST_BYTES = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class JsonAnswer:
+class JsonAnswer(AnswerHead):
     """An answer. value: its object, empty for an empty answer; None if it holds anything else."""
 
-    status: int
     value: dict[str, Any] | None
-
-    @property
-    def is_success(self) -> bool:
-        """True for the successes of HTTP."""
-        return 200 <= self.status < 300  # noqa: PLR2004
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -65,7 +59,7 @@ class JsonHttp:
             with closing(HttpExchange(*streams)) as exchange:
                 head = await exchange.ask(method, parts, {"Accept": "application/json", **headers}, body)
                 content = await exchange.body(max_bytes)
-        return JsonAnswer(head.status, await asyncio.to_thread(_object_of, content))
+        return JsonAnswer(head.status, head.headers, await asyncio.to_thread(_object_of, content))
 
     async def post_form(self, url: str, form: Mapping[str, str], *, what: str) -> JsonAnswer:
         """Post a form. Raises as `request`."""
