@@ -1,14 +1,12 @@
 """Sign-in through an OpenID provider: the way there, and back."""
 
-import base64
 import hmac
-import json
 from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import Query, Request
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from docmill.errors import NetworkError
 from docmill.service.people.openid import PendingSignIn
@@ -16,12 +14,12 @@ from docmill.service.people.sign_in import SignInRefusedError
 from docmill.web.access import Router, local_address, needs
 from docmill.web.context import TheVault, Vault
 from docmill.web.pages.sign_in import address_with, enter, visit_page, visitor_of
+from docmill.web.return_cookie import ReturnCookie
 
 router = Router(include_in_schema=False)
 
-_COOKIE = "docmill-openid"
-_LIMIT_S = 600
 _CALLBACK = "/openid/callback"
+_COOKIE = ReturnCookie("docmill-openid", _CALLBACK)
 
 
 @router.get("/openid")
@@ -37,19 +35,7 @@ async def go_to_provider(
         address = await vault.service.openid.begin(address_with(request, _CALLBACK), pending)
     except NetworkError as error:
         return _refuse(request, vault, error.message, status=503)
-    response = RedirectResponse(address, 303)
-    content = base64.urlsafe_b64encode(json.dumps(asdict(pending)).encode()).decode()
-    # Lax, and not strict: the browser comes back from another site.
-    response.set_cookie(
-        _COOKIE,
-        content,
-        max_age=_LIMIT_S,
-        path=_CALLBACK,
-        httponly=True,
-        samesite="lax",
-        secure=request.url.scheme == "https",
-    )
-    return response
+    return _COOKIE.send(request, address, asdict(pending))
 
 
 @router.get(_CALLBACK)
@@ -81,16 +67,16 @@ async def come_back(
         await vault.service.sign_in.end_session(before.session_id, before.user_id)
     session = await vault.service.sign_in.begin_session(user_id, visitor_of(request), by="openid")
     response = enter(request, vault, session, pending.to)
-    response.delete_cookie(_COOKIE, path=_CALLBACK)
+    _COOKIE.forget(response)
     return response
 
 
 def _pending(request: Request) -> PendingSignIn | None:
     """Return what the browser kept; None if it kept nothing, or nonsense."""
+    content = {key: str(value) for key, value in _COOKIE.content(request).items()}
     try:
-        content = json.loads(base64.urlsafe_b64decode(request.cookies.get(_COOKIE, "")))
-        return PendingSignIn(**{key: str(value) for key, value in content.items()})
-    except (ValueError, TypeError, AttributeError):
+        return PendingSignIn(**content) if content else None
+    except TypeError:
         return None
 
 
@@ -98,5 +84,5 @@ def _refuse(request: Request, vault: Vault, message: str, *, status: int = 401) 
     response = visit_page(
         request, vault, "login.html", status=status, next="/", email="", is_changed=False, message=message
     )
-    response.delete_cookie(_COOKIE, path=_CALLBACK)
+    _COOKIE.forget(response)
     return response
