@@ -35,13 +35,18 @@ def url_of(postgres: EmbeddedPostgres, user: str) -> str:
     return postgres.url(user).replace("postgres@", f"{user}@", 1)
 
 
-async def test_an_ordinary_owner_can_migrate_and_work(postgres: EmbeddedPostgres, owner: str) -> None:
+def grant_roles(postgres: EmbeddedPostgres, owner: str) -> None:
+    """Make a user a member of our roles, which are there already: other databases of the server have them."""
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
         admin.execute(
             sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts, docmill_search TO {}").format(
                 sql.Identifier(owner)
             )
         )
+
+
+async def test_an_ordinary_owner_can_migrate_and_work(postgres: EmbeddedPostgres, owner: str) -> None:
+    grant_roles(postgres, owner)
 
     migrate(url_of(postgres, owner))
 
@@ -85,12 +90,7 @@ def test_a_database_of_a_later_release_is_left_alone(postgres: EmbeddedPostgres,
 def test_dead_letters_of_before_are_kept_where_their_ingestion_still_counts(
     postgres: EmbeddedPostgres, owner: str
 ) -> None:
-    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(
-            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts, docmill_search TO {}").format(
-                sql.Identifier(owner)
-            )
-        )
+    grant_roles(postgres, owner)
     upgrade(url_of(postgres, owner), "0005")
     failed, outdated, newer, living = (new_id() for _ in range(4))
     with psycopg.connect(postgres.url(owner), autocommit=True) as conn:  # a superuser sees every tenant
@@ -141,12 +141,7 @@ def test_dead_letters_of_before_are_kept_where_their_ingestion_still_counts(
 def test_ingestions_of_before_are_numbered_as_they_were_asked_for(
     postgres: EmbeddedPostgres, owner: str
 ) -> None:
-    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(
-            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts, docmill_search TO {}").format(
-                sql.Identifier(owner)
-            )
-        )
+    grant_roles(postgres, owner)
     upgrade(url_of(postgres, owner), "0015")
     document_id, ids = new_id(), [new_id() for _ in range(4)]
     with psycopg.connect(postgres.url(owner), autocommit=True) as conn:
@@ -175,12 +170,7 @@ def test_ingestions_of_before_are_numbered_as_they_were_asked_for(
 def test_results_of_before_that_were_not_judged_with_reviews_will_be(
     postgres: EmbeddedPostgres, owner: str
 ) -> None:
-    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(
-            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts, docmill_search TO {}").format(
-                sql.Identifier(owner)
-            )
-        )
+    grant_roles(postgres, owner)
     upgrade(url_of(postgres, owner), "0018")
     left, judged, plain = ids = [new_id() for _ in range(3)]
     with psycopg.connect(postgres.url(owner), autocommit=True) as conn:
@@ -218,12 +208,7 @@ def test_results_of_before_that_were_not_judged_with_reviews_will_be(
 def test_documents_corrected_before_are_judged_with_what_follows(
     postgres: EmbeddedPostgres, owner: str
 ) -> None:
-    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(
-            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts, docmill_search TO {}").format(
-                sql.Identifier(owner)
-            )
-        )
+    grant_roles(postgres, owner)
     upgrade(url_of(postgres, owner), "0031")
     reviews = {new_id(): ("number", "correct"), new_id(): ("number", "confirm"), new_id(): ("", "confirm")}
     with psycopg.connect(postgres.url(owner), autocommit=True) as conn:
@@ -256,12 +241,7 @@ def test_documents_corrected_before_are_judged_with_what_follows(
 def test_dead_letters_of_before_and_of_an_earlier_release_name_their_document(
     postgres: EmbeddedPostgres, owner: str
 ) -> None:
-    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(
-            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts, docmill_search TO {}").format(
-                sql.Identifier(owner)
-            )
-        )
+    grant_roles(postgres, owner)
     upgrade(url_of(postgres, owner), "0061")
     document_id, before, after = new_id(), new_id(), new_id()
     letter = """
@@ -300,12 +280,7 @@ def test_dead_letters_of_before_and_of_an_earlier_release_name_their_document(
 def test_unsent_messages_of_before_have_no_tenant_and_later_ones_that_of_their_transaction(
     postgres: EmbeddedPostgres, owner: str
 ) -> None:
-    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(
-            sql.SQL("GRANT docmill_app, docmill_dispatch, docmill_accounts, docmill_search TO {}").format(
-                sql.Identifier(owner)
-            )
-        )
+    grant_roles(postgres, owner)
     upgrade(url_of(postgres, owner), "0083")
     before, after, of_none = (new_id() for _ in range(3))
     # As the release before it does it, which knows of no tenant here.
