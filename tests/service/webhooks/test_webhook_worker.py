@@ -13,7 +13,9 @@ from email import message_from_bytes, policy
 from pathlib import Path
 
 import pytest
+from psycopg import AsyncConnection
 
+from docmill.errors import ServerError
 from docmill.service.app import open_service
 from docmill.service.config.settings import Settings
 from docmill.service.config.web import Smtp
@@ -83,6 +85,50 @@ async def test_what_a_killed_worker_was_sending_is_sent_again_with_the_same_id(
     assert len({headers["webhook-id"] for _, headers, _ in receiver.requests}) == 1
     (delivery,) = await tools.log(webhook)
     assert delivery.state == "succeeded"
+
+
+async def end_waiting_updates(url: str, count: int) -> None:
+    """End the sessions of the database that wait to note an outcome, once there are so many."""
+    async with await AsyncConnection.connect(url, autocommit=True) as conn, asyncio.timeout(30):
+        while True:
+            cur = await conn.execute(
+                """
+                SELECT pid
+                  FROM pg_stat_activity
+                 WHERE wait_event_type = 'Lock' AND query LIKE '%UPDATE webhook_delivery%'
+                """
+            )
+            processes = [pid for (pid,) in await cur.fetchall()]
+            if len(processes) >= count:
+                break
+            await asyncio.sleep(0.02)
+        for pid in processes:
+            await conn.execute("SELECT pg_terminate_backend(%s)", [pid])
+
+
+async def test_deliveries_interrupted_by_the_database_are_sent_once_it_is_back(
+    tools: WebhookTools, receiver: Receiver, settings: Settings
+) -> None:
+    webhook = await tools.add(receiver.url)
+    await tools.read()
+    await tools.read()
+    assert settings.database_url
+    url = settings.database_url.get_secret_value()
+    sent = threading.Event()
+    receiver.on_request = lambda: sent.wait(30)
+
+    sending = asyncio.create_task(tools.service.webhook_deliverer.send_due())
+    await until_requested(receiver, 2)
+    async with tools.service.database.tenant(DEFAULT_TENANT_ID) as conn:
+        await conn.execute("SELECT FROM webhook_delivery FOR UPDATE")
+        sent.set()
+        await end_waiting_updates(url, 2)
+    with pytest.raises(ServerError):
+        await sending
+    await tools.service.webhook_deliverer.send_due()  # long before the end of the lease
+
+    assert {delivery.state for delivery in await tools.log(webhook)} == {"succeeded"}
+    assert len({headers["webhook-id"] for _, headers, _ in receiver.requests}) == 2
 
 
 @pytest.fixture

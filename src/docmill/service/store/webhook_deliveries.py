@@ -92,8 +92,13 @@ async def add_test(conn: Conn, webhook_id: UUID, *, tenant_id: UUID, kind: str, 
     return delivery_id
 
 
-async def claim(conn: Conn, webhook_id: UUID, *, limit: int, lease_s: float) -> list[ClaimedDelivery]:
-    """Claim deliveries to a webhook that are due, the oldest first; none of them while it is not active."""
+async def claim(
+    conn: Conn, webhook_id: UUID, *, token: UUID, limit: int, lease_s: float
+) -> list[ClaimedDelivery]:
+    """Claim deliveries to a webhook that are due, the oldest first; none of them while it is not active.
+
+    token: a new id; by it the claim can be released even if the answer to this was lost.
+    """
     cur = await conn.execute(
         """
         UPDATE webhook_delivery
@@ -114,9 +119,21 @@ async def claim(conn: Conn, webhook_id: UUID, *, limit: int, lease_s: float) -> 
                )
         RETURNING id
         """,
-        {"webhook_id": webhook_id, "limit": limit, "lease_s": lease_s, "token": new_id()},
+        {"webhook_id": webhook_id, "limit": limit, "lease_s": lease_s, "token": token},
     )
     return await claimed(conn, [id_ for (id_,) in await cur.fetchall()])
+
+
+async def release(conn: Conn, token: UUID) -> None:
+    """Let others send what a claim still holds, at once."""
+    await conn.execute(
+        """
+        UPDATE webhook_delivery
+           SET lease_until = NULL, claim_token = NULL
+         WHERE claim_token = %(token)s
+        """,
+        {"token": token},
+    )
 
 
 async def claimed(conn: Conn, ids: Sequence[UUID]) -> list[ClaimedDelivery]:
