@@ -1,24 +1,20 @@
-"""XML that states an invoice for programs, found by its name or its root element."""
+"""XML that states an invoice for programs, found by its root element, or by a name of the standards."""
 
 import contextlib
-import mmap
 from collections.abc import Sequence
 from pathlib import Path
 
-import pypdfium2
 from lxml import etree
 
-from docmill.errors import CorruptError, EncryptedError
+from docmill.errors import CorruptError
 from docmill.model.document import Embedded
-from docmill.reading.pdf.pdf_file import MALFORMED, PdfDocument, open_by_qpdf
+from docmill.reading.pdf.attached_files import AttachedFile, attached_files
+from docmill.reading.pdf.pdf_file import PdfDocument
 from docmill.schemas.einvoice_kinds import ATTACHED, ENVELOPE, ROOTS, is_misnamed
 
 XML = "application/xml"
-ENDING = ".xml"
 MAX_BYTES = 10_000_000
 """An invoice of 10,000 lines takes as much."""
-MAX_ATTACHMENTS = 100
-"""Attachments of a PDF that are looked at."""
 _BEFORE_XML = b"\xef\xbb\xbf \t\r\n"
 _HEAD_BYTES = 65_536
 """Licences have been seen to stand before the root."""
@@ -53,40 +49,24 @@ def in_file(path: Path) -> tuple[Embedded, ...]:
 
 
 def in_pdf(document: PdfDocument, path: Path, passwords: Sequence[str] = ()) -> tuple[Embedded, ...]:
-    """The files attached to a PDF, in its order. One that cannot be extracted is left out.
+    """The e-invoices among the files attached to a PDF, in its order, whatever their names.
 
-    path, passwords: of the PDF, which is looked into with qpdf if it holds files that PDFium does not list.
+    document, path, passwords: of the same PDF.
     """
-    count = min(document.count_attachments(), MAX_ATTACHMENTS)
-    listed: list[tuple[str, bytes]] = []
-    for index in range(count):
-        with contextlib.suppress(pypdfium2.PdfiumError, *MALFORMED):
-            attachment = document.get_attachment(index)
-            name = str(attachment.get_name())
-            if name.lower().endswith(ENDING):
-                listed.append((name, bytes(attachment.get_data())))
-    if not count:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            has_files = content.find(b"/EmbeddedFile") >= 0  # a file's own dictionary is never compressed
-        listed = _associated(path, passwords) if has_files else []
-    return tuple(
-        Embedded(name, XML, content)
-        for name, content in listed
-        if 0 < len(content) <= MAX_BYTES and (ATTACHED.fullmatch(name) or root(content) in ROOTS)
-    )
+    embedded = map(_einvoice, attached_files(document, path, passwords))
+    return tuple(file for file in embedded if file is not None)
 
 
-def _associated(path: Path, passwords: Sequence[str]) -> list[tuple[str, bytes]]:
-    """Files that the document is associated with (ISO 32000-2, 14.13), or that are pinned to a page of it."""
-    files: list[tuple[str, bytes]] = []
-    with contextlib.suppress(CorruptError, EncryptedError), open_by_qpdf(path, passwords) as file:
-        pinned = [note for page in file.pages for note in page.obj.get("/Annots", ())]
-        attachments = [*file.Root.get("/AF", ()), *(note["/FS"] for note in pinned if "/FS" in note)]
-        for attachment in attachments[:MAX_ATTACHMENTS]:
-            name = str(attachment.get("/UF", attachment.get("/F", "")))
-            if name.lower().endswith(ENDING):
-                files.append((name, attachment["/EF"]["/F"].read_bytes()))
-    return list(dict.fromkeys(files))
+def _einvoice(file: AttachedFile) -> Embedded | None:
+    """The file, if its root is that of an e-invoice or its name is one of the standards'; None for others.
+
+    Only the beginning of other files is decoded.
+    """
+    with contextlib.suppress(CorruptError):
+        if ATTACHED.fullmatch(file.name) or root(file.read(_HEAD_BYTES)) in ROOTS:
+            content = file.read(MAX_BYTES + 1)
+            return Embedded(file.name, XML, content) if 0 < len(content) <= MAX_BYTES else None
+    return None
 
 
 def root(content: bytes) -> str | None:
