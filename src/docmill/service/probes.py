@@ -128,8 +128,9 @@ class _Shared(Collector):
             "docmill_source_items", "Items that came from sources", labels=["kind", "outcome"]
         )
         for count in self.sources:
-            sources.add_metric([count.kind, "working"], count.active - count.failing)
+            sources.add_metric([count.kind, "working"], count.active - count.failing - count.waiting)
             sources.add_metric([count.kind, "failing"], count.failing)
+            sources.add_metric([count.kind, "waiting"], count.waiting)
             items.add_metric([count.kind, "taken"], count.taken)
             items.add_metric([count.kind, "refused"], count.refused)
         if self.sources:

@@ -7,6 +7,7 @@ import pytest
 from pydantic import JsonValue, SecretStr
 
 from docmill.errors import CorruptError, MisconfiguredError, ServerError, ValidationError
+from docmill.resilience.concurrency import cancel_and_wait
 from docmill.service.app import Service
 from docmill.service.config.secrets import Secrets
 from docmill.service.config.settings import Settings
@@ -87,6 +88,54 @@ async def test_each_file_is_taken_once_by_several_workers_and_after_a_restart(
 
     assert (current.arrivals, current.refusals) == (31, 0)
     assert (await service.queue.depth()).due == 31
+
+
+async def test_more_sources_than_are_watched_at_once_take_turns(
+    service: Service, inbox: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows: list[SourceRow] = []
+    for number in range(5):
+        folder = inbox / str(number)
+        folder.mkdir()
+        (folder / "bill.pdf").write_bytes(b"%%PDF-1.7 %d" % number)
+        rows.append(await add_folder(service, folder, f"Scans {number}"))
+    watch = SourceWatching(service.sources, service.database, "a", lease_s=2.0, concurrency=2, turn_s=0.5)
+
+    task = asyncio.create_task(watch.work_for_ever())
+    try:
+        for row in rows:
+            await wait_for_items(service, row, 1)
+        (inbox / "0" / "late.pdf").write_bytes(b"%PDF-1.7 late")  # whose turn was first
+        await wait_for_items(service, rows[0], 2)
+        async with service.database.connection() as conn:
+            (count,) = await doc_sources.count_by_kind(conn)
+    finally:
+        await cancel_and_wait([task])
+
+    assert (count.active, count.failing) == (5, 0)
+    assert count.waiting >= 1
+    assert caplog.text.count("they take turns") == 1
+
+
+async def test_a_source_alone_is_watched_without_turns(service: Service, inbox: Path) -> None:
+    row = await add_folder(service, inbox)
+    watch = SourceWatching(service.sources, service.database, "a", lease_s=2.0, concurrency=1, turn_s=0)
+
+    task = asyncio.create_task(watch.work_for_ever())
+    try:
+        for number in range(2):
+            (inbox / f"{number}.pdf").write_bytes(b"%%PDF-1.7 %d" % number)
+            await wait_for_items(service, row, number + 1)
+        async with service.database.tenant(row.tenant_id) as conn:
+            cur = await conn.execute("SELECT claimed_at FROM doc_source")
+            first = await cur.fetchone()
+        (inbox / "2.pdf").write_bytes(b"%PDF-1.7 2")
+        await wait_for_items(service, row, 3)
+        async with service.database.tenant(row.tenant_id) as conn:
+            cur = await conn.execute("SELECT claimed_at FROM doc_source")
+            assert await cur.fetchone() == first
+    finally:
+        await cancel_and_wait([task])
 
 
 async def test_an_empty_file_is_refused_and_stops_no_other(service: Service, inbox: Path) -> None:

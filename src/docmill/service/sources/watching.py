@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 
 _LOOK_S = 1.0
 """Between looks for sources that nobody watches, such as new ones and those of a worker that died."""
+_TURN_S = 60.0
+"""How long a source is watched while others wait for their turn: time for a look at a large mailbox."""
 _FIRST_RETRY_S = 5.0
 _LONGEST_RETRY_S = 900.0
 _SETUP_RETRY_S = 60.0
@@ -27,17 +29,19 @@ _SETUP_RETRY_S = 60.0
 
 @dataclass(slots=True)
 class _Watch:
-    """A source that is watched. version: None until its row was read."""
+    """A source that is watched, `since` a time of the event loop. version: None until its row was read."""
 
     task: asyncio.Task[None]
+    since: float
     version: int | None = None
 
 
 class SourceWatching:
     """Watches up to `concurrency` sources in this process. Any number of processes may, on one database.
 
-    A lease tells the others that a source is watched. Should two ever watch one, each item is still taken
-    once: that is for `ItemIntake` to see to.
+    Where there are more sources than all of them watch at once, the sources take turns of `turn_s`. A lease
+    tells the others that a source is watched. Should two ever watch one, each item is still taken once: that
+    is for `ItemIntake` to see to.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class SourceWatching:
         lease_s: float,
         concurrency: int,
         kinds: Sequence[str] = WATCHED,
+        turn_s: float = _TURN_S,
     ) -> None:
         self._sources = sources
         self._database = database
@@ -56,6 +61,8 @@ class SourceWatching:
         self._lease_s = lease_s
         self._concurrency = concurrency
         self._kinds = kinds
+        self._turn_s = turn_s
+        self._takes_turns = False
         self._watches: dict[UUID, _Watch] = {}
         self._held_at = 0.0
 
@@ -78,6 +85,25 @@ class SourceWatching:
                 self._held_at = now
         while len(self._watches) < self._concurrency and await self._begin_one():
             pass
+        await self._end_turns()
+
+    async def _end_turns(self) -> None:
+        """End the watches that began first, if others wait for a turn and these have had theirs."""
+        if len(self._watches) < self._concurrency:
+            return
+        async with self._database.transaction() as conn:
+            waiting = await doc_sources.count_unwatched(conn, self._kinds)
+        if waiting and not self._takes_turns:
+            log.warning(
+                "more sources than are watched at once: they take turns; raise sources.concurrency or start "
+                "another worker",
+                extra={"waiting": waiting, "concurrency": self._concurrency},
+            )
+        self._takes_turns = waiting > 0
+        over_since = asyncio.get_running_loop().time() - self._turn_s
+        over = [watch for watch in self._watches.values() if watch.since <= over_since]
+        for watch in over[:waiting]:
+            watch.task.cancel()
 
     async def _end_changed(self) -> None:
         """End the watches of sources that were paused, removed, changed, or taken by another worker."""
@@ -99,7 +125,7 @@ class SourceWatching:
             return False
         source_id, tenant_id = claimed
         task = asyncio.create_task(self._watch(source_id, tenant_id))
-        self._watches[source_id] = _Watch(task)
+        self._watches[source_id] = _Watch(task, asyncio.get_running_loop().time())
         task.add_done_callback(lambda _: self._watches.pop(source_id, None))
         return True
 

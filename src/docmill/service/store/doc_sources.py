@@ -188,7 +188,7 @@ async def remove(conn: Conn, source_id: UUID) -> bool:
 async def claim(
     conn: Conn, kinds: Sequence[str], *, worker_id: str, lease_s: float
 ) -> tuple[UUID, UUID] | None:
-    """Take a source of any tenant that nobody watches; its id and tenant."""
+    """Take the source of any tenant that nobody watches and that has waited longest; its id and tenant."""
     cur = await conn.execute(
         """
         SELECT id, tenant_id
@@ -197,6 +197,13 @@ async def claim(
         {"kinds": list(kinds), "worker_id": worker_id, "lease_s": lease_s},
     )
     return await cur.fetchone()
+
+
+async def count_unwatched(conn: Conn, kinds: Sequence[str]) -> int:
+    """The number of sources of all tenants that could be watched now and are not."""
+    cur = await conn.execute("SELECT unwatched_sources(%(kinds)s)", {"kinds": list(kinds)})
+    (count,) = await cur.fetchone() or (0,)
+    return count
 
 
 async def tenant_of(conn: Conn, source_id: UUID) -> UUID | None:
@@ -354,11 +361,15 @@ async def begin_again(conn: Conn, source_id: UUID, *, from_start: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SourceCount:
-    """Numbers of the sources of a kind, of all tenants. taken, refused: items, since the beginning."""
+    """Numbers of the sources of a kind, of all tenants. taken, refused: items, since the beginning.
+
+    waiting: for their turn to be watched, among those that are active and do not fail.
+    """
 
     kind: str
     active: int
     failing: int
+    waiting: int
     taken: int
     refused: int
 
@@ -366,5 +377,5 @@ class SourceCount:
 async def count_by_kind(conn: Conn) -> list[SourceCount]:
     """Numbers of all tenants' sources."""
     async with conn.cursor(row_factory=class_row(SourceCount)) as cur:
-        await cur.execute("SELECT kind, active, failing, taken, refused FROM sources_by_kind()")
+        await cur.execute("SELECT kind, active, failing, waiting, taken, refused FROM sources_by_kind()")
         return await cur.fetchall()
