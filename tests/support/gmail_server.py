@@ -31,6 +31,7 @@ class Gmail:
     access_tokens: set[str] = field(default_factory=set[str])
     asked: list[str] = field(default_factory=list[str])
     watches: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    missing_topics: set[str] = field(default_factory=set[str])
     key: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "k1"}))
 
     @property
@@ -84,6 +85,8 @@ class Gmail:
             return (404, {}) if mail is None else (200, {"raw": base64.urlsafe_b64encode(mail).decode()})
         if name == "watch":
             self.watches.append(json.loads(body))
+            if self.watches[-1]["topicName"] in self.missing_topics:
+                return 404, {"error": {"code": 404, "status": "NOT_FOUND"}}
             return 200, {
                 "historyId": str(len(self.history)),
                 "expiration": str(int((time.time() + 7 * 86400) * 1000)),

@@ -26,6 +26,7 @@ from docmill.service.store.doc_sources import SourceRow
 from docmill.testing.steps import PaintedPages
 from docmill.web.app import create_app
 from support.gmail_server import Gmail, gmail_server
+from support.mailbox_sources import wait_for
 from support.mail_clients import MAIL
 
 PUSH_ACCOUNT = "push@project.iam.gserviceaccount.com"
@@ -262,6 +263,20 @@ async def test_a_test_tells_what_is_wrong(service: Service, gmail: Gmail) -> Non
 async def test_pushes_need_an_account_that_signs_them(service: Service, gmail: Gmail) -> None:
     with pytest.raises(MisconfiguredError, match="push_account"):
         await add(service, gmail, topic="projects/p/topics/t")
+
+
+async def test_a_topic_that_does_not_exist_is_told_as_a_setting_to_check(
+    service: Service, gmail: Gmail
+) -> None:
+    gmail.missing_topics = {"projects/p/topics/t"}
+    account = "push@project.iam.gserviceaccount.com"
+    row = await add(service, gmail, topic="projects/p/topics/t", push_account=account)
+
+    async with watching(service):
+        current = await wait_for(service, row, lambda now: now.failures > 0)
+
+    assert current.last_error_code == "misconfigured"
+    assert "topic" in (current.last_error_message or "")
 
 
 NONSENSE: list[tuple[str, tuple[int, Any]]] = [

@@ -20,8 +20,8 @@ _TOO_MANY, _SERVER_ERROR, _NOT_FOUND, _BAD_REQUEST = 429, 500, 404, 400
 _RATE_REASONS = {"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "RESOURCE_EXHAUSTED"}
 
 
-class NotFoundError(Exception):
-    """There is no such thing (any more)."""
+class NotFoundError(MisconfiguredError):
+    """There is no such thing (any more). Where nothing can be missing, it is the fault of a setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,15 @@ class GoogleHttp:
     async def get(
         self, url: str, query: Mapping[str, str | list[str]], token: str, *, max_bytes: int = _MOST_BYTES
     ) -> dict[str, Any]:
-        """Get an object. Raises NotFoundError, TooLargeError, and as `post`."""
+        """Get an object. Raises TooLargeError, and as `post`."""
         target = f"{url}?{urlencode(query, doseq=True)}" if query else url
         return await self._request("GET", target, b"", {"Authorization": f"Bearer {token}"}, max_bytes)
 
     async def post(self, url: str, value: Mapping[str, Any], token: str) -> dict[str, Any]:
         """Post an object; the object of the answer.
 
-        Raises UnauthorizedError, MisconfiguredError, RateLimitedError, ServerError, NetworkError,
-        TimeLimitError.
+        Raises NotFoundError, UnauthorizedError, MisconfiguredError, RateLimitedError, ServerError,
+        NetworkError, TimeLimitError.
         """
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         return await self._request("POST", url, json.dumps(value).encode(), headers)
@@ -56,7 +56,9 @@ class GoogleHttp:
         what = f"the address {url.partition('://')[2].partition('/')[0]!r} of the source"
         answer = await self.http.request(method, url, headers, body, what=what, max_bytes=max_bytes)
         if answer.status == _NOT_FOUND:
-            raise NotFoundError
+            raise NotFoundError(
+                f"{what} knows nothing of what is asked for (HTTP 404); check api_address, label and topic"
+            )
         if refusal := _refusal(answer, what):
             raise refusal
         if answer.value is None:  # taken for an empty answer, it would lose mails
