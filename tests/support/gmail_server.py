@@ -84,19 +84,20 @@ class Gmail:
             mail = self.mails.get(name.removeprefix("messages/"))
             return (404, {}) if mail is None else (200, {"raw": base64.urlsafe_b64encode(mail).decode()})
         if name == "watch":
-            self.watches.append(json.loads(body))
-            if self.watches[-1]["topicName"] in self.missing_topics:
-                return 404, {"error": {"code": 404, "status": "NOT_FOUND"}}
-            return 200, {
-                "historyId": str(len(self.history)),
-                "expiration": str(int((time.time() + 7 * 86400) * 1000)),
-            }
+            return self._watch(json.loads(body))
         return {
             "profile": self._profile,
             "labels": self._labels,
             "history": self._history,
             "messages": self._messages,
         }[name](query)
+
+    def _watch(self, wanted: dict[str, Any]) -> tuple[int, Any]:
+        self.watches.append(wanted)
+        if wanted["topicName"] in self.missing_topics:
+            return 404, {"error": {"code": 404, "status": "NOT_FOUND"}}
+        expiration = int((time.time() + 7 * 86400) * 1000)
+        return 200, {"historyId": str(len(self.history)), "expiration": str(expiration)}
 
     def _profile(self, _: dict[str, list[str]]) -> tuple[int, Any]:
         return 200, {"emailAddress": self.mailbox, "historyId": str(len(self.history))}

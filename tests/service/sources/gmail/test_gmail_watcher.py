@@ -26,8 +26,8 @@ from docmill.service.store.doc_sources import SourceRow
 from docmill.testing.steps import PaintedPages
 from docmill.web.app import create_app
 from support.gmail_server import Gmail, gmail_server
-from support.mailbox_sources import wait_for
 from support.mail_clients import MAIL
+from support.mailbox_sources import wait_for
 
 PUSH_ACCOUNT = "push@project.iam.gserviceaccount.com"
 
