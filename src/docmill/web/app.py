@@ -70,7 +70,7 @@ from docmill.web.pages import sources as sources_page
 from docmill.web.pages import tags as tags_page
 from docmill.web.pages import webhooks as webhooks_page
 from docmill.web.paperless import paperless_routes
-from docmill.web.security import SecurityHeaders, TrustedRequestsOnly, check_host
+from docmill.web.security import Reach, SecurityHeaders, TrustedRequestsOnly, check_host
 from docmill.web.templating import STATIC, Templates, static_version
 from docmill.web.tus_protocol import TusRequests
 
@@ -189,11 +189,7 @@ def create_app(
     app.add_middleware(TusRequests, path=f"{API_PREFIX}/uploads")
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
     app.add_middleware(HeadRequests)
-    app.add_middleware(
-        TrustedRequestsOnly,
-        hosts={*settings.web.hosts, settings.web.host},
-        proxies=settings.web.trusted_proxies,
-    )
+    app.add_middleware(TrustedRequestsOnly, reach=Reach.of(settings.web))
     app.add_middleware(LanguageOfVisitor)
     app.add_middleware(SecurityHeaders)
     if service.tracer.enabled:
@@ -211,7 +207,7 @@ def create_probe_app(probes: Probes) -> FastAPI:
     """Build an application of `/healthz`, `/readyz` and `/metrics` alone, for a process without pages."""
     app = FastAPI(title="docmill", openapi_url=None, docs_url=None, redoc_url=None)
     app.include_router(_probe_router(probes))
-    app.add_middleware(TrustedRequestsOnly)
+    app.add_middleware(TrustedRequestsOnly, reach=Reach())
     return app
 
 

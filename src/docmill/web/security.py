@@ -1,8 +1,10 @@
 """Security headers, and the refusal of requests from other machines and other sites."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
@@ -36,6 +38,9 @@ HEADERS = {
 
 _HOST = re.compile(r"(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?")
 """A Host header that has nothing behind name and port: links that are mailed are made of it."""
+
+_PORTS = {"http": "80", "https": "443"}
+"""The ports that an address need not name."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -89,6 +94,52 @@ class SecurityHeaders:
         await self._app(scope, receive, send_with_headers)
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The ways in which requests may come to the server.
+
+    hosts: names besides those of this machine that are answered, with their ports; one without is answered at
+    `ports`, at the port of the connection and at that of the scheme. proxies: whose X-Forwarded headers
+    replace address, scheme and host of a request; those of anybody else are removed. needs_tls: requests of
+    other machines in the clear are refused, unless a proxy sends them.
+    """
+
+    hosts: frozenset[str] = frozenset()
+    ports: frozenset[str] = frozenset()
+    proxies: tuple[Network, ...] = ()
+    needs_tls: bool = False
+
+    @classmethod
+    def of(cls, web: Web) -> "Reach":
+        """The ways that the settings allow."""
+        public = {urlsplit(web.public_url).netloc.lower()} if web.public_url else set[str]()
+        return cls(
+            hosts=frozenset({*web.hosts, web.host, *public}),
+            ports=frozenset({str(web.port)}),
+            proxies=web.trusted_proxies,
+            needs_tls=not (is_this_machine(web.host) or web.tls_certificate),
+        )
+
+    def answers(self, host: str, scheme: str, port: str) -> bool:
+        """Return whether a Host header is answered. port: of the connection."""
+        if not _HOST.fullmatch(host):
+            return False
+        name = host_name(host)
+        named_port = host[host.rfind("]") + 1 :].partition(":")[2] or _PORTS[scheme]
+        if f"{name}:{named_port}" in self.hosts:
+            return True
+        is_known = is_this_machine(name) or name in self.hosts
+        return is_known and named_port in {*self.ports, port, _PORTS[scheme]}
+
+    def is_proxy(self, address: str) -> bool:
+        """Return whether an address is that of a trusted proxy."""
+        try:
+            parsed = ip_address(address)
+        except ValueError:
+            return False
+        return any(parsed.version == network.version and parsed in network for network in self.proxies)
+
+
 class TrustedRequestsOnly:
     """Refuses requests that another site has a visitor's browser send, and finds out who asks.
 
@@ -96,29 +147,31 @@ class TrustedRequestsOnly:
     A form of another site can be sent here, which Sec-Fetch-Site or Origin shows; programs that are no
     browsers send neither.
 
-    hosts: names besides those of this machine that are answered. proxies: whose X-Forwarded headers replace
-    address, scheme and host of a request; those of anybody else are removed. `request.state.is_local` tells
-    whether a request came from this machine and through no proxy.
+    `request.state.is_local` tells whether a request came from this machine and through no proxy.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, hosts: Collection[str] = (), proxies: Collection[Network] = ()
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, reach: Reach) -> None:
         self._app = app
-        self._hosts = frozenset(hosts)
-        self._proxies = tuple(proxies)
+        self._reach = reach
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
         app = self._app
         if scope["type"] == "http":
+            is_clear = scope["scheme"] == "http" and not self._is_safe_in_the_clear(scope)
             self._apply_forwarded(scope)
             headers = Headers(scope=scope)
             host = headers.get("host", "").lower()
-            name = host_name(host)
-            if not (_HOST.fullmatch(host) and (is_this_machine(name) or name in self._hosts)):
+            port = str((scope.get("server") or ("", ""))[1])
+            if is_clear:
                 app = PlainTextResponse(
-                    "This vault does not answer to this name; see the setting web.hosts.", 421
+                    "This vault is served by TLS: open its https address. Only the proxies in "
+                    "web.trusted_proxies may send requests in the clear.",
+                    403,
+                )
+            elif not self._reach.answers(host, scope["scheme"], port):
+                app = PlainTextResponse(
+                    "This vault does not answer to this name and port; see the setting web.hosts.", 421
                 )
             elif scope["method"] not in SAFE_METHODS:
                 site, origin = headers.get("sec-fetch-site"), headers.get("origin")
@@ -130,12 +183,17 @@ class TrustedRequestsOnly:
                     app = PlainTextResponse("This request comes from another site.", 403)
         await app(scope, receive, send)
 
+    def _is_safe_in_the_clear(self, scope: Scope) -> bool:
+        """Return whether what the peer sends without TLS crosses no network that others can listen to."""
+        peer = _peer(scope)
+        return not self._reach.needs_tls or is_this_machine(peer) or self._reach.is_proxy(peer)
+
     def _apply_forwarded(self, scope: Scope) -> None:
         """Replace what a trusted proxy says of the request, and remove the headers that say it."""
         headers = Headers(scope=scope)
         forwarded = {name: headers.getlist(name) for name in _FORWARDED if name in headers}
-        peer = scope["client"][0] if scope.get("client") else ""
-        is_proxied = self._is_proxy(peer)
+        peer = _peer(scope)
+        is_proxied = self._reach.is_proxy(peer)
         state = scope.setdefault("state", {})
         state["is_local"] = (
             is_this_machine(peer)
@@ -167,16 +225,14 @@ class TrustedRequestsOnly:
             if not address or not is_address(address):
                 return client
             client = address
-            if not self._is_proxy(client):
+            if not self._reach.is_proxy(client):
                 return client
         return client
 
-    def _is_proxy(self, address: str) -> bool:
-        try:
-            parsed = ip_address(address)
-        except ValueError:
-            return False
-        return any(parsed.version == network.version and parsed in network for network in self._proxies)
+
+def _peer(scope: Scope) -> str:
+    """The address at the other end of the connection."""
+    return scope["client"][0] if scope.get("client") else ""
 
 
 def host_name(host: str) -> str:

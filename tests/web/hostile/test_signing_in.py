@@ -15,7 +15,7 @@ from docmill.service.people import sign_in
 from docmill.service.people.passwords import LONGEST
 from docmill.service.people.sign_in import Visitor
 from docmill.service.store.database import Database
-from docmill.web.security import TrustedRequestsOnly
+from docmill.web.security import Reach, TrustedRequestsOnly
 from support.attacked_vault import AttackedVault
 from support.people import PASSWORD, Browser, token_in
 
@@ -179,12 +179,13 @@ async def _client_of(forwarded_for: str) -> str:
 
     scope: dict[str, Any] = {
         "type": "http",
+        "scheme": "http",
         "method": "GET",
         "client": ("10.0.0.1", 7),
         "headers": [(b"host", b"localhost"), (b"x-forwarded-for", forwarded_for.encode())],
     }
     unused: Any = None
-    await TrustedRequestsOnly(note, proxies=[ip_network("10.0.0.0/24")])(scope, unused, unused)
+    await TrustedRequestsOnly(note, reach=Reach(proxies=(ip_network("10.0.0.0/24"),)))(scope, unused, unused)
     return seen[0]
 
 

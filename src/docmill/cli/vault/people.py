@@ -145,7 +145,8 @@ async def _user_called(service: Service, email: str) -> UserRow:
 
 
 def _print_password_link(settings: Settings, token: str) -> None:
-    """Print the address at which a password is set, as this machine reaches it."""
-    address = address_of(settings.folder) or f"http://localhost:{settings.web.port}/"
+    """Print the address at which a password is set: the public one, or that of this machine."""
+    public = f"{settings.web.public_url}/" if settings.web.public_url else None
+    address = public or address_of(settings.folder) or f"http://localhost:{settings.web.port}/"
     stdout.print("This link sets a password. It works once, for a day, while the vault runs:")
     stdout.print(f"{address}password?token={token}", markup=False, soft_wrap=True)

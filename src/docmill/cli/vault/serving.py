@@ -149,7 +149,7 @@ async def up(settings: Settings, *, open_browser: bool = False) -> int:
         token = await vault.service.accounts.first_link()
         stdout.print(f"docmill is at {vault.address}", markup=False)
         stdout.print("Ctrl-C stops it.")
-        _print_first_link(vault.address, token)
+        _print_first_link(settings.web.public_url or vault.address, token)
         if open_browser and not await asyncio.to_thread(webbrowser.open, vault.address):
             stderr.print("no browser could be opened; open the address above yourself", style="yellow")
         await vault.stop.wait()
@@ -166,7 +166,7 @@ def _print_first_link(address: str, token: str | None) -> None:
             "It has no account, so it is open to everybody on this machine, and to this machine only."
         )
         stdout.print("The first account closes it. This link makes it, also from elsewhere:")
-        stdout.print(f"{address}welcome?token={token}", markup=False, soft_wrap=True)
+        stdout.print(f"{address.rstrip('/')}/welcome?token={token}", markup=False, soft_wrap=True)
 
 
 async def web(settings: Settings) -> int:
@@ -175,7 +175,7 @@ async def web(settings: Settings) -> int:
     async with running_vault(settings, worker=False) as vault:
         token = await vault.service.accounts.first_link()
         stdout.print(f"docmill is at {vault.address}", markup=False)
-        _print_first_link(vault.address, token)
+        _print_first_link(settings.web.public_url or vault.address, token)
         await vault.stop.wait()
     return 0
 

@@ -8,16 +8,17 @@ from pydantic import Field, SecretStr, model_validator
 
 from docmill.service.config.section import Section
 
-HostName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", max_length=253)]
+HostName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$", max_length=259)]
 
 
 class Web(Section):
     """The address at which the vault listens, and how long people stay signed in.
 
-    hosts: names besides those of this machine under which it answers. trusted_proxies: addresses or networks
-    whose X-Forwarded headers are believed. session_idle_h, session_days: after so long without a request, and
-    so long after the sign-in, a person has to sign in again. public_url: the address at which people open the
-    vault, for links in messages.
+    hosts: names besides those of this machine under which it answers, with their ports; without one, `port`
+    and that of the scheme. trusted_proxies: addresses or networks whose X-Forwarded headers are believed.
+    session_idle_h, session_days: after so long without a request, and so long after the sign-in, a person has
+    to sign in again. public_url: the address at which people open the vault: all links to it that are given
+    to others begin with it, and it is answered.
     """
 
     host: str = "127.0.0.1"

@@ -13,9 +13,9 @@ from docmill.service.people.access import Scope
 from docmill.service.store import audit_log, memberships, one_time_links
 from docmill.service.store.memberships import Role
 from docmill.web.access import Router, needs
+from docmill.web.addresses import absolute_address
 from docmill.web.api.shapes import IsoDatetime
 from docmill.web.context import TheVault, not_found
-from docmill.web.pages.sign_in import address_with
 
 router = Router()
 _PEOPLE: list[str | Enum] = ["people"]
@@ -201,7 +201,7 @@ async def invite(request: Request, new: NewInvitation, response: Response, vault
     )
     vault.audit_details.update({"role": new.role, "email": new.email})
     response.headers["cache-control"] = "no-store"
-    return InvitationLink(link=address_with(request, "/join", token=token))
+    return InvitationLink(link=absolute_address(request, "/join", token=token))
 
 
 @router.delete("/people/invitations/{invitation_id}", status_code=204, tags=_PEOPLE)

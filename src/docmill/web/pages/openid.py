@@ -12,8 +12,9 @@ from docmill.errors import NetworkError
 from docmill.service.people.openid import PendingSignIn
 from docmill.service.people.sign_in import SignInRefusedError
 from docmill.web.access import Router, local_address, needs
+from docmill.web.addresses import absolute_address
 from docmill.web.context import TheVault, Vault
-from docmill.web.pages.sign_in import address_with, enter, visit_page, visitor_of
+from docmill.web.pages.sign_in import enter, visit_page, visitor_of
 from docmill.web.return_cookie import ReturnCookie
 
 router = Router(include_in_schema=False)
@@ -32,7 +33,7 @@ async def go_to_provider(
         raise HTTPException(404, "This vault has no sign-in provider; see the settings of oidc.")
     pending = PendingSignIn(to=local_address(to))
     try:
-        address = await vault.service.openid.begin(address_with(request, _CALLBACK), pending)
+        address = await vault.service.openid.begin(absolute_address(request, _CALLBACK), pending)
     except NetworkError as error:
         return _refuse(request, vault, error.message, status=503)
     return _COOKIE.send(request, address, asdict(pending))
@@ -52,7 +53,7 @@ async def come_back(
     if pending is None or not hmac.compare_digest(state.encode(), pending.state.encode()):
         return _refuse(request, vault, "This sign-in took too long, or was begun elsewhere. Try again.")
     try:
-        identity = await vault.service.openid.finish(address_with(request, _CALLBACK), pending, code=code)
+        identity = await vault.service.openid.finish(absolute_address(request, _CALLBACK), pending, code=code)
     except SignInRefusedError as refusal:
         return _refuse(request, vault, refusal.message)
     except NetworkError as failure:

@@ -14,8 +14,8 @@ from docmill.service.people.keys import NewKey
 from docmill.service.store import audit_log, memberships, one_time_links
 from docmill.service.store.memberships import Role
 from docmill.web.access import Router, needs
+from docmill.web.addresses import absolute_address
 from docmill.web.context import TheVault, Vault, not_found, parse_id
-from docmill.web.pages.sign_in import address_with
 from docmill.web.security import is_this_machine
 
 router = Router(include_in_schema=False)
@@ -63,7 +63,7 @@ async def invite(
     except ValidationError as error:
         return await _people_page(request, vault, message=error.message, status=422)
     vault.audit_details.update({"role": role, "email": email.strip() or None})
-    return await _people_page(request, vault, link=address_with(request, "/join", token=token))
+    return await _people_page(request, vault, link=absolute_address(request, "/join", token=token))
 
 
 @router.post("/people/invitations/{invitation_id}/withdraw")

@@ -2,11 +2,9 @@
 
 import logging
 from typing import Annotated
-from urllib.parse import urlencode
 
 from fastapi import BackgroundTasks, Form, Query, Request
 from starlette.background import BackgroundTask
-from starlette.datastructures import URL
 from starlette.responses import RedirectResponse, Response
 
 from docmill.errors import DocmillError, NetworkError, RateLimitedError, ValidationError
@@ -15,6 +13,7 @@ from docmill.service.people.passwords import SHORTEST
 from docmill.service.people.sign_in import NewSession, SignInRefusedError, Visitor
 from docmill.service.people.tokens import new_token
 from docmill.web.access import SESSION_COOKIE, VISIT_COOKIE, Router, client_address, local_address, needs
+from docmill.web.addresses import absolute_address
 from docmill.web.context import TheVault, Vault
 from docmill.web.languages import current_language, gettext, gettext_noop, in_language
 from docmill.web.problems import status_of
@@ -51,11 +50,6 @@ def set_session_cookie(request: Request, response: Response, token: str, vault: 
         secure=request.url.scheme == "https",
     )
     response.delete_cookie(VISIT_COOKIE)
-
-
-def address_with(request: Request, path: str, **query: str) -> str:
-    """Return the whole address of a page of this vault, to be given to somebody else."""
-    return str(URL(scope=request.scope).replace(path=path, query=urlencode(query), fragment=""))
 
 
 def visit_page(
@@ -297,7 +291,11 @@ async def send_password_link(
         )
     if by_mail:
         tasks.add_task(
-            _mail_password_link, vault, email, address_with(request, "/password"), language=current_language()
+            _mail_password_link,
+            vault,
+            email,
+            absolute_address(request, "/password"),
+            language=current_language(),
         )
     return visit_page(request, vault, "forgotten.html", is_sent=by_mail, by_mail=by_mail)
 

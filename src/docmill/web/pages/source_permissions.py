@@ -10,9 +10,9 @@ from starlette.responses import Response
 from docmill.errors import SetupError, TransientError
 from docmill.service.sources.authorization import PendingPermission
 from docmill.web.access import Router, log_change, needs
+from docmill.web.addresses import absolute_address
 from docmill.web.api.sources import existing_source
 from docmill.web.context import TheVault
-from docmill.web.pages.sign_in import address_with
 from docmill.web.pages.sources import PERMISSION_CALLBACK, source_answer
 from docmill.web.return_cookie import ReturnCookie
 
@@ -28,7 +28,7 @@ async def ask_for_permission(request: Request, source_id: UUID, vault: TheVault)
     row = await existing_source(source_id, vault)
     try:
         address, pending = vault.service.sources.ask_permission(
-            row, address_with(request, PERMISSION_CALLBACK)
+            row, absolute_address(request, PERMISSION_CALLBACK)
         )
     except SetupError as error:
         return await source_answer(request, vault, row, error.message)

@@ -16,10 +16,10 @@ from docmill.service.sources.webhook.inbound import HOOK_PATH
 from docmill.service.store import events
 from docmill.service.store.doc_sources import SourceRow
 from docmill.web.access import Router, needs
+from docmill.web.addresses import absolute_address
 from docmill.web.api.sources import existing_source
 from docmill.web.context import TheVault, Vault, not_found
 from docmill.web.languages import gettext
-from docmill.web.pages.sign_in import address_with
 from docmill.web.view import settings_form, source_form, source_words
 
 router = Router(include_in_schema=False, prefix="/settings/sources")
@@ -213,7 +213,7 @@ def _address_of(request: Request, row: SourceRow) -> str | None:
     vault: Vault = request.app.state.vault
     path = _PATHS.get(row.kind)
     known = vault.service.sources.address(row)
-    return known or (path and address_with(request, path.format(source_id=row.id)))
+    return known or (path and absolute_address(request, path.format(source_id=row.id)))
 
 
 def _needs_permission(vault: Vault, row: SourceRow) -> bool:
@@ -331,7 +331,7 @@ async def _form_page(
         made=made,
         address=None if row is None else _address_of(request, row),
         secrets_set=secrets_set,
-        callback=address_with(request, PERMISSION_CALLBACK),
+        callback=absolute_address(request, PERMISSION_CALLBACK),
         needs_permission=row is not None and _needs_permission(vault, row),
         source_words=source_words,
         last_event=last_event,

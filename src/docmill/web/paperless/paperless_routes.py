@@ -14,6 +14,7 @@ from docmill.service.store import audit_log, documents, ingestions, numbered_pag
 from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.document_list import page as search_page
 from docmill.web.access import Router, client_address, needs
+from docmill.web.addresses import absolute_url
 from docmill.web.api.tags import TheTagging
 from docmill.web.context import TheVault, parse_id
 from docmill.web.pages.sign_in import visitor_of
@@ -65,7 +66,7 @@ class _NewTag(BaseModel):
 @needs("read")
 async def show_paperless_index(request: Request) -> Json:
     """The addresses of what there is."""
-    return index_answer(request.url)
+    return index_answer(absolute_url(request))
 
 
 @router.post("/token/")
@@ -165,7 +166,7 @@ async def list_paperless_documents(
             count = await documents.number(conn)
         tag_numbers = {row.name: number_of(row.id) for row in await tags.every(conn)}
     results = [document_answer(row, tag_numbers) for row in rows]
-    return page_answer(request.url, results, count=count, page=page, page_size=size)
+    return page_answer(absolute_url(request), results, count=count, page=page, page_size=size)
 
 
 @router.get("/tags/")
@@ -225,10 +226,10 @@ async def get_paperless_statistics(vault: TheVault) -> Json:
 @needs("read")
 async def list_paperless_nothing(request: Request) -> Json:
     """An empty list of what there is nothing of here, for clients that ask for it before they upload."""
-    return page_answer(request.url, [], count=0, page=1, page_size=1)
+    return page_answer(absolute_url(request), [], count=0, page=1, page_size=1)
 
 
 def _part_of(request: Request, answers: list[Json], page: int, page_size: int) -> Json:
     """A page of a list that is whole at hand."""
     chosen = answers[(page - 1) * page_size : page * page_size]
-    return page_answer(request.url, chosen, count=len(answers), page=page, page_size=page_size)
+    return page_answer(absolute_url(request), chosen, count=len(answers), page=page, page_size=page_size)
