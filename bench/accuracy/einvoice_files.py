@@ -83,7 +83,7 @@ def embedded_files(path: Path) -> tuple[Embedded, ...]:
     if path.suffix != ".pdf":
         return attachments.in_file(path)
     with pdf_file.open_document(path) as document:
-        return attachments.in_pdf(document, path)
+        return attachments.in_pdf(document, path).einvoices
 
 
 def relative_name(path: Path) -> str:

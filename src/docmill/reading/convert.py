@@ -82,8 +82,7 @@ class LocalConverter:
         path, options = original.path, self._options
         open_s = options.with_tries(options.open_limit_s)
         if not opened.page_count:
-            document = await self._read_flow(original, opened.media_type, journal)
-            return replace(document, embedded=opened.embedded)
+            return await self._read_flow(original, opened, journal)
         pages = list(opened.pages)
         while len(pages) < opened.page_count:
             first, last = len(pages) + 1, min(len(pages) + options.pages_per_task, opened.page_count)
@@ -101,21 +100,25 @@ class LocalConverter:
             read,
             usage=choice.meter.usage,
             embedded=opened.embedded,
+            parts=opened.parts,
         )
         document = await _keep_scans(document, original.name, _with_scans(read, choice), journal)
         if options.split and opened.page_count > 1 and not opened.embedded:  # whose data is that of all pages
-            parts = await asyncio.to_thread(
+            sections = await asyncio.to_thread(
                 splitting.parts, document, original.name, separator=options.separator
             )
-            return replace(document, parts=parts)
+            return replace(document, parts=_with_sections(document.parts, sections))
         return document
 
-    async def _read_flow(self, original: Original, media_type: str, journal: PageJournal | None) -> Document:
+    async def _read_flow(
+        self, original: Original, opened: tasks.OpenedFile, journal: PageJournal | None
+    ) -> Document:
         """A document of text without pages, with the text of its pictures; of other documents; or of both."""
-        arguments, options = (original.path, media_type, self._options), self._options
+        media_type, options = opened.media_type, self._options
+        arguments = (original.path, media_type, options)
         flow_s = options.with_tries(options.flow_limit_s)
         pages: list[Page] = []
-        parts: list[Part] = []
+        parts = list(opened.parts)
         scans: list[PageScan] = []
         choice = EngineChoice(self._readers, options.quality_threshold)
         if media_type in TEXT_READERS:
@@ -132,10 +135,16 @@ class LocalConverter:
             ]
         if media_type in CONTAINERS:
             parts = await self._pool.run(tasks.list_parts, *arguments, limit_s=flow_s)
-        elif not any(page.words.texts for page in pages):
+        elif not parts and not any(page.words.texts for page in pages):
             raise tasks.wordless_error(pages, media_type)
-        usage = choice.meter.usage
-        document = Document(original.content_hash, media_type, pages, parts=tuple(parts), usage=usage)
+        document = Document(
+            original.content_hash,
+            media_type,
+            pages,
+            parts=tuple(parts),
+            usage=choice.meter.usage,
+            embedded=opened.embedded,
+        )
         return await _keep_scans(document, original.name, scans, journal)
 
     async def _recognise(
@@ -175,6 +184,16 @@ class LocalConverter:
                     for number, source_and_page in enumerate(zip(sources, pages, strict=True), 1)
                 ]
         return [task.result() for task in filling]
+
+
+def _with_sections(files: Sequence[Part], sections: Sequence[Part]) -> tuple[Part, ...]:
+    """The files that a document holds, and behind them its sections under names that no file has."""
+    names = {part.name.casefold() for part in files}
+    renamed = (
+        replace(part, name=f"section {part.name}") if part.name.casefold() in names else part
+        for part in sections
+    )
+    return (*files, *renamed)
 
 
 def _with_scans(pages: Sequence[Page], choice: EngineChoice) -> list[PageScan]:
@@ -311,28 +330,31 @@ class PooledUnpacker:
 
     async def unpack(self, original: Original, document: Document, folder: Path) -> list[PartFile]:
         """See `Unpacker.unpack`."""
-        options, is_container = self.options, document.media_type in CONTAINERS
+        path, options = original.path, self.options
+        sections = [part for part in document.parts if part.kind == "section"]
+        are_files_left = len(sections) < len(document.parts)
         files: list[PartFile] = []
         room = options.max_unpacked_bytes
-        is_last = False
-        while not is_last:
-            if is_container:
-                arguments = (original.path, document.media_type, len(files), room, options)
+        while are_files_left or sections:
+            if are_files_left:
+                arguments = (path, document.media_type, len(files), room, options)
                 batch = await self.pool.run(tasks.take_parts, *arguments, limit_s=options.unpack_limit_s)
+                are_files_left = not batch.is_last
             else:
-                sections = (original.path, list(document.parts[len(files) :]), room, options)
-                batch = await self.pool.run(tasks.take_sections, *sections, limit_s=options.unpack_limit_s)
-            is_last = batch.is_last
+                batch = await self.pool.run(
+                    tasks.take_sections, path, sections, room, options, limit_s=options.unpack_limit_s
+                )
+                sections = sections[len(batch.parts) :]
             for part, content in zip(batch.parts, batch.contents, strict=True):
-                path = None
+                target = None
                 if content is not None:
-                    path = folder / str(len(files))
+                    target = folder / str(len(files))
                     room -= len(content)
                     try:
-                        await asyncio.to_thread(path.write_bytes, content)
+                        await asyncio.to_thread(target.write_bytes, content)
                     except OSError as error:
                         raise ServerError(
                             f"cannot write the parts of a document: {error.strerror}"
                         ) from error
-                files.append(PartFile(part, path))
+                files.append(PartFile(part, target))
         return files

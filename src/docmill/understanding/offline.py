@@ -19,6 +19,8 @@ from docmill.understanding.statement_files import classify_statement, extract_st
 from docmill.understanding.types.classifier import classify
 from docmill.understanding.user_schemas.schema_model import Example, SchemaModel
 
+_PDF = "application/pdf"
+
 _STATEMENT = "bank_statement"
 MOST_PAGES = 100
 """Longer documents are not searched for several documents: no single set of values is expected of them."""
@@ -132,7 +134,9 @@ def correct(document: Document, schema: Schema, read: Extraction, corrections: C
 
 def check_for_several(document: Document, extraction: Extraction) -> Extraction:
     """The extraction, with a failure if the file seems to hold several documents."""
-    may_hold_several = 1 < len(document.pages) <= MOST_PAGES and not document.parts and not document.embedded
+    # Sections are documents already, and the pages of a mail are one text.
+    is_whole = not document.parts or (document.media_type == _PDF and not document.is_collection)
+    may_hold_several = 1 < len(document.pages) <= MOST_PAGES and is_whole and not document.embedded
     parts = sections(document) if extraction.evidence and may_hold_several else ()
     if len(parts) <= 1:
         return extraction

@@ -61,7 +61,7 @@ def test_a_first_look_brings_the_first_pages(make_pdf: MakePdf) -> None:
 def test_a_picture_is_all_to_be_recognised(tmp_path: Path) -> None:
     Image.new("L", (40, 20)).save(tmp_path / "a.png")
 
-    assert tasks.open_original(tmp_path / "a.png", OPTIONS) == ("image/png", 1, [None], ())
+    assert tasks.open_original(tmp_path / "a.png", OPTIONS) == ("image/png", 1, [None], (), ())
 
 
 def test_too_many_pages_are_refused(make_pdf: MakePdf) -> None:

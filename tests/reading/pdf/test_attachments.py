@@ -37,7 +37,7 @@ def _pdf(path: Path, attached: dict[str, bytes]) -> Path:
 
 def _attached(path: Path) -> list[tuple[str, bytes]]:
     with pdf_file.open_document(path) as document:
-        return [(one.name, one.content) for one in attachments.in_pdf(document, path)]
+        return [(one.name, one.content) for one in attachments.in_pdf(document, path).einvoices]
 
 
 def test_of_the_attachments_those_are_taken_whose_root_is_known(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_pdf_that_only_pdfium_can_open_has_no_files(tmp_path: Path) -> None:
     with pdf_file.open_document(path) as document:
         path.write_bytes(b"/EmbeddedFile")
 
-        assert attachments.in_pdf(document, path) == ()
+        assert attachments.in_pdf(document, path) == ((), ())
 
 
 def test_a_file_that_unpacks_to_gigabytes_is_decoded_no_further_than_needed(tmp_path: Path) -> None:

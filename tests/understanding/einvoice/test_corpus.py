@@ -32,7 +32,7 @@ def test_a_case_of_the_xrechnung_suite_is_the_same_object_in_ubl_and_cii(ubl: Pa
 @pytest.mark.parametrize("path", sorted((CORPUS / "ZUGFeRDv1").rglob("*.pdf")), ids=lambda path: path.name)
 def test_of_zugferd_1_the_wrong_are_flagged(path: Path) -> None:
     with pdf_file.open_document(path) as document:
-        (content, *_) = (one.content for one in attachments.in_pdf(document, path))
+        (content, *_) = (one.content for one in attachments.in_pdf(document, path).einvoices)
 
     failures = einvoice(content).failures
 

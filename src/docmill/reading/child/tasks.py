@@ -1,7 +1,7 @@
 """Tasks that the pool's children run on originals: the only code that opens them."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,14 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.model.document import Embedded, Page, Part, Words
+from docmill.reading.child.holders import (
+    HOLDERS,
+    OpenContainer,
+    limit_count,
+    list_members,
+    pdf_members,
+    xml_members,
+)
 from docmill.reading.files import containers, file_types, passwords
 from docmill.reading.files.containers import Member, MemberBatch
 from docmill.reading.files.options import ReadingOptions
@@ -32,9 +40,6 @@ from docmill.reading.pdf.page_objects import find_ruling_lines
 from docmill.reading.pdf.text_merging import FigurePlace
 from docmill.reading.statements import statement_files
 from docmill.reading.statements.statement_files import embedded_data
-
-OpenContainer = Callable[[Path, ReadingOptions], AbstractContextManager[Sequence[Member]]]
-"""Opens a file's members for the length of a block. Raises EncryptedError, CorruptError, TooLargeError."""
 
 CONTAINERS: Mapping[str, OpenContainer] = {
     "application/mbox": eml.open_mailbox,
@@ -71,13 +76,15 @@ class OpenedFile(NamedTuple):
     """Result of opening a file.
 
     pages: the first pages of a PDF, all of a picture; None for each that must be recognised. page_count: 0
-    for a format without pages. embedded: its XML for programs.
+    for a format without pages. embedded: its XML for programs. parts: further files that it holds beside its
+    own content.
     """
 
     media_type: str
     page_count: int
     pages: list[Page | None]
     embedded: tuple[Embedded, ...] = ()
+    parts: tuple[Part, ...] = ()
 
 
 def open_original(path: Path, options: ReadingOptions) -> OpenedFile:
@@ -90,9 +97,7 @@ def open_original(path: Path, options: ReadingOptions) -> OpenedFile:
         with passwords.open_unlocked(path, options.passwords) as readable:
             media_type = file_types.media_type(readable)
         if media_type in TEXT_READERS or media_type in CONTAINERS:
-            is_xml = media_type == attachments.XML
-            embedded = attachments.in_file(path) if is_xml else embedded_data(path, media_type, options)
-            return OpenedFile(media_type, 0, [], embedded)
+            return _open_flow(path, media_type, options)
         if media_type != file_types.PDF:
             try:
                 count = image_file.count_frames(path, options)
@@ -107,12 +112,24 @@ def open_original(path: Path, options: ReadingOptions) -> OpenedFile:
             _check_pages(count, options)
             last = min(count, options.pages_per_task)
             pages = _text_pages(path, document, range(1, last + 1), options)
-            return OpenedFile(media_type, count, pages, attachments.in_pdf(document, path, options.passwords))
+            files = attachments.in_pdf(document, path, options.passwords)
+            parts = list_members(pdf_members(files.others, files.einvoices, options))
+            return OpenedFile(media_type, count, pages, files.einvoices, parts)
     except DocumentError as error:
         if error.media_type is None:
             with suppress(DocumentError):
                 error.media_type = file_types.kind(path).media_type
         raise
+
+
+def _open_flow(path: Path, media_type: str, options: ReadingOptions) -> OpenedFile:
+    """Open a format without pages."""
+    if media_type == attachments.XML:
+        embedded = attachments.in_file(path)
+        return OpenedFile(
+            media_type, 0, [], embedded, list_members(limit_count(xml_members(embedded), options))
+        )
+    return OpenedFile(media_type, 0, [], embedded_data(path, media_type, options))
 
 
 def undecodable_error() -> UnsupportedFileTypeError:
@@ -133,8 +150,7 @@ def list_parts(path: Path, media_type: str, options: ReadingOptions) -> list[Par
     Raises EncryptedError, CorruptError, TooLargeError.
     """
     with CONTAINERS[media_type](path, options) as members:
-        named = containers.with_clean_names(members)
-        return [Part(member.name, member.kind, problem=member.problem) for member in named]
+        return list(list_members(members))
 
 
 def take_parts(path: Path, media_type: str, first: int, room: int, options: ReadingOptions) -> MemberBatch:
@@ -142,7 +158,7 @@ def take_parts(path: Path, media_type: str, first: int, room: int, options: Read
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
-    with CONTAINERS[media_type](path, options) as members:
+    with (CONTAINERS.get(media_type) or HOLDERS[media_type])(path, options) as members:
         return containers.take_batch(members, first, room, options)
 
 
@@ -183,11 +199,9 @@ class FlowedPages(NamedTuple):
 def read_flow(path: Path, media_type: str, options: ReadingOptions) -> FlowedPages:
     """Read a format without pages: its text is set on pages.
 
-    Raises UnsupportedFileTypeError for a file without a word, EncryptedError, CorruptError, TooLargeError.
+    Raises EncryptedError, CorruptError, TooLargeError.
     """
     pages, figures = set_flow(path, media_type, options)
-    if media_type not in CONTAINERS and not figures and not any(page.words.texts for page in pages):
-        raise wordless_error(pages, media_type)
     places = [FigurePlace(number, figure.page_number, figure.box) for number, figure in enumerate(figures, 1)]
     return FlowedPages(pages, places, [figure.content for figure in figures])
 

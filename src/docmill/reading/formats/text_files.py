@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from docmill.errors import CorruptError
 from docmill.reading.files import delimited
-from docmill.reading.formats import html
+from docmill.reading.formats import html, supporting_documents
 from docmill.reading.formats.package import Element, local, parse_xml
 from docmill.reading.formats.pictures import Album
 from docmill.reading.layout.typeset import (
@@ -170,6 +170,8 @@ def _name_in_words(element: Element) -> str:
 
 
 def _value(leaf: Element) -> str:
+    if local(leaf) in supporting_documents.FILES:  # their content is a document of its own
+        return leaf.get("filename") or leaf.get("mimeCode") or ""
     value = (leaf.text or "").strip()
     if leaf.get("format") == CALENDAR:
         value = DAY.sub(r"\1-\2-\3", value)

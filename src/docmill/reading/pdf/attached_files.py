@@ -17,6 +17,9 @@ from docmill.reading.pdf.pdf_file import MALFORMED, PdfDocument, open_by_qpdf
 
 MAX_FILES = 1000
 """Attachments of a PDF that are looked at."""
+MAX_NAMED = 5000
+"""Attachments of a PDF that are named."""
+TOO_MANY = f"more than {MAX_FILES} files are attached; save this one from the PDF and upload it by itself"
 DAMAGED = "this attached file is damaged; have it sent again"
 _SIGNS = (b"/EmbeddedFile", b"/FileAttachment", b"/Params")
 """Keys and values that PDFs with attached files have outside of compressed objects."""
@@ -26,11 +29,15 @@ _EMBEDDED_FILE_KEYS = ("/UF", "/F", "/Unix", "/DOS", "/Mac")
 
 @dataclass(frozen=True, slots=True)
 class AttachedFile:
-    """An attached file as it is stored. filters: by which it has to be decoded, in this order."""
+    """An attached file as it is stored. filters: by which it has to be decoded, in this order.
+
+    problem: why it is only named.
+    """
 
     name: str
     stored: bytes
     filters: tuple[str, ...] = ()
+    problem: str | None = None
 
     def read(self, max_bytes: int) -> bytes:
         """At most the first `max_bytes` of the file. Raises CorruptError."""
@@ -44,9 +51,10 @@ class AttachedFile:
 
 
 def attached_files(document: PdfDocument, path: Path, passwords: Sequence[str] = ()) -> list[AttachedFile]:
-    """The first `MAX_FILES` files attached to a PDF, in its order, each once; none of those without content.
+    """The files attached to a PDF, in its order, each once; those beyond `MAX_FILES` have a problem.
 
-    document, path, passwords: of the same PDF. The file is parsed anew only if it may have attachments.
+    document, path, passwords: of the same PDF. Files without content are left out. The PDF is parsed anew if
+    it may have attachments.
     """
     if not _may_have_files(document, path):
         return []
@@ -71,10 +79,13 @@ def _files(file: Any) -> Iterator[AttachedFile]:  # noqa: ANN401 - pikepdf's
             if stream is None or stream.objgen in seen:
                 continue
             name = str(specification.get("/UF", specification.get("/F", key)))
-            content: bytes = stream.read_raw_bytes()
-            seen.add(stream.objgen)
-            yield AttachedFile(name or f"attachment {len(seen)}", content, tuple(_filters(stream)))
             if len(seen) >= MAX_FILES:
+                attached = AttachedFile(name, b"", problem=TOO_MANY)
+            else:
+                attached = AttachedFile(name, stream.read_raw_bytes(), tuple(_filters(stream)))
+            seen.add(stream.objgen)
+            yield attached
+            if len(seen) >= MAX_NAMED:
                 return
 
 

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from lxml import etree
 
@@ -48,13 +49,27 @@ def in_file(path: Path) -> tuple[Embedded, ...]:
     return ()
 
 
-def in_pdf(document: PdfDocument, path: Path, passwords: Sequence[str] = ()) -> tuple[Embedded, ...]:
-    """The e-invoices among the files attached to a PDF, in its order, whatever their names.
+class PdfAttachments(NamedTuple):
+    """The files attached to a PDF, each kind in its order."""
+
+    einvoices: tuple[Embedded, ...]
+    others: tuple[AttachedFile, ...]
+
+
+def in_pdf(document: PdfDocument, path: Path, passwords: Sequence[str] = ()) -> PdfAttachments:
+    """The files attached to a PDF. E-invoices are found by their content, whatever their names.
 
     document, path, passwords: of the same PDF.
     """
-    embedded = map(_einvoice, attached_files(document, path, passwords))
-    return tuple(file for file in embedded if file is not None)
+    einvoices: list[Embedded] = []
+    others: list[AttachedFile] = []
+    for file in attached_files(document, path, passwords):
+        einvoice = _einvoice(file)
+        if einvoice is None:
+            others.append(file)
+        else:
+            einvoices.append(einvoice)
+    return PdfAttachments(tuple(einvoices), tuple(others))
 
 
 def _einvoice(file: AttachedFile) -> Embedded | None:

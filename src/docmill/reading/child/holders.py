@@ -1,0 +1,65 @@
+"""Documents with content of their own that hold further files."""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from docmill.model.document import Embedded, Part
+from docmill.reading.files import file_types
+from docmill.reading.files.containers import Member, with_clean_names
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.formats.supporting_documents import supporting_documents
+from docmill.reading.pdf import attachments, pdf_file
+from docmill.reading.pdf.attached_files import AttachedFile
+
+OpenContainer = Callable[[Path, ReadingOptions], AbstractContextManager[Sequence[Member]]]
+"""Opens a file's members for the length of a block. Raises EncryptedError, CorruptError, TooLargeError."""
+
+_TOO_MANY = "more than {count} files are in one document; save this one from it and upload it by itself"
+
+
+def list_members(members: Sequence[Member]) -> tuple[Part, ...]:
+    """The members as parts that have not been taken out."""
+    named = with_clean_names(members)
+    return tuple(Part(member.name, member.kind, problem=member.problem) for member in named)
+
+
+def pdf_members(
+    others: Sequence[AttachedFile], embedded: Sequence[Embedded], options: ReadingOptions
+) -> list[Member]:
+    """The files attached to a PDF besides its e-invoices, and those within the e-invoices."""
+    most_bytes = options.max_part_bytes + 1  # one more tells that it is too large
+    attached = [
+        Member(file.name, "attachment", partial(file.read, most_bytes), file.problem) for file in others
+    ]
+    return limit_count([*attached, *xml_members(embedded)], options)
+
+
+def xml_members(embedded: Sequence[Embedded]) -> list[Member]:
+    """The files within e-invoices."""
+    return [member for file in embedded for member in supporting_documents(file.content)]
+
+
+def limit_count(members: Sequence[Member], options: ReadingOptions) -> list[Member]:
+    """The members; those beyond the limit have a problem, because the document is of use without them."""
+    most = options.max_parts
+    beyond = (replace(member, problem=_TOO_MANY.format(count=most)) for member in members[most:])
+    return [*members[:most], *beyond]
+
+
+@contextmanager
+def _open_pdf(path: Path, options: ReadingOptions) -> Generator[Sequence[Member]]:
+    with pdf_file.open_document(path, options.passwords) as document:
+        files = attachments.in_pdf(document, path, options.passwords)
+    yield pdf_members(files.others, files.einvoices, options)
+
+
+@contextmanager
+def _open_xml(path: Path, options: ReadingOptions) -> Generator[Sequence[Member]]:
+    yield limit_count(xml_members(attachments.in_file(path)), options)
+
+
+HOLDERS: Mapping[str, OpenContainer] = {file_types.PDF: _open_pdf, attachments.XML: _open_xml}
+"""Openers by media type."""

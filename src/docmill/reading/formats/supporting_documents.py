@@ -1,0 +1,54 @@
+"""Files within the XML of an e-invoice: supporting documents (EN 16931, BG-24)."""
+
+import base64
+import mimetypes
+from collections.abc import Iterator
+from functools import partial
+
+from docmill.errors import CorruptError
+from docmill.reading.files.containers import LINK, Member
+from docmill.reading.formats.package import Element, local, parse_xml
+
+FILES = frozenset({"EmbeddedDocumentBinaryObject", "AttachmentBinaryObject"})
+"""Elements that hold a file in base64: BT-125 in UBL and in CII."""
+_REFERENCES = frozenset({"AdditionalDocumentReference", "AdditionalReferencedDocument"})
+_LINKS = frozenset({"ExternalReference", "URIID"})
+"""BT-124: the address of a document that is kept elsewhere."""
+_NAMES = ("DocumentDescription", "Name", "ID", "IssuerAssignedID")
+"""Elements that name a reference: BT-123 and BT-122 in UBL and in CII."""
+_DAMAGED = "this file in the XML is damaged; have it sent again"
+
+
+def supporting_documents(content: bytes) -> list[Member]:
+    """The files in an XML, in its order; documents that it only has links to have a problem.
+
+    None for XML that is not well-formed or has a document type declaration.
+    """
+    try:
+        root = parse_xml(content.lstrip(b"\xef\xbb\xbf \t\r\n"))
+    except (CorruptError, LookupError):
+        return []
+    if root.getroottree().docinfo.internalDTD is not None:  # no e-invoice may declare one
+        return []
+    references = [element for element in root.iter() if local(element) in _REFERENCES]
+    return [member for reference in references for member in _members(reference)]
+
+
+def _members(reference: Element) -> Iterator[Member]:
+    texts = {local(child): (child.text or "").strip() for child in reference}
+    name = next((texts[key] for key in _NAMES if texts.get(key)), "document")
+    files = [element for element in reference.iter() if local(element) in FILES]
+    for file in files:
+        ending = mimetypes.guess_extension(file.get("mimeCode", "")) or ""
+        yield Member(
+            file.get("filename") or f"{name}{ending}", "attachment", partial(_decode, file.text or "")
+        )
+    if not files and any(local(element) in _LINKS for element in reference.iter()):
+        yield Member(name, "attachment", bytes, LINK)
+
+
+def _decode(text: str) -> bytes:
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except ValueError as error:
+        raise CorruptError(_DAMAGED) from error
