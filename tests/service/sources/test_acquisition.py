@@ -266,6 +266,30 @@ async def test_mails_of_a_paused_source_wait(
     assert len(await items(service, row)) == 1
 
 
+async def test_mails_of_a_paused_source_outlast_any_number_of_deliveries(
+    service: Service,
+    add: Add,
+    ses: Ses,
+    acquisition: Acquisition,
+    places: AcquisitionPlaces,
+    emulator: Emulator,
+) -> None:
+    row = await add()
+    await service.sources.set_state(row.id, "paused", tenant_id=row.tenant_id)
+    await ses.receive(MAIL, address(service, row))
+    deliveries = 0
+    while deliveries < 2 * places.max_receives:
+        deliveries += await acquisition.take_batch(places, wait_s=1)
+        emulator.ahead_s += 1000  # longer than a mail waits after the end of a pause
+    assert await places.dead.counts() == (0, 0, 0)
+
+    await service.sources.set_state(row.id, "active", tenant_id=row.tenant_id)
+    await acquisition.take_batch(places, wait_s=2)
+
+    assert len(await items(service, row)) == 1
+    assert await ses.left() == 0
+
+
 async def test_what_a_source_does_not_take_is_refused_with_the_reason(
     service: Service, add: Add, ses: Ses, acquisition: Acquisition, places: AcquisitionPlaces
 ) -> None:

@@ -6,12 +6,20 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from email.utils import parseaddr
+from typing import Literal
 
-from docmill.errors import DocmillError, DocumentError, TooLargeError, ValidationError
+from docmill.errors import (
+    DocmillError,
+    DocumentError,
+    SetupError,
+    TooLargeError,
+    TransientError,
+    ValidationError,
+)
 from docmill.resilience.concurrency import cancel_and_wait, keep_doing
 from docmill.service.aws.client import new_session, open_operations
 from docmill.service.aws.resources import bucket, queue_pair
-from docmill.service.aws.sqs import LONGEST_VISIBILITY_S, Channel, SqsMessage
+from docmill.service.aws.sqs import LONGEST_DELAY_S, LONGEST_VISIBILITY_S, Channel, SqsMessage
 from docmill.service.config.settings import Settings
 from docmill.service.protocol.queues import ACQUISITION
 from docmill.service.sources.bucket.bucket_source import VISIBILITY_S, each, extend_visibility
@@ -33,13 +41,22 @@ _MESSAGES = 4
 _WAIT_S = 20
 _LEFT_S = 60.0
 """After which a message comes again that could not be dealt with; twice as long each time."""
+_LONGEST_WAIT_S = 900.0
+"""At most so long after a pause or an outage is over, its mails come again."""
+
+_Outcome = Literal["filed", "waits", "unwanted"]
+"""The outcome of a delivery. waits: nothing is wrong with the message, and its deliveries do not count.
+unwanted: it comes again for half a day, in case a source is made, and is a dead message then."""
+_LEAST_DONE: tuple[_Outcome, ...] = ("waits", "unwanted", "filed")
 
 
 @dataclass(frozen=True, slots=True)
 class AcquisitionPlaces:
-    """The queue of mails, and the bucket that holds them."""
+    """The queue of mails with its dead messages, and the bucket that holds the mails."""
 
     channel: Channel
+    dead: Channel
+    max_receives: int
     bucket: S3Bucket
 
 
@@ -55,7 +72,9 @@ async def open_acquisition(settings: Settings) -> AsyncGenerator[AcquisitionPlac
         name = settings.buckets.emails
         await bucket(s3, name, region=aws.region, create=aws.create, setting="buckets.emails")
         pair = await queue_pair(sqs, settings.queues.acquisition, ACQUISITION, create=aws.create)
-        yield AcquisitionPlaces(Channel(sqs, pair.url), S3Bucket(s3, name))
+        yield AcquisitionPlaces(
+            Channel(sqs, pair.url), Channel(sqs, pair.dead_url), pair.max_receives, S3Bucket(s3, name)
+        )
 
 
 class Acquisition:
@@ -78,7 +97,8 @@ class Acquisition:
     async def take_batch(self, places: AcquisitionPlaces, *, wait_s: int) -> int:
         """Take the mails of the next few messages; the number of messages.
 
-        A message is deleted when its mails are filed. Others come again, and are dead messages in the end.
+        A message is deleted when its mails are filed. Others come again. Only those that no source wants are
+        dead messages in the end: what waits for a source or for docmill is sent anew before that.
         """
         channel = places.channel
         messages = await channel.receive(limit=_MESSAGES, wait_s=wait_s, visibility_s=VISIBILITY_S)
@@ -88,14 +108,16 @@ class Acquisition:
         extending = asyncio.create_task(extend_visibility(channel, working))
 
         async def heed(message: SqsMessage) -> None:
-            is_done, wait_s = await self._outcome(places, message)
+            outcome, wait_s = await self._outcome(places, message)
             working.discard(message.receipt)
-            if is_done:
+            if outcome == "filed":
                 await channel.delete([message.receipt])
+                return
+            left_s = max(wait_s, _LEFT_S * 2 ** (message.receive_count - 1))
+            if outcome == "waits":
+                await _wait(places, message, min(left_s, max(wait_s, _LONGEST_WAIT_S)))
             else:
-                left_s = max(wait_s, _LEFT_S * 2 ** (message.receive_count - 1))
-                pause_s = min(left_s, LONGEST_VISIBILITY_S / 2)
-                await channel.extend(message.receipt, pause_s)
+                await channel.extend(message.receipt, min(left_s, LONGEST_VISIBILITY_S / 2))
 
         try:
             await each(messages, heed)
@@ -103,43 +125,48 @@ class Acquisition:
             await cancel_and_wait([extending])
         return len(messages)
 
-    async def _outcome(self, places: AcquisitionPlaces, message: SqsMessage) -> tuple[bool, float]:
-        """Take the mails of a message: true if all are filed; the least seconds until it may come again."""
+    async def _outcome(self, places: AcquisitionPlaces, message: SqsMessage) -> tuple[_Outcome, float]:
+        """Take the mails of a message: the outcome, and the least seconds until it may come again."""
+        outcome: _Outcome = "unwanted"
         wait_s = 0.0
         try:
             mails = received_mails(message.body)
             if all(mail.bucket == places.bucket.name for mail in mails):
-                return all([await self._take(places.bucket, mail) for mail in mails]), wait_s
+                outcomes: list[_Outcome] = [await self._take(places.bucket, mail) for mail in mails]
+                return min(["filed", *outcomes], key=_LEAST_DONE.index), wait_s
             reason = "a mail in another bucket"
         except UnknownMessageError:
             reason = "no message about a mail"
         except DocmillError as error:
             reason = error.code
-            wait_s = getattr(error, "retry_after_s", None) or wait_s
-        log.warning(
-            "a message about a mail is left in its queue",
-            extra={"reason": reason, "receives": message.receive_count, "message_id": message.id},
-        )
-        return False, wait_s
+            if isinstance(error, TransientError | SetupError):
+                outcome = "waits"
+                wait_s = getattr(error, "retry_after_s", None) or wait_s
+        extra = {"reason": reason, "receives": message.receive_count, "message_id": message.id}
+        if outcome == "unwanted" and message.receive_count >= places.max_receives:
+            log.error("a message about a mail is dead; see docmill dead messages", extra=extra)
+        else:
+            log.warning("a message about a mail is left in its queue", extra=extra)
+        return outcome, wait_s
 
-    async def _take(self, emails: S3Bucket, mail: ReceivedMail) -> bool:
-        """File a mail in each of its sources; False if one of them takes nothing now, or there is none."""
+    async def _take(self, emails: S3Bucket, mail: ReceivedMail) -> _Outcome:
+        """File a mail in each of its sources. It waits if one of them is paused."""
         try:
             content = await self._read(emails, mail.key)
         except ObjectGoneError:
             log.info("a mail was gone before it was taken")
-            return True
+            return "filed"
         mail = with_header(mail, content.head)
         recipients = tokens(mail)
         rows = await self._sources_of(list(recipients))
         if not rows:
             # It stays in the bucket, for whoever makes the source that is missing.
             log.warning("a mail is for no source", extra={"recipients": len(recipients)})
-            return False
+            return "unwanted"
         active = [row for row in rows if row.state == "active"]
         for row in active:
             await self._file(row, mail, content, recipients[row.settings["address_token"]])
-        return len(active) == len(rows)
+        return "filed" if len(active) == len(rows) else "waits"
 
     async def _read(self, emails: S3Bucket, key: str) -> "_Content":
         """A mail; of one that is too large, the beginning. Raises ObjectGoneError."""
@@ -194,6 +221,15 @@ class Acquisition:
         failed = [name for name in ("spam", "virus") if mail.verdicts.get(name) == "fail"]
         if failed and chosen.suspicious == "refuse":
             raise ValidationError(f"Amazon SES takes the mail for one with {' and '.join(failed)}")
+
+
+async def _wait(places: AcquisitionPlaces, message: SqsMessage, wait_s: float) -> None:
+    """Have a message come again after `wait_s`. It is sent anew before its deliveries are used up."""
+    if message.receive_count < places.max_receives - 1:
+        await places.channel.extend(message.receipt, min(wait_s, LONGEST_VISIBILITY_S / 2))
+        return
+    await places.channel.send([message.body], delay_s=min(wait_s, LONGEST_DELAY_S))
+    await places.channel.delete([message.receipt])
 
 
 @dataclass(frozen=True, slots=True)
