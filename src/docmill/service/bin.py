@@ -51,17 +51,17 @@ class Bin:
     ) -> list[UUID]:
         """Put a document in the bin, with the parts that came with it alone; the ids of all of them.
 
-        None of them if there is no such document. Work on it ends, and those in a cluster with it are matched
-        again. versions: of the document, one of which the person saw; raises OutdatedError for another.
+        None of them if there is no such document. Work on it ends, and those whose links depend on it are
+        matched again. versions: of the document, one of which the person saw; else it raises OutdatedError.
         """
         async with self._database.tenant(tenant_id) as conn:
             family = await store.with_parts(conn, document_id)
-            related = await self._matching.related(conn, family)
-            await claims.lock_documents(conn, [*family, *related])
+            depending = await self._matching.depending_on(conn, family)
+            await claims.lock_documents(conn, [*family, *depending])
             if not await documents.lock(conn, document_id, versions=versions):
                 return []
             await store.put_in(conn, family, tenant_id=tenant_id, root_id=document_id, deleted_by=deleted_by)
-            await self._matching.request(conn, related)
+            await self._matching.request(conn, depending)
         self._matching.announce()
         self._feed.announce()
         return family
@@ -74,7 +74,7 @@ class Bin:
         async with self._database.tenant(tenant_id) as conn:
             restored, reopened = await store.restore(conn, document_id, tenant_id=tenant_id)
             await self._sender.send_in(conn, [str(ingestion_id) for ingestion_id in reopened])
-            await self._matching.request(conn, restored)
+            await self._matching.request_restored(conn, restored)
         self._matching.announce()
         self._sender.announce()
         self._feed.announce()

@@ -191,7 +191,10 @@ async def test_the_bin_withdraws_a_document_and_has_its_cluster_matched_again(
         assert await succeed(service, await take(service, document_id)) == "ended"
     async with service.database.tenant(service.default_tenant_id) as conn:
         await conn.execute(
-            "UPDATE document SET cluster_id = %(cluster)s WHERE id = ANY(%(ids)s)",
+            """
+            INSERT INTO match_record (id, tenant_id, document_id, content, cluster_id)
+            SELECT id::text, tenant_id, id, '{}', %(cluster)s FROM document WHERE id = ANY(%(ids)s)
+            """,
             {"cluster": deleted, "ids": [deleted, other]},
         )
 

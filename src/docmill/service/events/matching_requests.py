@@ -6,6 +6,7 @@ from uuid import UUID
 from docmill.service.ports import Sender
 from docmill.service.protocol.matching_rules import MATCHABLE_TYPES
 from docmill.service.store import matching_jobs
+from docmill.service.store.claims import lock_documents
 from docmill.service.store.database import Conn
 
 
@@ -26,11 +27,20 @@ class MatchingRequests:
         if to_send:
             await self._sender.send_in(conn, [str(document_id) for document_id in to_send])
 
-    async def related(self, conn: Conn, document_ids: Sequence[UUID]) -> list[UUID]:
-        """The other documents of their clusters, to be locked and matched again when these are deleted."""
+    async def depending_on(self, conn: Conn, document_ids: Sequence[UUID]) -> list[UUID]:
+        """The other documents whose links depend on these, to be locked and matched again without them."""
         if self._sender is None:
             return []
-        return await matching_jobs.others_of_clusters(conn, document_ids)
+        return await matching_jobs.depending_on(conn, document_ids)
+
+    async def request_restored(self, conn: Conn, document_ids: Sequence[UUID]) -> None:
+        """Ask for documents that are back from the bin, and for those whose links depend on them.
+
+        The caller has locked these. The others cannot be locked before, since the bin hides what depends.
+        """
+        others = await self.depending_on(conn, document_ids)
+        await lock_documents(conn, others)
+        await self.request(conn, [*document_ids, *others])
 
     def announce(self) -> None:
         """Wake the workers after the transaction."""

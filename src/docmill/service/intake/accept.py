@@ -353,7 +353,7 @@ class Intake:
         """Take a document out of the bin, and go on with what was under way."""
         restored, reopened = await bin_store.restore(conn, document_id, tenant_id=tenant_id)
         await self._sender.send_in(conn, [str(ingestion_id) for ingestion_id in reopened])
-        await self._matching.request(conn, restored)
+        await self._matching.request_restored(conn, restored)
 
     async def _enter_document(
         self, conn: Conn, arrived: "_IncomingFile", tenant_id: UUID, file_name: str, *, is_part: bool

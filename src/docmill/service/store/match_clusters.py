@@ -14,7 +14,7 @@ async def recompute(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> Non
     """Give these records, and all of their clusters, the clusters that links now connect.
 
     Connected components over automatic and confirmed links. The id of a cluster follows from its first
-    record, so that it is the same in whatever order its documents were matched.
+    record, so that it is the same in whatever order its documents were matched, deleted and restored.
     """
     touched = await _with_clusters(conn, ids, tenant_id=tenant_id)
     connected: set[tuple[str, str]] = set()
@@ -80,26 +80,35 @@ async def _with_clusters(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -
 
 
 async def _links_of(conn: Conn, ids: Collection[str], *, tenant_id: UUID) -> set[tuple[str, str]]:
-    """The automatic and confirmed links of these records."""
+    """The automatic and confirmed links of these records, without those to records of deleted documents.
+
+    These keep their links in the bin, and people's decisions about them are kept, too.
+    """
     # IS TRUE, since the planner may go through all automatic links of the tenant otherwise: of a vault that
     # has grown fast, its statistics say that there are hardly any.
     cur = await conn.execute(
         """
+        WITH link AS (
+            SELECT first_id, second_id
+              FROM match_edge
+             WHERE tenant_id = %(tenant_id)s AND (state = 'automatic') IS TRUE AND first_id = ANY(%(ids)s)
+             UNION
+            SELECT first_id, second_id
+              FROM match_edge
+             WHERE tenant_id = %(tenant_id)s AND (state = 'automatic') IS TRUE AND second_id = ANY(%(ids)s)
+             UNION
+            SELECT first_id, second_id
+              FROM match_decision
+             WHERE tenant_id = %(tenant_id)s AND decision = 'confirmed' AND first_id = ANY(%(ids)s)
+             UNION
+            SELECT first_id, second_id
+              FROM match_decision
+             WHERE tenant_id = %(tenant_id)s AND decision = 'confirmed' AND second_id = ANY(%(ids)s)
+        )
         SELECT first_id, second_id
-          FROM match_edge
-         WHERE tenant_id = %(tenant_id)s AND (state = 'automatic') IS TRUE AND first_id = ANY(%(ids)s)
-         UNION
-        SELECT first_id, second_id
-          FROM match_edge
-         WHERE tenant_id = %(tenant_id)s AND (state = 'automatic') IS TRUE AND second_id = ANY(%(ids)s)
-         UNION
-        SELECT first_id, second_id
-          FROM match_decision
-         WHERE tenant_id = %(tenant_id)s AND decision = 'confirmed' AND first_id = ANY(%(ids)s)
-         UNION
-        SELECT first_id, second_id
-          FROM match_decision
-         WHERE tenant_id = %(tenant_id)s AND decision = 'confirmed' AND second_id = ANY(%(ids)s)
+          FROM link
+         WHERE EXISTS (SELECT FROM document WHERE document.id = split_part(first_id, '#', 1)::uuid)
+           AND EXISTS (SELECT FROM document WHERE document.id = split_part(second_id, '#', 1)::uuid)
         """,
         {"tenant_id": tenant_id, "ids": list(ids)},
     )

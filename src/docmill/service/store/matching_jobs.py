@@ -55,7 +55,10 @@ async def request_matching(conn: Conn, document_ids: Sequence[UUID], *, types: C
               FROM document
              WHERE id = ANY(%(ids)s)
                AND result_ingestion_id IS NOT NULL
-               AND (document_type = ANY(%(types)s) OR matching_status IS NOT NULL)
+               AND (document_type = ANY(%(types)s) OR matching_status IS NOT NULL
+                    OR EXISTS (SELECT FROM match_record
+                                WHERE match_record.tenant_id = document.tenant_id
+                                  AND document_id = document.id))
              ORDER BY id
         ), before AS (
             SELECT document_id,
@@ -120,21 +123,55 @@ async def withdraw(conn: Conn, document_ids: Sequence[UUID]) -> None:
     await conn.execute(
         """
         UPDATE document
-           SET matching_status = NULL, matching_error = NULL, matching_attempts = 0, matching_failed_at = NULL
-         WHERE id = ANY(%(ids)s) AND matching_status IS NOT NULL
+           SET matching_status = NULL, matching_error = NULL, matching_attempts = 0,
+               matching_failed_at = NULL, cluster_id = NULL
+         WHERE id = ANY(%(ids)s) AND (matching_status IS NOT NULL OR cluster_id IS NOT NULL)
         """,
         {"ids": list(document_ids)},
     )
 
 
-async def others_of_clusters(conn: Conn, document_ids: Sequence[UUID]) -> list[UUID]:
-    """The documents that are in a cluster with one of these."""
+async def depending_on(conn: Conn, document_ids: Sequence[UUID]) -> list[UUID]:
+    """The other documents whose links may be others with or without these, which the tenant can see.
+
+    Those in a cluster with a record of these; those that a pair connects to one, or makes part of a sum; and
+    those that a person has linked to one. Records and not documents have clusters: a statement has many.
+    """
     cur = await conn.execute(
         """
+        WITH own AS (
+            SELECT id, cluster_id
+              FROM match_record
+             WHERE tenant_id = (SELECT current_tenant()) AND document_id = ANY(%(ids)s)
+        ), depending AS (
+            SELECT document_id
+              FROM match_record
+             WHERE cluster_id IN (SELECT cluster_id FROM own)
+             UNION
+            SELECT match_record.document_id
+              FROM own
+              JOIN match_edge ON first_id = own.id
+              JOIN match_record ON match_record.id = second_id
+             WHERE match_edge.tenant_id = (SELECT current_tenant()) AND (connects OR wholes <> '{}')
+             UNION
+            SELECT match_record.document_id
+              FROM own
+              JOIN match_edge ON second_id = own.id
+              JOIN match_record ON match_record.id = first_id
+             WHERE match_edge.tenant_id = (SELECT current_tenant()) AND (connects OR wholes <> '{}')
+             UNION
+            SELECT second_document_id
+              FROM match_decision
+             WHERE first_document_id = ANY(%(ids)s) AND decision = 'confirmed'
+             UNION
+            SELECT first_document_id
+              FROM match_decision
+             WHERE second_document_id = ANY(%(ids)s) AND decision = 'confirmed'
+        )
         SELECT id
           FROM document
-         WHERE cluster_id IN (SELECT cluster_id FROM document WHERE id = ANY(%(ids)s))
-           AND id <> ALL(%(ids)s)
+         WHERE id IN (SELECT document_id FROM depending) AND id <> ALL(%(ids)s)
+         ORDER BY id
         """,
         {"ids": list(document_ids)},
     )
