@@ -20,6 +20,7 @@ from docmill.runs.policy import RunPolicy
 from docmill.runs.report import RunReport
 from docmill.runs.stores.sqlite import SqliteStore
 from support.nested_documents import Content, NestedDocuments
+from support.scripted_steps import AtOnceError
 
 
 class Run:
@@ -38,7 +39,12 @@ class Run:
             (self.folder / name).write_text(json.dumps(content))
 
     async def __call__(
-        self, parts: PartLimits | None = None, *, retry_failed: bool = False, concurrency: int = 4
+        self,
+        parts: PartLimits | None = None,
+        *,
+        retry_failed: bool = False,
+        concurrency: int = 4,
+        max_retries: int = 0,
     ) -> RunReport:
         self.boxes.converted.clear()
         self.done.clear()
@@ -49,7 +55,7 @@ class Run:
             out=self.out,
             steps=self.boxes.steps(),
             store=SqliteStore(self.out.with_name("runs.sqlite")),
-            policy=RunPolicy(concurrency=concurrency, max_retries=0),
+            policy=RunPolicy(concurrency=concurrency, max_retries=max_retries),
             rules=FolderPolicy(parts=parts or PartLimits()),
             retry=retry_failed,
             on_done=self._on_done,
@@ -223,6 +229,16 @@ async def test_a_file_brings_so_many_others_and_no_more(run: Run) -> None:
     too_many = "more than 4 files came with one; unpack it and give it by itself"
     assert [part["problem"] for part in run.records["a.zip/b.zip"]["parts"]] == [None, None, too_many]
     assert run.records["d.zip/1"]["status"] == "completed"
+
+
+async def test_the_parts_of_an_attempt_that_failed_are_not_counted_again(run: Run) -> None:
+    run.give({"a.eml": {"": "body", "b.pdf": "x", "c.pdf": "x", "d.pdf": "x"}})
+    run.boxes.whole_errors = [AtOnceError("away")]
+
+    await run(PartLimits(in_all=4), max_retries=1)
+
+    assert run.records["a.eml"]["status"] == "completed"
+    assert [part["problem"] for part in run.records["a.eml"]["parts"]] == [None, None, None]
 
 
 async def test_a_setup_that_must_be_mended_stops_the_run_from_within_a_part(run: Run) -> None:

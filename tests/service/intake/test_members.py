@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from docmill.errors import CorruptError, EncryptedError
+from docmill.errors import CorruptError, EncryptedError, MisconfiguredError
 from docmill.model.document import Document, Part
 from docmill.pipeline import PartLimits, Steps
 from docmill.ports import Original, PartFile, Ref
@@ -348,8 +348,11 @@ async def claim(service: Service, put: Put) -> Claim:
 REF = Ref("a.zip", "a.zip")
 
 
-def receiver(service: Service, claim: Claim, place: Path) -> VaultMemberReceiver:
-    return VaultMemberReceiver(service.intake, service.database, claim, place, PartLimits(), Breaker("files"))
+def receiver(
+    service: Service, claim: Claim, place: Path, limits: PartLimits | None = None
+) -> VaultMemberReceiver:
+    limits = limits or PartLimits()
+    return VaultMemberReceiver(service.intake, service.database, claim, place, limits, Breaker("files"))
 
 
 def part_files(folder: Path, *names: str) -> Sequence[PartFile]:
@@ -408,6 +411,42 @@ async def test_a_worker_that_takes_over_goes_on_where_the_other_stopped(
     assert len(await sight.parts("a.zip")) == 2
 
 
+async def test_containers_of_one_upload_that_are_unpacked_at_the_same_time_share_its_limit(
+    service: Service, claim: Claim, tmp_path: Path, sight: Sight
+) -> None:
+    limits = PartLimits(in_all=10)
+    await receiver(service, claim, tmp_path, limits).receive(REF, part_files(tmp_path, "1.zip", "2.zip"))
+    ingestions_of = [(await sight.history(name))[0] for name in ("1.zip", "2.zip")]
+    async with service.database.tenant(claim.tenant_id) as conn:
+        inner = await claims.take(
+            conn, [row.id for row in ingestions_of], worker_id="one", lease_s=300, max_attempts=3
+        )
+
+    async with asyncio.TaskGroup() as group:
+        for number, of_zip in enumerate(inner):
+            place = tmp_path / str(number)
+            place.mkdir()
+            files = part_files(place, *(f"{number}-{index}.pdf" for index in range(6)))
+            group.create_task(receiver(service, of_zip, place, limits).receive(REF, files))
+
+    assert len(await sight.documents()) == 1 + 10
+    problems = [part.problem for name in ("1.zip", "2.zip") for part in await sight.parts(name)]
+    assert problems.count(None) == 8
+    assert set(problems) == {None, "more than 10 files came with one; unpack it and give it by itself"}
+
+
+async def test_a_part_is_counted_before_it_is_stored(
+    service: Service, claim: Claim, tmp_path: Path, sight: Sight
+) -> None:
+    files = part_files(tmp_path, "b.pdf", "c.pdf")
+    (tmp_path / "c.pdf").unlink()
+
+    with pytest.raises(MisconfiguredError):
+        await receiver(service, claim, tmp_path).receive(REF, files)
+
+    assert [part.problem for part in await sight.parts("a.zip")] == [None, parts.RESERVED]
+
+
 async def test_an_empty_part_is_named_and_not_taken(
     service: Service, claim: Claim, tmp_path: Path, sight: Sight
 ) -> None:
@@ -425,7 +464,7 @@ async def test_another_owner_sees_no_links(service: Service, claim: Claim, tmp_p
 
     async with service.database.tenant(uuid4()) as conn:
         assert await parts.of_document(conn, claim.document_id) == []
-        assert await parts.count_of_root(conn, claim.ingestion_id) == 0
+        assert await parts.count_of_others(conn, uuid4(), claim.ingestion_id) == 0
 
 
 async def test_the_list_can_leave_parts_out(

@@ -1,7 +1,7 @@
 """A document of a folder through docmill's own steps, and the documents within it."""
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -17,7 +17,7 @@ from docmill.runs.failures import as_docmill_error
 from docmill.runs.flow import Outcome
 from docmill.runs.folders.document_records import failure_record, result_record
 from docmill.runs.folders.nested_refs import container_of, part_ref, ref_of, stored_document
-from docmill.runs.folders.part_files import PartFiles, PartsOfDocument
+from docmill.runs.folders.part_files import PartCounts, PartFiles, PartsOfDocument
 from docmill.runs.folders.record_file import EarlierRecord, RecordFile
 from docmill.runs.stages import OnStageEnd, Work
 from docmill.runs.states import DocumentState, NewDocument
@@ -85,7 +85,7 @@ class FolderFlow:
         self._policy = policy
         self._on_done = on_done
         self._duplicates = DuplicateIndex[str]()
-        self._part_counter = Counter[str]()
+        self._part_counts: PartCounts = defaultdict(Counter)
         self._attempts: dict[str, _Attempts] = {}
 
     async def flush(self) -> None:
@@ -134,7 +134,7 @@ class FolderFlow:
     async def _process(self, ref: Ref, original: Original, state: DocumentState, work: Work) -> Outcome:
         attempts = self._attempts.setdefault(state.path, _Attempts())
         received = attempts.received = PartsOfDocument(
-            self._files, ref, self._policy.parts, self._part_counter
+            self._files, ref, self._policy.parts, self._part_counts
         )
         recorder, noted = _Recorder(self._record), _Noted(work.on_stage_end)
         prefix = f"{self._steps.fingerprint}/{original.content_hash}/"

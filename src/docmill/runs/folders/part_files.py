@@ -3,11 +3,12 @@
 import asyncio
 import shutil
 import tempfile
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from docmill.errors import CorruptError, ServerError
@@ -21,6 +22,8 @@ from docmill.runs.folders.nested_refs import (
     containers_of,
     part_of,
 )
+
+PartCounts: TypeAlias = defaultdict[str, Counter[str]]
 
 MAX_OPEN = 8
 """Containers whose parts stay on the disk while nobody reads them: the next documents are often theirs."""
@@ -126,18 +129,20 @@ class PartFiles:
 
 
 class PartsOfDocument:
-    """`PartsReceiver` of one attempt at a document. counter: parts so far, by the file that brought them."""
+    """`PartsReceiver` of one attempt at a document.
 
-    def __init__(self, files: PartFiles, ref: Ref, limits: PartLimits, counter: Counter[str]) -> None:
+    counts: the parts so far, by the file that brought them and the document that holds them.
+    """
+
+    def __init__(self, files: PartFiles, ref: Ref, limits: PartLimits, counts: PartCounts) -> None:
         containers = list(containers_of(ref))
         self.parts: list[Part] = []
         self._files = files
         self._limits = limits
         self._depth = len(containers)
-        self._top = containers[-1].key if containers else ref.key
-        self._counter = counter
+        self._key = ref.key
+        self._counter = counts[containers[-1].key if containers else ref.key]
         self._folder: Path | None = None
-        self._taken = 0
 
     async def folder(self, ref: Ref) -> Path:
         """See `PartsReceiver.folder`."""
@@ -149,10 +154,9 @@ class PartsOfDocument:
 
     async def receive(self, ref: Ref, parts: Sequence[PartFile]) -> list[Part]:
         """See `PartsReceiver.receive`."""
-        self._counter[self._top] -= self._taken
-        admitted = self._limits.admit(parts, taken=self._counter[self._top])
-        self._taken = len(admitted)
-        self._counter[self._top] += self._taken
+        del self._counter[self._key]  # those of an earlier attempt
+        admitted = self._limits.admit(parts, taken=self._counter.total())
+        self._counter[self._key] = len(admitted)
         folder, self._folder = self._folder, None
         if folder is not None:  # none if it stands too deep
             await self._files.add(ref, folder, admitted)

@@ -55,12 +55,10 @@ class VaultMemberReceiver:
             else file
             for file in parts
         ]
-        async with self.database.tenant(self.claim.tenant_id) as conn:
-            before = await store.taken_before(conn, self.claim.document_id, root.ingestion_id)
-            others = await store.count_of_root(conn, root.ingestion_id) - len(before)
+        admitted, before = await self._admit(parts, root)
         stored = [
             await self._store_part(position, file, root, before=before.get(position))
-            for position, file in enumerate(self.limits.admit(parts, taken=others), 1)
+            for position, file in enumerate(admitted, 1)
         ]
         # The problems of parts are stored, and parts removed that an earlier reading had found in addition.
         async with self.database.tenant(self.claim.tenant_id) as conn:
@@ -71,6 +69,21 @@ class VaultMemberReceiver:
                     await store.link(conn, self.claim, position, part, child_id=None, root=root)
             await store.unlink_after(conn, self.claim, len(stored))
         return stored
+
+    async def _admit(self, parts: Sequence[PartFile], root: Root) -> tuple[list[PartFile], dict[int, str]]:
+        """The parts within the limit of the upload, and the contents of those that were taken before.
+
+        They are counted in the same transaction: other documents of the upload may be unpacked meanwhile.
+        """
+        async with self.database.tenant(self.claim.tenant_id) as conn:
+            await store.lock_root(conn, root.ingestion_id)
+            if not await store.still_held(conn, self.claim):
+                raise ClaimLostError
+            before = await store.taken_before(conn, self.claim.document_id, root.ingestion_id)
+            others = await store.count_of_others(conn, self.claim.document_id, root.ingestion_id)
+            admitted = self.limits.admit(parts, taken=others)
+            await store.reserve(conn, self.claim, [file.part for file in admitted], root=root)
+        return admitted, before
 
     async def _root(self) -> Root:
         async with self.database.tenant(self.claim.tenant_id) as conn:

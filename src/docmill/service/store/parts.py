@@ -15,6 +15,9 @@ from docmill.service.store.ingestions import Origin
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+RESERVED = "it has not been taken out yet"
+"""Problem of a part that is counted and not stored yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class Root:
@@ -158,10 +161,19 @@ async def root_of(conn: Conn, ingestion_id: UUID) -> Root:
     return root
 
 
-async def count_of_root(conn: Conn, root_ingestion_id: UUID) -> int:
-    """The number of parts that came with an upload so far, at any depth."""
+async def lock_root(conn: Conn, root_ingestion_id: UUID) -> None:
+    """Wait until no other transaction counts or reserves parts of an upload; until this one ends."""
+    await conn.execute(
+        "SELECT pg_advisory_xact_lock(hashtextextended('parts of ' || %(root)s::text, 0))",
+        {"root": root_ingestion_id},
+    )
+
+
+async def count_of_others(conn: Conn, document_id: UUID, root_ingestion_id: UUID) -> int:
+    """The number of parts that other documents of an upload have brought so far, at any depth."""
     cur = await conn.execute(
-        "SELECT count(*) FROM part WHERE root_ingestion_id = %(root)s", {"root": root_ingestion_id}
+        "SELECT count(*) FROM part WHERE root_ingestion_id = %(root)s AND parent_id <> %(document_id)s",
+        {"root": root_ingestion_id, "document_id": document_id},
     )
     (count,) = await cur.fetchone() or (0,)
     return count
@@ -232,6 +244,34 @@ async def link(
             "first_page": part.first_page,
             "last_page": part.last_page,
             "problem": storable(part.problem),
+            "root": root.ingestion_id,
+        },
+    )
+
+
+async def reserve(conn: Conn, claim: Claim, part_list: Sequence[Part], *, root: Root) -> None:
+    """Count the parts of the claimed document before they are stored: each has a problem until it is.
+
+    Parts of an earlier reading stay as they are.
+    """
+    await conn.execute(
+        """
+        INSERT INTO part (tenant_id, parent_id, position, kind, name, first_page, last_page, problem,
+                          root_ingestion_id)
+        SELECT %(tenant_id)s, %(parent_id)s, position, kind, name, first_page, last_page, %(problem)s, %(root)s
+          FROM unnest(%(kinds)s::text[], %(names)s::text[], %(first_pages)s::integer[],
+                      %(last_pages)s::integer[])
+               WITH ORDINALITY AS part (kind, name, first_page, last_page, position)
+            ON CONFLICT (parent_id, position) DO NOTHING
+        """,
+        {
+            "tenant_id": claim.tenant_id,
+            "parent_id": claim.document_id,
+            "kinds": [part.kind for part in part_list],
+            "names": [storable(part.name) for part in part_list],
+            "first_pages": [part.first_page for part in part_list],
+            "last_pages": [part.last_page for part in part_list],
+            "problem": RESERVED,
             "root": root.ingestion_id,
         },
     )
