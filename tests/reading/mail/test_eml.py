@@ -1,4 +1,5 @@
 import base64
+import quopri
 import struct
 from email.message import EmailMessage
 from pathlib import Path
@@ -12,6 +13,7 @@ from docmill.reading.layout.typeset import typeset
 from docmill.reading.mail import eml
 
 OPTIONS = ReadingOptions()
+CASES = Path(__file__).parents[4] / "shared" / "cases"
 DATA = Path(__file__).parents[3].parent / "shared" / "data" / "mail"
 HEAD = b"From: Ann <ann@example.com>\nTo: bob@example.com\nSubject: Bill\nMIME-Version: 1.0\n"
 
@@ -170,6 +172,36 @@ def test_a_mail_within_a_mail_is_a_file_of_its_own(folder: Path) -> None:
     assert set(found.parts) == {"Inner one.eml"}
     within = seen(folder, found.parts["Inner one.eml"] or b"")
     assert "inner text" in within.text
+
+
+INNER = b"From: x@y.z\nTo: a@b.c\nSubject: Inner =?utf-8?q?one?=\n\ninner=20text"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "content"),
+    [
+        ("base64", base64.encodebytes(INNER)),
+        ("BASE64", base64.b64encode(INNER)),
+        ("quoted-printable", quopri.encodestring(INNER)),
+        ("quoted-printable", INNER.replace(b"=20", b" ")),  # not encoded at all
+        ("base64", INNER),
+    ],
+)
+def test_a_mail_within_a_mail_may_be_encoded(folder: Path, encoding: str, content: bytes) -> None:
+    head = f"Content-Type: message/rfc822\nContent-Transfer-Encoding: {encoding}\n\n".encode()
+
+    found = seen(folder, mixed(PLAIN, head + content))
+
+    assert set(found.parts) == {"Inner one.eml"}
+    within = seen(folder, found.parts["Inner one.eml"] or b"")
+    assert within.text.splitlines()[2] == "Subject: Inner one"
+    assert "inner" in within.text
+
+
+def test_a_mail_in_damaged_base64_is_kept_as_it_is(folder: Path) -> None:
+    head = b"Content-Type: message/rfc822; name=a.eml\nContent-Transfer-Encoding: base64\n\n"
+
+    assert seen(folder, mixed(PLAIN, head + b"!no base64!")).parts == {"a.eml": b"\n!no base64!"}
 
 
 def test_a_digest_is_as_many_mails(folder: Path) -> None:
@@ -366,3 +398,13 @@ def test_what_outlook_wraps_counts_as_enclosed(folder: Path) -> None:
 
 def test_a_damaged_winmail_is_kept_as_it_is(folder: Path) -> None:
     assert set(seen(folder, mixed(PLAIN, WINMAIL + b"AAAA")).parts) == {"winmail.dat"}
+
+
+@pytest.mark.skipif(not CASES.exists(), reason="the shared cases are not here")
+def test_a_bill_in_an_encoded_mail_within_a_mail_is_found(folder: Path) -> None:
+    (path,) = (CASES / "05-mail-in-base64" / "in").iterdir()
+
+    outer = Mail(path)
+    inner = seen(folder, outer.parts["Ihre Rechnung.eml"] or b"")
+
+    assert (inner.parts["Rechnung.pdf"] or b"").startswith(b"%PDF")

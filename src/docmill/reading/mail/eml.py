@@ -1,7 +1,11 @@
 """Mails as they are sent (RFC 5322, MIME), and mailboxes of them. No signature is verified."""
 
+import base64
+import binascii
+import contextlib
 import email.policy
 import mimetypes
+import quopri
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +25,7 @@ from docmill.reading.layout.typeset import Block
 from docmill.reading.mail import tnef
 from docmill.reading.mail.linked_documents import linked_documents
 from docmill.reading.mail.message import SHOWN, HeaderPart, MailMessage, MailText, file_name, header
+from docmill.reading.mail.uuencode import split_uuencoded
 from docmill.reading.text import encodings
 
 ENCRYPTED = "the mail is encrypted ({}); open it in your mail program, save it as a PDF and use that"
@@ -44,6 +49,8 @@ _POLICY = email.policy.compat32
 """The old policy: the new one raises on headers that real mails have."""
 _SEQUENCE, _OCTETS, _OCTETS_IN_PIECES = 0x30, 0x04, 0x24
 _SIGNED_DATA = bytes.fromhex("2a864886f70d010702")
+_NOT_QUOTED = re.compile(rb"=(?![0-9A-Fa-f]{2}|[ \t]*(?:\r?\n|\Z))")
+"""An equals sign that quoted-printable does not have."""
 _LONG = 0x80
 """From this value on a length is the number of bytes of the length; with none, an end mark follows."""
 _DEEPEST_VALUE = 30
@@ -173,9 +180,11 @@ class _Collector:
 
     def _add_message(self, part: HeaderPart, kind: str, children: list[HeaderPart]) -> None:
         if kind in ("message/rfc822", "message/global"):
-            name = file_name(part)
-            subject = MailMessage({"Subject": header(children[0], "Subject")}).file_name
-            self.enclosed.append(Member(name or subject, "attachment", partial(_flatten, children[0])))
+            encoded = _encoded_mail(part, children[0])
+            inner = children[0] if encoded is None else message_from_bytes(encoded, policy=_POLICY)
+            subject = MailMessage({"Subject": header(inner, "Subject")}).file_name
+            read = partial(_flatten, inner) if encoded is None else partial(bytes, encoded)
+            self.enclosed.append(Member(file_name(part) or subject, "attachment", read))
         else:  # the report of a delivery: blocks of header lines
             lines = (_flatten(child).decode("utf-8", "replace") for child in children)
             self.writings.append(MailText("\n".join(lines)))
@@ -198,7 +207,8 @@ class _Collector:
         if kind == "text/html":
             self.writings.append(MailText(page=content, charset=charset, pictures=self.pictures))
             return
-        text = encodings.decode(content, charset)
+        text, files = split_uuencoded(encodings.decode(content, charset))
+        self.enclosed += files
         if _parameter(part, "format") == "flowed":
             deletes_space = _parameter(part, "delsp") == "yes"
             lines: list[str] = []
@@ -261,6 +271,21 @@ def _bytes(part: HeaderPart) -> bytes:
     """The content of a part without parts."""
     content = part.get_payload(decode=True)
     return content if isinstance(content, bytes) else b""
+
+
+def _encoded_mail(part: HeaderPart, parsed: HeaderPart) -> bytes | None:
+    """A mail within a mail that is sent in base64 or quoted-printable, decoded; None for one sent as it is.
+
+    RFC 2046 forbids such encodings, so that the parser ignores them. parsed: what it made of the mail.
+    """
+    encoding = header(part, "Content-Transfer-Encoding").lower()
+    content = _flatten(parsed)
+    if encoding == "base64" and not parsed.keys():
+        with contextlib.suppress(binascii.Error):
+            return base64.b64decode(b"".join(content.split()), validate=True)
+    if encoding == "quoted-printable" and b"=" in content and not _NOT_QUOTED.search(content):
+        return quopri.decodestring(content)
+    return None
 
 
 def _flatten(message: HeaderPart) -> bytes:
