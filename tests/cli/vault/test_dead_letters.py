@@ -97,6 +97,44 @@ def test_letters_are_listed_redriven_and_forgotten(dead: Dead) -> None:
     assert none_such.stdout == no_step.stdout == "no such dead letters\n"
 
 
+def test_dead_messages_of_matching_are_listed_sent_again_and_removed(dead: Dead) -> None:
+    asyncio.run(_kill_messages(dead.folder, "a", "b"))
+
+    shown = dead("messages", "list", "matching")
+    messages = json.loads(dead("messages", "list", "matching", "--json").stdout)
+    first = messages[0]["id"]
+    meant = dead("messages", "redrive", "matching", "--all", "--dry-run")
+    redriven = dead("messages", "redrive", "matching", first)
+    again = dead("messages", "redrive", "matching", first, "--json")
+    unasked = dead("messages", "purge", "matching", "--all")
+    purged = dead("messages", "purge", "matching", "--all", "--yes")
+    empty = dead("messages", "list", "matching")
+    unclear = dead("messages", "purge", "matching", "--yes")
+    elsewhere = dead("messages", "list", "acquisition")
+
+    assert "document a" in shown.stdout
+    assert {message["about"] for message in messages} == {"document a", "document b"}
+    assert "2 dead messages selected; nothing was changed" in meant.stdout
+    assert (redriven.returncode, redriven.stdout) == (0, "1 sent again\n")
+    assert (again.returncode, json.loads(again.stdout)) == (1, {"ids": [], "unknown": 1, "dry_run": False})
+    assert unasked.returncode == 2
+    assert "--yes" in unasked.stderr
+    assert (purged.returncode, purged.stdout) == (0, "1 deleted\n")
+    assert empty.stdout == "no dead messages\n"
+    assert unclear.returncode == 2
+    assert "sources.ses_domain" in elsewhere.stderr
+
+
+async def _kill_messages(folder: Path, *bodies: str) -> None:
+    async with open_service(Settings(data_dir=folder)) as service:
+        assert service.matching is not None
+        queue = service.matching.queue
+        await queue.send(bodies)
+        for _ in range(4):
+            for message in await queue.receive(limit=10, wait_s=0):
+                await queue.release(message)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -13,6 +13,7 @@ from docmill.errors import MisconfiguredError
 from docmill.service.app import Service
 from docmill.service.aws.client import Operations, Session, open_operations
 from docmill.service.config.settings import Aws, Buckets, Queues, Settings
+from docmill.service.dead_messages import open_dead_messages
 from docmill.service.sources.item_intake import ItemIntake
 from docmill.service.sources.ses.acquisition import Acquisition, AcquisitionPlaces, open_acquisition
 from docmill.service.sources.ses.ses_source import SES, SesSettings
@@ -243,6 +244,37 @@ async def test_a_mail_that_nobody_wants_stays_and_is_dead_in_the_end(
     assert await items(service, row) == []
     pages = [page async for page in places.bucket.pages("")]
     assert len(pages[0]) == 1
+
+
+async def test_a_dead_mail_reaches_the_source_that_was_missing(
+    service: Service,
+    add: Add,
+    ses: Ses,
+    acquisition: Acquisition,
+    places: AcquisitionPlaces,
+    emulator: Emulator,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    row = await add()
+    recipient = address(service, row)
+    await service.sources.remove(row.id, tenant_id=row.tenant_id)
+    await ses.receive(MAIL, recipient)
+    for _ in range(places.max_receives + 2):
+        await acquisition.take_batch(places, wait_s=1)
+        emulator.ahead_s += 7 * 3600
+
+    assert "a message about a mail is dead" in caplog.text
+    async with open_dead_messages(service, "acquisition") as dead:
+        (message,) = await dead.find(limit=10)
+        assert recipient in message.body
+        async with service.database.tenant(row.tenant_id) as conn:
+            await conn.execute("UPDATE doc_source SET removed_at = NULL, state = 'active'")
+        assert await dead.redrive([message]) == 1
+        assert await dead.find(limit=10) == []
+    await acquisition.take_batch(places, wait_s=2)
+
+    assert len(await items(service, row)) == 1
+    assert await ses.left() == 0
 
 
 async def test_mails_of_a_paused_source_wait(

@@ -6,6 +6,7 @@ from uuid import UUID
 import typer
 
 from docmill.cli.console import DataFolder, Json, SettingsFile, TenantName, exit_after, parse_id
+from docmill.cli.vault import dead_message_commands
 
 app = typer.Typer(
     name="dead",
@@ -13,6 +14,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.add_typer(dead_message_commands.app)
 
 
 def _check_code(code: str | None) -> str | None:

@@ -19,7 +19,7 @@ from docmill.errors import (
 from docmill.resilience.concurrency import cancel_and_wait, keep_doing
 from docmill.service.aws.client import new_session, open_operations
 from docmill.service.aws.resources import bucket, queue_pair
-from docmill.service.aws.sqs import LONGEST_DELAY_S, LONGEST_VISIBILITY_S, Channel, SqsMessage
+from docmill.service.aws.sqs import LONGEST_DELAY_S, LONGEST_VISIBILITY_S, Channel, SqsMessage, SqsQueue
 from docmill.service.config.settings import Settings
 from docmill.service.protocol.queues import ACQUISITION
 from docmill.service.sources.bucket.bucket_source import VISIBILITY_S, each, extend_visibility
@@ -58,6 +58,11 @@ class AcquisitionPlaces:
     dead: Channel
     max_receives: int
     bucket: S3Bucket
+
+    @property
+    def queue(self) -> SqsQueue:
+        """The same as a queue with its dead messages."""
+        return SqsQueue(self.channel, self.dead, max_receives=self.max_receives)
 
 
 @asynccontextmanager
@@ -116,6 +121,11 @@ class Acquisition:
             left_s = max(wait_s, _LEFT_S * 2 ** (message.receive_count - 1))
             if outcome == "waits":
                 await _wait(places, message, min(left_s, max(wait_s, _LONGEST_WAIT_S)))
+            elif message.receive_count >= places.max_receives:
+                log.error(
+                    "a message about a mail is dead; `docmill dead messages` shows it",
+                    extra={"message_id": message.id},
+                )
             else:
                 await channel.extend(message.receipt, min(left_s, LONGEST_VISIBILITY_S / 2))
 
@@ -142,11 +152,10 @@ class Acquisition:
             if isinstance(error, TransientError | SetupError):
                 outcome = "waits"
                 wait_s = getattr(error, "retry_after_s", None) or wait_s
-        extra = {"reason": reason, "receives": message.receive_count, "message_id": message.id}
-        if outcome == "unwanted" and message.receive_count >= places.max_receives:
-            log.error("a message about a mail is dead; see docmill dead messages", extra=extra)
-        else:
-            log.warning("a message about a mail is left in its queue", extra=extra)
+        log.warning(
+            "a message about a mail is left in its queue",
+            extra={"reason": reason, "receives": message.receive_count, "message_id": message.id},
+        )
         return outcome, wait_s
 
     async def _take(self, emails: S3Bucket, mail: ReceivedMail) -> _Outcome:
