@@ -185,6 +185,7 @@ def main() -> None:
         sys.exit("Chromium is not installed: scripts/system-packages chromium fonts-liberation")
     rows: list[list[str]] = [["", "open values", "keys", "pointings", "travel, px", "model, s", "clock, s"]]
     with tempfile.TemporaryDirectory(prefix="docmill-") as folder, sync_playwright() as playwright:
+        Path(folder).chmod(0o711)  # as root, the database's user passes through it
         samples = generate(Path(folder) / "samples")
         receipt = next(sample.path for sample in samples if sample.name == RECEIPT)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])

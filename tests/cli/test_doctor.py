@@ -101,6 +101,7 @@ USE_AND_BE_KILLED = """
 import os, sys
 from pathlib import Path
 from docmill.service.storage.postgres_server import EmbeddedPostgres
+os.umask(0o077)  # as the command does
 EmbeddedPostgres(Path(sys.argv[1])).start()
 os.kill(os.getpid(), 9)
 """
@@ -139,6 +140,25 @@ def test_a_database_in_use_by_another_container_is_told(
     assert code == 1
     assert "runs in another container of this machine ('next-door')" in capsys.readouterr().out
     assert (postgres / "data" / "postmaster.pid").exists()
+
+
+def test_files_open_to_others_are_told_and_closed_on_request(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    blob = tmp_path / "blobs" / "ab"
+    blob.parent.mkdir(mode=0o755)
+    blob.touch(mode=0o644)
+
+    told = doctor(None, tmp_path)
+    printed = capsys.readouterr().out
+    asked = doctor(None, tmp_path, fix=True)
+    after = capsys.readouterr().out
+
+    assert (told, asked) == (1, 0)
+    assert "✗ file modes: 2 files and folders of the vault open to other users" in printed
+    assert "docmill doctor --fix" in printed
+    assert "2 files and folders closed to other users" in after
+    assert blob.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The commands and their options. The module that does the work is loaded when its command is called."""
 
 import errno
+import os
 import sys
 from io import TextIOWrapper
 from pathlib import Path
@@ -63,6 +64,7 @@ app.add_typer(learned_commands.app)
 
 def main() -> None:
     """Run the program; our own errors become one sentence and an exit code."""
+    os.umask(0o077)  # what it writes holds texts of documents, and is for its user alone
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # file names need not be text, nor terminals know our encoding
             stream.reconfigure(errors="backslashreplace")
@@ -156,8 +158,16 @@ def learn(
 
 
 @app.command()
-def doctor(config: SettingsFile = None) -> None:
+def doctor(
+    config: SettingsFile = None,
+    data_dir: DataFolder = None,
+    *,
+    fix: Annotated[
+        bool,
+        typer.Option("--fix", help="Close files of the vault that other users of this machine may read."),
+    ] = False,
+) -> None:
     """Check what this machine lacks, and say how to get it. Exit code 1 if something needed is missing."""
     from docmill.cli.doctor import doctor
 
-    raise typer.Exit(doctor(config))
+    raise typer.Exit(doctor(config, data_dir, fix=fix))

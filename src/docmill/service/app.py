@@ -1,10 +1,12 @@
 """The service put together for one process."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -43,6 +45,7 @@ from docmill.service.signed_addresses import SignedAddresses
 from docmill.service.sources.sources import Sources
 from docmill.service.storage.blobs import Blobs
 from docmill.service.storage.postgres_server import EmbeddedPostgres
+from docmill.service.storage.private_files import close_content, private_folder
 from docmill.service.store import sweeps
 from docmill.service.store.database import DEFAULT_TENANT_ID, Database
 from docmill.service.store.migrate import migrate
@@ -54,6 +57,8 @@ from docmill.service.webhooks.webhook_sender import WebhookSender
 from docmill.understanding.gate import RuleGate
 
 _WATCH_S = 1.0
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,7 @@ async def open_service(
     """
     async with AsyncExitStack() as stack:
         tracer = tracer or await stack.enter_async_context(open_tracer(settings))
+        await asyncio.to_thread(_close_data_folder, settings.folder)
         url = await _database_url(settings, stack)
         await asyncio.to_thread(migrate, url)
         database = await stack.enter_async_context(Database(url))
@@ -237,6 +243,19 @@ def _matcher_of(settings: Settings, database: Database, tracer: Tracer) -> Match
 async def _vault_id(database: Database) -> UUID:
     async with database.connection() as conn:
         return await sweeps.vault_id(conn)
+
+
+def _close_data_folder(folder: Path) -> None:
+    """Close to other users what an older start left open to them. Raises MisconfiguredError if it cannot."""
+    try:
+        closed = close_content(private_folder(folder))
+    except OSError as error:
+        raise MisconfiguredError(f"cannot use the data folder {str(folder)!r}: {error.strerror}") from error
+    if closed:
+        log.warning(
+            "other users of this machine could read files of the data folder, and no longer can",
+            extra={"folder": str(folder), "closed": closed},
+        )
 
 
 async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:

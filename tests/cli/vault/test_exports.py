@@ -25,6 +25,7 @@ def docmill(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess
 def place() -> Iterator[Path]:
     # Not pytest's folder: it is closed to the user under whom the server runs when tests run as root.
     with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
+        Path(folder).chmod(0o711)  # as root, the database's user passes through it
         yield Path(folder)
 
 

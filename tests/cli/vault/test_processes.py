@@ -1,13 +1,15 @@
 """Web servers and workers as processes of their own, which come and go."""
 
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 
-from support.docmill_processes import PATIENCE_S, Machine
+from docmill.service.storage.private_files import open_content
+from support.docmill_processes import DOCMILL, PATIENCE_S, Machine
 
 WritePdf = Callable[..., Path]
 
@@ -42,6 +44,24 @@ def test_two_web_servers_and_a_worker_share_a_folder_and_outlive_each_other(
     assert (left, state) == ("ok", "ready")
     assert second.exit_code() == 0
     assert not machine.postmaster.exists()
+
+
+def test_no_other_user_may_read_what_a_vault_and_its_backup_hold(
+    machine: Machine, tmp_path: Path, write_pdf: WritePdf
+) -> None:
+    up = machine.start("up", "--port", "0").until_ready()
+    document_id = up.upload(write_pdf(tmp_path / "bill.pdf"))
+    up.until(document_id, "finished")
+    backup = tmp_path / "backup.tar"
+
+    made = subprocess.run([DOCMILL, "backup", backup, "--data-dir", machine.folder], check=False)
+
+    opened = list(open_content(machine.folder))
+    up.send(signal.SIGTERM)
+    assert (made.returncode, opened) == (0, [])
+    assert backup.stat().st_mode & 0o777 == 0o600
+    assert {"blobs", "work", "addresses", "postgres"} <= {path.name for path in machine.folder.iterdir()}
+    assert up.exit_code() == 0
 
 
 def test_a_process_tells_that_its_database_was_killed_and_works_on_when_it_is_back(machine: Machine) -> None:

@@ -179,6 +179,21 @@ def test_a_file_is_moved_to_the_same_place_below_the_other_folder(
     assert len(list((done.root / "2024").iterdir())) == 1
 
 
+def test_a_folder_made_for_a_file_is_open_to_those_who_may_use_the_watched_one(
+    inbox: Path, tree: FolderTree, done: FolderTree
+) -> None:
+    write(inbox / "2024" / "a.pdf")
+    done.root.chmod(0o2775)
+    before = os.umask(0o077)
+
+    try:
+        assert move_file(tree, found(tree)["2024/a.pdf"], done)
+    finally:
+        os.umask(before)
+
+    assert (done.root / "2024").stat().st_mode & 0o7777 == 0o2775
+
+
 def test_names_that_are_taken_get_a_number(inbox: Path, tree: FolderTree, done: FolderTree) -> None:
     for content in (b"one", b"two", b"three"):
         write(inbox / "a.pdf", content)

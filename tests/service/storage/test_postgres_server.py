@@ -296,7 +296,7 @@ def test_a_pid_file_that_names_a_stranger_is_not_believed(folder: Path) -> None:
 
 
 def test_a_long_path_gets_a_short_socket(folder: Path) -> None:
-    server = EmbeddedPostgres(folder / ("long" * 30))
+    server = EmbeddedPostgres(folder / ("long" * 30), data_dir=folder.parent)
 
     server.start()
 

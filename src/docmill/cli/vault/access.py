@@ -18,6 +18,7 @@ from docmill.errors import MisconfiguredError
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.observe.health import VAULT_HEADER
+from docmill.service.storage.private_files import private_folder
 from docmill.service.store import audit_log, tenants
 from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.tenants import TenantRow
@@ -125,8 +126,7 @@ def announced(folder: Path, address: str, vault_id: str) -> Generator[None]:
 
     vault_id: sent by the server with its answers, since another vault may answer at the address later.
     """
-    place = folder / "addresses"
-    place.mkdir(parents=True, exist_ok=True)
+    place = private_folder(folder / "addresses")
     file = place / uuid4().hex
     file.write_text(f"{address}\n{vault_id}")
     try:

@@ -24,11 +24,12 @@ from docmill.model.paths import is_same_value, value_at
 from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.registry import REGISTRY
 from docmill.service.app import Service
+from docmill.service.config.settings import default_data_dir
 from docmill.service.store import documents
 from docmill.service.store.documents import DocumentRow
 from docmill.understanding.types.summary import DAYS
 
-FOLDER = Path("~/.local/share/docmill-demo")
+FOLDER = default_data_dir("docmill-demo")
 _WIDTH = 170
 """Width of the table in a file or pipe."""
 

@@ -24,6 +24,7 @@ from docmill.service.exports.datev import check_period
 from docmill.service.exports.datev import file_name as datev_name
 from docmill.service.exports.table_files import TableFormat
 from docmill.service.exports.tables import export_tables
+from docmill.service.storage.private_files import private_file
 from docmill.service.store import document_list
 from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.documents import NOT_READ, REJECTED, STATES
@@ -162,7 +163,7 @@ async def write_file(path: Path, chunks: AsyncIterator[bytes]) -> None:
     """Write a file that appears when it is whole. Raises MisconfiguredError if it cannot be written."""
     draft = path.with_name(f"{path.name}.partial")
     try:
-        with await asyncio.to_thread(draft.open, "wb") as file:
+        with await asyncio.to_thread(private_file, draft) as file:
             async for chunk in chunks:
                 await asyncio.to_thread(file.write, chunk)
             await asyncio.to_thread(_settle, file.fileno())

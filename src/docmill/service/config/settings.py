@@ -1,5 +1,6 @@
 """Everything a person can set, from `docmill.toml` and `DOCMILL_…` environment variables."""
 
+import os
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -327,6 +328,11 @@ class Buckets(Section):
     emails: BucketName = "docmill-emails"
 
 
+def default_data_dir(name: str) -> Path:
+    """The data folder where none is named. Root's is where the user of its database server gets, too."""
+    return Path("/var/lib" if os.geteuid() == 0 else "~/.local/share", name)
+
+
 class Settings(BaseSettings):
     """The settings of one process. Unknown keys are errors.
 
@@ -338,7 +344,7 @@ class Settings(BaseSettings):
         frozen=True, extra="forbid", env_prefix=PREFIX, env_nested_delimiter="__", env_ignore_empty=True
     )
 
-    data_dir: Path = Path("~/.local/share/docmill")
+    data_dir: Path = Field(default_factory=lambda: default_data_dir("docmill"))
     database_url: SecretStr | None = None
     tenant: str | None = None
     worker: WorkerSettings = WorkerSettings()

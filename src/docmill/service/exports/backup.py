@@ -25,6 +25,7 @@ from docmill.service.exports.archive_files import CHUNK_BYTES, ArchiveWriter, me
 from docmill.service.exports.catalogue import columns_of_type, file_keys, revision, roles
 from docmill.service.storage.blobs import is_key
 from docmill.service.storage.postgres_server import EmbeddedPostgres, programs
+from docmill.service.storage.private_files import private_file, private_folder
 from docmill.service.store.migrate import newest_revision
 
 log = logging.getLogger(__name__)
@@ -60,7 +61,7 @@ def back_up(folder: Path, target: Path, progress: Progress) -> BackupReport:
         raise MisconfiguredError(f"there is no vault in {str(folder)!r}; --data-dir names another")
     draft = target.with_name(f"{target.name}.partial")
     try:
-        with _joined(EmbeddedPostgres(folder / "postgres")) as server, draft.open("wb") as file:
+        with _joined(EmbeddedPostgres(folder / "postgres")) as server, private_file(draft) as file:
             report = _write(server.url(), folder / "blobs", file, progress)
             file.flush()
             os.fsync(file.fileno())
@@ -139,7 +140,7 @@ def restore(source: Path, folder: Path, progress: Progress) -> BackupReport:
             _stop_left_running(workshop)
             shutil.rmtree(workshop)
             shutil.rmtree(folder / "blobs", ignore_errors=True)
-        workshop.mkdir(parents=True)
+        private_folder(workshop)
         report = _restore_beside(source, workshop, progress)
         os.sync()
         if (folder / "blobs").exists():
@@ -160,7 +161,7 @@ def restore(source: Path, folder: Path, progress: Progress) -> BackupReport:
 def _restore_beside(source: Path, workshop: Path, progress: Progress) -> BackupReport:
     count = byte_size = 0
     description: dict[str, Any] = {}
-    (workshop / "blobs").mkdir()
+    private_folder(workshop / "blobs")
     dump = workshop / _DUMP
     for name, content in members(source):
         if name == _DESCRIPTION:
@@ -176,7 +177,7 @@ def _restore_beside(source: Path, workshop: Path, progress: Progress) -> BackupR
             byte_size += file.tell()
         count += 1
         progress(1)
-    with _joined(EmbeddedPostgres(workshop / "postgres")) as server:
+    with _joined(EmbeddedPostgres(workshop / "postgres", data_dir=workshop.parent)) as server:
         _restore_database(server.url(), dump, description["roles"])
     dump.unlink()
     return BackupReport(count, byte_size)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from docmill.errors import room_in
+from docmill.service.storage.private_files import private_folder
 
 _LOCK = "lock"
 _BEGUN = "begun"
@@ -77,10 +78,10 @@ def forget_worker(root: Path, worker_id: str) -> None:
 
 def _open(root: Path, worker_id: str) -> IO[bytes]:
     """Make the folder of a living worker, with a lock that the kernel frees when the process ends."""
-    root.mkdir(parents=True, exist_ok=True)
+    private_folder(root)
     with _entrance(root):
         folder = root / worker_id
-        folder.mkdir()
+        folder.mkdir(mode=0o700)
         lock = (folder / _LOCK).open("ab")
         fcntl.flock(lock, fcntl.LOCK_EX)
     return lock

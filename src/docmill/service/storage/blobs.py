@@ -20,6 +20,7 @@ from docmill.errors import CorruptError, MisconfiguredError, ServerError, TooLar
 from docmill.model import codec
 from docmill.model.document import Document
 from docmill.resilience.concurrency import STORED_BYTES, off_loop
+from docmill.service.storage.private_files import private_folder
 
 if TYPE_CHECKING:
     # exist for type checkers only
@@ -75,8 +76,8 @@ class Blobs:
 
     @classmethod
     def in_folder(cls, root: Path) -> "Blobs":
-        """A store in the folder `root`, which is created if it does not exist."""
-        root.mkdir(parents=True, exist_ok=True)
+        """A store in the folder `root`, which is made for this user alone if it does not exist."""
+        private_folder(root)
         return cls(LocalStore(prefix=root, automatic_cleanup=True), root=root)
 
     @classmethod

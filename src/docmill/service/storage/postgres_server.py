@@ -5,7 +5,6 @@ import hashlib
 import json
 import logging
 import os
-import pwd
 import re
 import shutil
 import socket
@@ -25,6 +24,16 @@ import psutil
 import psycopg
 
 from docmill.errors import MisconfiguredError
+from docmill.service.storage.private_files import close_to_others, private_folder
+from docmill.service.storage.server_user import (
+    SERVER_USER,
+    add_server_user,
+    check_programs,
+    is_root,
+    let_server_pass,
+    server_group,
+    server_user,
+)
 
 LOCAL_DISKS = {
     *("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "bcachefs", "f2fs", "jfs", "reiserfs"),
@@ -91,7 +100,6 @@ def is_on_local_disk(folder: Path) -> bool:
 log = logging.getLogger(__name__)
 
 DATABASE = "docmill"
-SERVER_USER = "pgserver"
 SOCKET_NAME = ".s.PGSQL.5432"
 MAX_SOCKET_PATH = 103
 """Bytes in `sun_path` without its final NUL: 103 on macOS, 107 on Linux."""
@@ -109,10 +117,16 @@ class EmbeddedPostgres:
     dies, so that the count of users is never stale. In the same way the server and all its processes hold a
     lock, so that any process of this machine, in whatever container, can tell whether it lives. As root the
     server runs under the user `pgserver`, because PostgreSQL refuses to run as root.
+
+    data_dir: the folder of the vault, that above `folder` by default. As root, the server's user is let
+    through it; nothing above it is changed.
     """
 
-    def __init__(self, folder: Path, *, options: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, data_dir: Path | None = None, options: Mapping[str, str] | None = None
+    ) -> None:
         self._folder = folder.expanduser().absolute()
+        self._data_dir = self._folder.parent if data_dir is None else data_dir.expanduser().absolute()
         self._options = options or {}
         self._data = self._folder / "data"
         self._origin_file = self._folder / "server.origin"
@@ -134,7 +148,7 @@ class EmbeddedPostgres:
         Raises MisconfiguredError if it cannot be started, or may run in another container or machine.
         """
         with _explained(self._folder):
-            self._folder.mkdir(parents=True, exist_ok=True)
+            private_folder(self._folder)
             with _locked(self._folder / "start.lock"):
                 users = (self._folder / "users.lock").open("ab")
                 try:
@@ -248,17 +262,16 @@ class EmbeddedPostgres:
 
     def _ensure_running(self) -> None:
         self._refuse_if_elsewhere()
-        if _is_root():
-            try:
-                pwd.getpwnam(SERVER_USER)
-            except KeyError:
-                command = ["useradd", "--system", "--no-create-home", SERVER_USER]
-                subprocess.run(command, check=True)  # noqa: S603  all of it is ours
-            _let_others_pass(self._bin)
-            _let_others_pass(self._data)
+        add_server_user()
+        is_servers = is_root() and self._folder.stat().st_gid == server_group()
+        if close_to_others(self._folder, keep=stat.S_IXGRP if is_servers else 0):
+            log.warning("closed a folder to other users", extra={"folder": str(self._folder)})
+        if is_root():
+            check_programs(self._bin)
+            let_server_pass(self._folder, data_dir=self._data_dir)
         if not (self._data / "PG_VERSION").exists():
             self._initialise()
-        _own_folder(self._socket_folder, _server_user())
+        _own_folder(self._socket_folder, server_user())
         for _ in range(_STARTS):
             if self._settled() or self._launched():
                 with psycopg.connect(self.url("postgres"), autocommit=True) as conn:
@@ -274,7 +287,7 @@ class EmbeddedPostgres:
         """A new cluster, made aside and moved into place so that half of one is never used."""
         fresh = self._folder / "data.new"
         shutil.rmtree(fresh, ignore_errors=True)
-        _own_folder(fresh, _server_user())
+        _own_folder(fresh, server_user())
         locale = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--encoding=UTF8")
         self._run("initdb", "-D", str(fresh), "-U", "postgres", "--auth=trust", "--no-instructions", *locale)
         fresh.rename(self._data)
@@ -347,9 +360,9 @@ class EmbeddedPostgres:
                 cwd="/",
                 check=False,
                 pass_fds=lent,
-                user=SERVER_USER if _is_root() else None,
-                group=SERVER_USER if _is_root() else None,
-                extra_groups=[] if _is_root() else None,
+                user=SERVER_USER if is_root() else None,
+                group=SERVER_USER if is_root() else None,
+                extra_groups=[] if is_root() else None,
             )
             output.seek(0)
             if done.returncode and check:
@@ -368,24 +381,6 @@ def programs() -> Path:
 
 _ACCEPTING = 0
 _REJECTING = 1
-
-
-def _server_user() -> int:
-    """The number of the user who runs the server."""
-    return pwd.getpwnam(SERVER_USER).pw_uid if _is_root() else os.geteuid()
-
-
-def _is_root() -> bool:
-    return os.geteuid() == 0
-
-
-def _let_others_pass(path: Path) -> None:
-    """Let the server's user through the folders above `path`; this does not let it list them."""
-    for folder in path.parents:
-        mode = stat.S_IMODE(folder.stat().st_mode)
-        if not mode & stat.S_IXOTH:
-            log.warning("letting other users pass through a folder", extra={"folder": str(folder)})
-            folder.chmod(mode | stat.S_IXOTH)
 
 
 def _own_folder(folder: Path, user: int) -> None:

@@ -200,15 +200,23 @@ def opened_in(
     descriptor = os.open(above, _OPEN_FOLDER)
     try:
         for folder in (*real.relative_to(above).parts, *folders):
-            if create:
-                with suppress(FileExistsError):
-                    os.mkdir(folder, dir_fd=descriptor)
+            is_new = create and _is_made(folder, descriptor)
             below = os.open(folder, _OPEN_FOLDER, dir_fd=descriptor)
+            if is_new:  # whoever may use the watched folder may use what is in it
+                os.fchmod(below, stat.S_IMODE(os.fstat(descriptor).st_mode))
             os.close(descriptor)
             descriptor = below
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _is_made(name: str, within: int) -> bool:
+    try:
+        os.mkdir(name, dir_fd=within)
+    except FileExistsError:
+        return False
+    return True
 
 
 def allowed_above(path: Path, allowed: tuple[Path, ...]) -> Path:

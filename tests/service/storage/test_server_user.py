@@ -1,0 +1,80 @@
+"""Folders on the way of the database server's user, where docmill runs as root."""
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from docmill.errors import MisconfiguredError
+from docmill.service.storage.server_user import (
+    add_server_user,
+    check_programs,
+    let_server_pass,
+    server_group,
+)
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the server as another user")
+
+
+@pytest.fixture
+def above() -> Iterator[Path]:
+    """A folder that every user may pass through."""
+    add_server_user()
+    with tempfile.TemporaryDirectory(prefix="docmill-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def mode_and_group(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return stat.S_IMODE(status.st_mode), status.st_gid
+
+
+def test_the_server_alone_is_let_through_the_data_folder(above: Path) -> None:
+    folder = above / "data" / "postgres"
+    folder.mkdir(parents=True)
+    for private in (folder.parent, folder):
+        private.chmod(0o700)
+
+    let_server_pass(folder, data_dir=folder.parent)
+    let_server_pass(folder, data_dir=folder.parent)
+
+    assert {mode_and_group(path) for path in (folder.parent, folder)} == {(0o710, server_group())}
+    assert mode_and_group(above) == (0o755, 0)
+
+
+def test_a_folder_above_the_data_folder_stays_locked(above: Path) -> None:
+    folder = above / "locked" / "data" / "postgres"
+    folder.mkdir(parents=True)
+    folder.parent.parent.chmod(0o700)
+
+    with pytest.raises(MisconfiguredError, match=r"pass through '\S+/locked': .*--data-dir a folder"):
+        let_server_pass(folder, data_dir=folder.parent)
+
+    assert mode_and_group(folder.parent.parent) == (0o700, 0)
+
+
+def test_a_data_folder_whose_group_is_in_use_is_not_given_another(above: Path) -> None:
+    folder = above / "data" / "postgres"
+    folder.mkdir(parents=True)
+    folder.parent.chmod(0o750)
+
+    with pytest.raises(MisconfiguredError, match=r"pass through '.*/data':"):
+        let_server_pass(folder, data_dir=folder.parent)
+
+    assert mode_and_group(folder.parent) == (0o750, 0)
+
+
+def test_programs_in_a_locked_folder_are_refused(above: Path) -> None:
+    programs = above / "root" / "bin"
+    programs.mkdir(parents=True)
+    check_programs(programs)
+    programs.parent.chmod(0o700)
+
+    with pytest.raises(MisconfiguredError, match=r"where docmill is installed.*/opt/docmill"):
+        check_programs(programs)
+
+    assert mode_and_group(programs.parent) == (0o700, 0)
