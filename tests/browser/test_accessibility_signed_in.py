@@ -84,7 +84,9 @@ async def documents(
     of_rejected = {"tenant_id": tenant_id, "ingestion_id": results[rejected], "reviewed_by": owner_id}
     await service.reviews.reject(rejected, "It is not for us", **of_rejected)
     await service.api_keys.create(machine_access(tenant_id), "Scanner", ["read"], None)
-    await service.accounts.invite("viewer", tenant_id=tenant_id, email="d@example.org", invited_by=owner_id)
+    await service.invitations.invite(
+        "viewer", tenant_id=tenant_id, email="d@example.org", invited_by=owner_id
+    )
     async with service.database.connection() as conn:
         await pauses.record(conn, "worker", [CAUSE])
     paths = [f"docs/{each}" for each in (reviewed, rejected, waiting, failed)]
@@ -153,7 +155,7 @@ async def test_no_page_on_the_way_into_the_vault_breaks_a_rule(
     context: BrowserContext, address: str, service: Service, owner_id: UUID, *, language: str, theme: str
 ) -> None:
     tenant_id = service.default_tenant_id
-    invitation = await service.accounts.invite("viewer", tenant_id=tenant_id, invited_by=owner_id)
+    invitation = await service.invitations.invite("viewer", tenant_id=tenant_id, invited_by=owner_id)
     page = await context.new_page()  # not the fixture: a refusal is an error in the console
     await page.set_extra_http_headers({"accept-language": language})
 

@@ -123,7 +123,7 @@ async def _add_rows(service: Service, organisation: Organisation) -> None:
     organisation.key = await service.api_keys.create(
         access, "robot", ["read", "review", "write", "administer"], None
     )
-    await service.accounts.invite("viewer", tenant_id=tenant_id, invited_by=owner)
+    await service.invitations.invite("viewer", tenant_id=tenant_id, invited_by=owner)
     documents = [await read_document(service, tenant_id, name) for name in ("first.pdf", "second.pdf")]
     async with service.database.tenant(tenant_id) as conn:
         tag_id, other_tag_id = await tags.named_or_new(conn, ["rent", "travel"], tenant_id=tenant_id)

@@ -526,7 +526,7 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
     session = await service.sign_in.begin_session(owner, Visitor())
     access = await service.sign_in.of_session(session.token)
     assert access is not None
-    await service.accounts.invite("viewer", tenant_id=service.default_tenant_id, invited_by=owner)
+    await service.invitations.invite("viewer", tenant_id=service.default_tenant_id, invited_by=owner)
     key = await service.api_keys.create(access, "robot", ["read"], None)
     async with service.database.accounts() as conn:
         elsewhere = await tenants.add(conn, "Elsewhere")

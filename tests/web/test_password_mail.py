@@ -71,3 +71,38 @@ async def test_without_a_mail_server_the_page_says_whom_to_ask(client: httpx.Asy
     page = await client.get("/forgotten")
 
     assert "docmill users reset" in page.text
+
+
+async def test_an_invitation_with_an_address_is_mailed_and_not_shown(
+    browser: Browser, postbox: Postbox
+) -> None:
+    await browser.sign_in("anna@example.org")
+
+    page = await browser.send("/people", "/people/invitations", role="viewer", email="Vera@example.org")
+
+    assert "/join?token=" not in page.text
+    assert "vera@example.org" in page.text.lower()
+    (mail,) = postbox.mails
+    assert mail.rcpt_tos == ["Vera@example.org"]
+    content = mail.content if isinstance(mail.content, bytes) else (mail.content or "").encode()
+    text = message_from_bytes(content, policy=policy.default).get_content()
+    assert "Anna" not in text
+    link = re.search(r"http://localhost(/join\?token=([\w-]+))", text)
+    assert link is not None
+    browser.client.cookies.clear()
+    joined = await browser.send(
+        link[1], "/join", token=link[2], name="Vera", email="vera@example.org", password=PASSWORD
+    )
+    assert joined.status_code == 303
+
+
+async def test_an_invitation_that_could_not_be_mailed_is_withdrawn(
+    browser: Browser, postbox: Postbox
+) -> None:
+    await browser.sign_in("anna@example.org")
+    postbox.refusals["vera@example.org"] = "550 no such person"
+
+    page = await browser.send("/people", "/people/invitations", role="viewer", email="vera@example.org")
+
+    assert page.status_code == 503
+    assert "/withdraw" not in (await browser.open("/people")).text

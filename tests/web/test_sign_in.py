@@ -225,8 +225,8 @@ async def test_an_invited_viewer_reads_and_changes_nothing(annas: Browser, brows
 async def test_another_role_holds_at_once_and_ends_the_sessions(
     annas: Browser, browser: Open, service: Service, anna: UUID
 ) -> None:
-    token = await service.accounts.invite("owner", tenant_id=service.default_tenant_id, invited_by=anna)
-    ben, _ = await service.accounts.accept(token, NewPerson("ben@example.org", "Ben", PASSWORD), None)
+    token = await service.invitations.invite("owner", tenant_id=service.default_tenant_id, invited_by=anna)
+    ben, _ = await service.invitations.accept(token, NewPerson("ben@example.org", "Ben", PASSWORD), None)
     bens = await browser()
     await bens.sign_in("ben@example.org")
 

@@ -28,6 +28,7 @@ from docmill.service.notify.guarded_http import GuardedHttp
 from docmill.service.notify.notifier import Notifier, StoredNotifications
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
 from docmill.service.people.accounts import Accounts
+from docmill.service.people.invitations import Invitations
 from docmill.service.people.keys import ApiKeys
 from docmill.service.people.mail import Mailer
 from docmill.service.people.openid import OpenIdProvider
@@ -97,6 +98,7 @@ class Service:
     feed: EventFeed
     fingerprint: Fingerprint
     accounts: Accounts
+    invitations: Invitations
     sign_in: SignIn
     api_keys: ApiKeys
     mailer: Mailer
@@ -182,6 +184,7 @@ async def open_service(
             feed,
             fingerprint,
             Accounts(database, passwords := Passwords()),
+            Invitations(database, passwords),
             SignIn(database, passwords, settings.web),
             ApiKeys(database),
             mailer,

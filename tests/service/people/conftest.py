@@ -28,9 +28,9 @@ def member(service: Service) -> Callable[..., Awaitable[UUID]]:
     """Makes a person with a role, by an invitation that is accepted."""
 
     async def make(name: str, role: str, tenant_id: UUID, by: UUID) -> UUID:
-        token = await service.accounts.invite(role, tenant_id=tenant_id, invited_by=by)  # pyright: ignore[reportArgumentType]  the test's role is a word
+        token = await service.invitations.invite(role, tenant_id=tenant_id, invited_by=by)  # pyright: ignore[reportArgumentType]  the test's role is a word
         person = NewPerson(f"{name.lower()}@example.org", name, PASSWORD)
-        user_id, _ = await service.accounts.accept(token, person, None)
+        user_id, _ = await service.invitations.accept(token, person, None)
         return user_id
 
     return make

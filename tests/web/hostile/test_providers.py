@@ -103,10 +103,12 @@ async def test_an_account_that_was_made_with_the_address_of_another_is_lost_to_w
 ) -> None:
     """An attacker joins with the address of a colleague, who signs in through the provider later."""
     service, tenant_id = attacked.service, attacked.theirs.tenant_id
-    token = await service.accounts.invite(
+    token = await service.invitations.invite(
         "viewer", tenant_id=tenant_id, invited_by=attacked.theirs.users["owner"]
     )
-    attacker, _ = await service.accounts.accept(token, NewPerson("victim@example.org", "V", PASSWORD), None)
+    attacker, _ = await service.invitations.accept(
+        token, NewPerson("victim@example.org", "V", PASSWORD), None
+    )
     session = await service.sign_in.begin_session(attacker, Visitor())
     link = await service.accounts.password_link(attacker)
 

@@ -12,8 +12,9 @@ from docmill.cli.vault.access import address_of, existing_service, find_tenant, 
 from docmill.errors import ValidationError
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
-from docmill.service.people.accounts import clean_name
+from docmill.service.people.accounts import AccountExistsError, clean_name
 from docmill.service.store import memberships, tenants, users
+from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.memberships import MembershipRow, Role
 from docmill.service.store.users import UserRow
 
@@ -36,7 +37,9 @@ async def list_people(settings: Settings, *, as_json: bool) -> int:
         table.add_column(column)
     for user, own in rows:
         roles = ", ".join(f"{row.role} of {row.tenant_name}" for row in own)
-        table.add_row(user.email, user.name, roles, "" if user.password_hash else "no password yet")
+        notes = [] if user.password_hash else ["no password yet"]
+        notes += [] if user.verified_at else ["address not proven"]
+        table.add_row(user.email, user.name, roles, ", ".join(notes))
     stdout.print(table)
     return 0
 
@@ -47,6 +50,7 @@ def _as_json(user: UserRow, own: list[MembershipRow]) -> dict[str, object]:
         "email": user.email,
         "name": user.name,
         "has_password": user.password_hash is not None,
+        "is_verified": user.verified_at is not None,
         "created_at": user.created_at.isoformat(),
         "memberships": [
             {"tenant_id": str(row.tenant_id), "tenant_name": row.tenant_name, "role": row.role} for row in own
@@ -55,15 +59,27 @@ def _as_json(user: UserRow, own: list[MembershipRow]) -> dict[str, object]:
 
 
 async def add_person(settings: Settings, email: str, name: str, role: str) -> int:
-    """Add a person to the tenant, and print the link for their password; the exit code."""
+    """Add a person to the tenant, and print the link for their password; the exit code.
+
+    Who has an account already gets an invitation to accept: the account may be that of somebody else.
+    """
+    chosen = cast("Role", role)
     async with existing_service(settings) as service:
-        user_id, token = await service.accounts.add(
-            email, name, cast("Role", role), tenant_id=service.default_tenant_id
-        )
+        tenant_id = service.default_tenant_id
+        try:
+            user_id, token = await service.accounts.add(email, name, chosen, tenant_id=tenant_id)
+        except AccountExistsError:
+            token = await service.invitations.invite(
+                chosen, tenant_id=tenant_id, email=email, invited_by=DEFAULT_USER_ID
+            )
+            await log_command(service, "invite", None, {"email": email, "role": role})
+            stdout.print(f"{email} has an account already, and is {role} once they accept.", markup=False)
+            stdout.print("Send them this link. It works once, for seven days, for that account alone:")
+            _print_address(settings, f"join?token={token}")
+            return 0
         await log_command(service, "add_person", str(user_id), {"email": email, "role": role})
     stdout.print(f"{email} is {role} now", markup=False)
-    if token is not None:
-        _print_password_link(settings, token)
+    _print_password_link(settings, token)
     return 0
 
 
@@ -145,8 +161,14 @@ async def _user_called(service: Service, email: str) -> UserRow:
 
 
 def _print_password_link(settings: Settings, token: str) -> None:
-    """Print the address at which a password is set: the public one, or that of this machine."""
-    public = f"{settings.web.public_url}/" if settings.web.public_url else None
-    address = public or address_of(settings.folder) or f"http://localhost:{settings.web.port}/"
+    """Print the address at which a password is set."""
     stdout.print("This link sets a password. It works once, for a day, while the vault runs:")
-    stdout.print(f"{address}password?token={token}", markup=False, soft_wrap=True)
+    _print_address(settings, f"password?token={token}")
+
+
+def _print_address(settings: Settings, path: str) -> None:
+    """Print the whole address of a page: by `web.public_url`, else as this machine reaches it."""
+    address = address_of(settings.folder) or f"http://localhost:{settings.web.port}/"
+    if settings.web.public_url is not None:
+        address = f"{settings.web.public_url}/"
+    stdout.print(f"{address}{path}", markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Accounts: the first one, invitations, roles, passwords, and their removal."""
+"""Accounts: the first one, those of the operator, roles, passwords, and their removal."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,7 +11,6 @@ from docmill.service.people.sign_in import clean_email
 from docmill.service.people.tokens import hash_token, new_token
 from docmill.service.store import (
     api_keys,
-    audit_log,
     identities,
     memberships,
     one_time_links,
@@ -21,18 +20,20 @@ from docmill.service.store import (
 )
 from docmill.service.store.database import DEFAULT_TENANT_ID, Database, storable, try_lock
 from docmill.service.store.memberships import Role
-from docmill.service.store.one_time_links import NewInvitation
 from docmill.service.store.users import UserRow
 
-INVITATION = timedelta(days=7)
 PASSWORD_LINK = timedelta(hours=24)
 _FIRST_LINK = timedelta(days=7)
 _LONGEST_NAME = 200
-_LINK_IS_OVER = "This link does not work any more: it was used, withdrawn, or is too old. Ask for a new one."
+LINK_IS_OVER = "This link does not work any more: it was used, withdrawn, or is too old. Ask for a new one."
 
 
 class LinkIsOverError(ValidationError):
     """A one-time link was used, withdrawn, or is too old."""
+
+
+class AccountExistsError(ValidationError):
+    """An address has an account already, to which a role is not given but offered by an invitation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +49,6 @@ class NewPerson:
         email = clean_email(self.email)
         check_new_password(self.password, email=email)
         return NewPerson(email, clean_name(self.name, "your name"), self.password)
-
-
-@dataclass(frozen=True, slots=True)
-class Invitation:
-    """An invitation as its bearer sees it. email: whom it was made for, if that was said."""
-
-    tenant_name: str
-    role: Role
-    email: str | None
 
 
 def clean_name(text: str, what: str) -> str:
@@ -107,30 +99,45 @@ class Accounts:
         async with self._database.accounts(DEFAULT_TENANT_ID) as conn:
             if not await try_lock(conn, "first account") or await users.any_exist(conn):
                 raise ChangedError("Somebody has made the first account meanwhile. Sign in, or be invited.")
-            user_id = await users.add(conn, email=person.email, name=person.name, password_hash=password_hash)
+            user_id = await users.add(
+                conn,
+                email=person.email,
+                name=person.name,
+                password_hash=password_hash,
+                is_verified=True,  # by the word of the operator, who has the link or the machine
+            )
             assert user_id is not None, "there was no account"
             await tenants.rename(conn, DEFAULT_TENANT_ID, organisation)
             await memberships.put(conn, DEFAULT_TENANT_ID, user_id, "owner")
             await one_time_links.delete_of_kind(conn, "first")
         return user_id
 
-    async def add(self, email: str, name: str, role: Role, *, tenant_id: UUID) -> tuple[UUID, str | None]:
-        """Add a person to a tenant; the user, and for a new account the token of a link for its password."""
+    async def add(self, email: str, name: str, role: Role, *, tenant_id: UUID) -> tuple[UUID, str]:
+        """Make an account by the word of the operator; the user, and the token of a link for a password.
+
+        Raises AccountExistsError if the address has an account: somebody else may have made it, so that it
+        gets an invitation to accept. Raises ValidationError if the account is a member already, or if nobody
+        has proven that the address is theirs.
+        """
         email = clean_email(email)
         name = clean_name(name or email.partition("@")[0], "a name")
         async with self._database.accounts(tenant_id) as conn:
             if role != "owner" and not await memberships.lock_owners(conn, tenant_id):
                 raise ValidationError("This organisation has no owner yet. Add an owner first.")
-            user_id = await users.add(conn, email=email, name=name, password_hash=None)
-            is_new = user_id is not None
+            user_id = await users.add(conn, email=email, name=name, password_hash=None, is_verified=True)
             if user_id is None:
                 user = await users.by_email(conn, email)
                 assert user is not None, "accounts are not deleted"
-                user_id = user.id
-                if await memberships.role_of(conn, tenant_id, user_id):
+                if await memberships.role_of(conn, tenant_id, user.id):
                     raise ValidationError(f"{email} belongs to this organisation already.")
+                if user.verified_at is None:
+                    raise ValidationError(
+                        f"{email} has an account, but nobody has proven that the address is theirs. Run"
+                        f" `docmill users reset {email}`, give its link to the person, and add them then."
+                    )
+                raise AccountExistsError(f"{email} has an account already. Invite them.")
             await memberships.put(conn, tenant_id, user_id, role)
-        return user_id, await self.password_link(user_id) if is_new else None
+        return user_id, await self.password_link(user_id)
 
     async def of_identity(self, identity: Identity) -> UUID | None:
         """Return the user of an identity at an OpenID provider; None if there is no account.
@@ -147,6 +154,7 @@ class Accounts:
                     user_id = user.id
                     await identities.add(conn, identity.issuer, identity.subject, user_id)
                     await users.set_password(conn, user_id, None)
+                    await users.verify(conn, user_id)
                     await one_time_links.delete_of_kind(conn, "password", user_id=user_id)
                     await sessions.end_of_user(conn, user_id)
         return user_id
@@ -155,81 +163,6 @@ class Accounts:
         """Return the account of an e-mail address."""
         async with self._database.accounts() as conn:
             return await users.by_email(conn, storable(email).strip().lower())
-
-    async def invite(self, role: Role, *, tenant_id: UUID, email: str | None = None, invited_by: UUID) -> str:
-        """Make an invitation into a tenant; the token of its link."""
-        token = new_token()
-        async with self._database.accounts(tenant_id) as conn:
-            await one_time_links.add(
-                conn,
-                token_hash=hash_token(token),
-                kind="invitation",
-                lifetime=INVITATION,
-                invitation=NewInvitation(
-                    tenant_id, role, clean_email(email) if email and email.strip() else None, invited_by
-                ),
-            )
-        return token
-
-    async def invitation(self, token: str) -> Invitation:
-        """Return an invitation. Raises LinkIsOverError."""
-        async with self._database.accounts() as conn:
-            link = await one_time_links.find(conn, hash_token(token), "invitation")
-            if link is None or link.tenant_id is None or link.role is None:
-                raise LinkIsOverError(_LINK_IS_OVER)
-            rows = [row for row in await tenants.all_tenants(conn) if row.id == link.tenant_id]
-        return Invitation(rows[0].name, link.role, link.email)
-
-    async def accept_as(self, token: str, user_id: UUID, address: str | None) -> UUID:
-        """Have a person with an account accept an invitation; the tenant. Raises LinkIsOverError."""
-        _, tenant_id = await self._take_invitation(token, None, user_id, address)
-        return tenant_id
-
-    async def accept(self, token: str, person: NewPerson, address: str | None) -> tuple[UUID, UUID]:
-        """Make the account of an invited person; user and tenant.
-
-        Raises LinkIsOverError, and ValidationError for what cannot be stored or has an account already.
-        """
-        await self.invitation(token)  # before a hash is computed for somebody who has none
-        person = person.checked()
-        password_hash = await self._passwords.hash(person.password)
-        return await self._take_invitation(token, (person, password_hash), None, address)
-
-    async def _take_invitation(
-        self, token: str, new: tuple[NewPerson, str] | None, user_id: UUID | None, address: str | None
-    ) -> tuple[UUID, UUID]:
-        """Use an invitation up for a new account or an old one; user and tenant."""
-        async with self._database.accounts() as conn:
-            link = await one_time_links.find(conn, hash_token(token), "invitation")
-        if link is None or link.tenant_id is None or link.role is None:
-            raise LinkIsOverError(_LINK_IS_OVER)
-        async with self._database.accounts(link.tenant_id) as conn:
-            if await one_time_links.take(conn, hash_token(token), "invitation") is None:
-                raise LinkIsOverError(_LINK_IS_OVER)
-            if new is not None:
-                person, password_hash = new
-                user_id = await users.add(
-                    conn, email=person.email, name=person.name, password_hash=password_hash
-                )
-                if user_id is None:
-                    raise ValidationError(
-                        "This e-mail address has an account. Sign in with it first, then open the link again."
-                    )
-            assert user_id is not None, "one of the two is given"
-            if await memberships.role_of(conn, link.tenant_id, user_id) is not None:
-                raise ValidationError(
-                    "You belong to this organisation already; an owner can change your role."
-                )
-            await memberships.put(conn, link.tenant_id, user_id, link.role)
-            await audit_log.add(
-                conn,
-                tenant_id=link.tenant_id,
-                user_id=user_id,
-                action="accept_invitation",
-                details={"role": link.role, "invited_by": str(link.created_by)},
-                address=address,
-            )
-        return user_id, link.tenant_id
 
     async def change_role(self, user_id: UUID, role: Role, *, tenant_id: UUID) -> bool:
         """Give a member another role, which ends their sessions; False if there is no such member.
@@ -286,7 +219,7 @@ class Accounts:
             link = await one_time_links.find(conn, hash_token(token), "password")
             user = await users.by_id(conn, link.user_id) if link and link.user_id else None
         if user is None:
-            raise LinkIsOverError(_LINK_IS_OVER)
+            raise LinkIsOverError(LINK_IS_OVER)
         return user
 
     async def set_password(self, token: str, password: str) -> UUID:
@@ -299,8 +232,9 @@ class Accounts:
         password_hash = await self._passwords.hash(password)
         async with self._database.accounts() as conn:
             if await one_time_links.take(conn, hash_token(token), "password") is None:
-                raise LinkIsOverError(_LINK_IS_OVER)
+                raise LinkIsOverError(LINK_IS_OVER)
             await users.set_password(conn, user.id, password_hash)
+            await users.verify(conn, user.id)  # a mail to the address or the operator gave the link
             await sessions.end_of_user(conn, user.id)
         return user.id
 

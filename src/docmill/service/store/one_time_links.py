@@ -18,7 +18,10 @@ Kind = Literal["first", "invitation", "password"]
 
 @dataclass(frozen=True, slots=True)
 class LinkRow:
-    """A link. tenant_id, role, email: of an invitation; user_id: whose password it sets."""
+    """A link. tenant_id, role, email: of an invitation; user_id: whose password it sets.
+
+    is_mailed: only a mail to `email` has the link.
+    """
 
     id: UUID
     kind: Kind
@@ -29,16 +32,21 @@ class LinkRow:
     created_by: UUID | None
     created_at: datetime
     expires_at: datetime
+    is_mailed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class NewInvitation:
-    """What an invitation leads into. email: a note of whom it is for."""
+    """What an invitation leads into. email: the only address that can accept it; None for any.
+
+    is_mailed: only a mail to that address has the link.
+    """
 
     tenant_id: UUID
     role: Role
     email: str | None
     created_by: UUID
+    is_mailed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +75,9 @@ async def add(
     await conn.execute(
         """
         INSERT INTO one_time_links
-            (id, token_hash, kind, tenant_id, role, email, user_id, created_by, expires_at)
-        VALUES (%(id)s, %(token_hash)s, %(kind)s, %(tenant_id)s, %(role)s, %(email)s, %(user_id)s,
-                %(created_by)s, clock_timestamp() + %(lifetime)s)
+            (id, token_hash, kind, tenant_id, role, email, is_mailed, user_id, created_by, expires_at)
+        VALUES (%(id)s, %(token_hash)s, %(kind)s, %(tenant_id)s, %(role)s, %(email)s, %(is_mailed)s,
+                %(user_id)s, %(created_by)s, clock_timestamp() + %(lifetime)s)
         """,
         {
             "id": link_id,
@@ -78,6 +86,7 @@ async def add(
             "tenant_id": invitation and invitation.tenant_id,
             "role": invitation and invitation.role,
             "email": invitation and invitation.email,
+            "is_mailed": invitation is not None and invitation.is_mailed,
             "user_id": user_id,
             "created_by": invitation and invitation.created_by,
             "lifetime": lifetime,
@@ -91,7 +100,8 @@ async def find(conn: Conn, token_hash: bytes, kind: Kind) -> LinkRow | None:
     async with conn.cursor(row_factory=class_row(LinkRow)) as cur:
         await cur.execute(
             """
-            SELECT id, kind, tenant_id, role, email, user_id, created_by, created_at, expires_at
+            SELECT id, kind, tenant_id, role, email, user_id, created_by, created_at, expires_at,
+                   is_mailed
               FROM one_time_links
              WHERE token_hash = %(token_hash)s AND kind = %(kind)s AND expires_at > now()
             """,
@@ -107,7 +117,8 @@ async def take(conn: Conn, token_hash: bytes, kind: Kind) -> LinkRow | None:
             """
             DELETE FROM one_time_links
              WHERE token_hash = %(token_hash)s AND kind = %(kind)s AND expires_at > now()
-            RETURNING id, kind, tenant_id, role, email, user_id, created_by, created_at, expires_at
+            RETURNING id, kind, tenant_id, role, email, user_id, created_by, created_at, expires_at,
+                      is_mailed
             """,
             {"token_hash": token_hash, "kind": kind},
         )

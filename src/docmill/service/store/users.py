@@ -12,7 +12,10 @@ from docmill.service.store.database import Conn, new_id
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
-    """An account. password_hash: None while no password was chosen. language: see `choose_language`."""
+    """An account. password_hash: None while no password was chosen. language: see `choose_language`.
+
+    verified_at: since when it is proven that the e-mail address is the person's; None before.
+    """
 
     id: UUID
     email: str
@@ -20,6 +23,7 @@ class UserRow:
     password_hash: str | None = field(repr=False)
     created_at: datetime
     language: str | None = None
+    verified_at: datetime | None = None
 
 
 async def any_exist(conn: Conn) -> bool:
@@ -33,7 +37,11 @@ async def by_email(conn: Conn, email: str) -> UserRow | None:
     """The account with this e-mail address, which is in lower case."""
     async with conn.cursor(row_factory=class_row(UserRow)) as cur:
         await cur.execute(
-            "SELECT id, email, name, password_hash, created_at, language FROM users WHERE email = %(email)s",
+            """
+            SELECT id, email, name, password_hash, created_at, language, verified_at
+              FROM users
+             WHERE email = %(email)s
+            """,
             {"email": email},
         )
         return await cur.fetchone()
@@ -44,7 +52,7 @@ async def by_id(conn: Conn, user_id: UUID) -> UserRow | None:
     async with conn.cursor(row_factory=class_row(UserRow)) as cur:
         await cur.execute(
             """
-            SELECT id, email, name, password_hash, created_at, language
+            SELECT id, email, name, password_hash, created_at, language, verified_at
               FROM users
              WHERE id = %(id)s AND email IS NOT NULL
             """,
@@ -58,7 +66,7 @@ async def all_users(conn: Conn) -> list[UserRow]:
     async with conn.cursor(row_factory=class_row(UserRow)) as cur:
         await cur.execute(
             """
-            SELECT id, email, name, password_hash, created_at, language
+            SELECT id, email, name, password_hash, created_at, language, verified_at
               FROM users
              WHERE email IS NOT NULL
              ORDER BY email
@@ -67,16 +75,25 @@ async def all_users(conn: Conn) -> list[UserRow]:
         return await cur.fetchall()
 
 
-async def add(conn: Conn, *, email: str, name: str, password_hash: str | None) -> UUID | None:
+async def add(
+    conn: Conn, *, email: str, name: str, password_hash: str | None, is_verified: bool
+) -> UUID | None:
     """Add an account; its id, or None if the e-mail address has one."""
     cur = await conn.execute(
         """
-        INSERT INTO users (id, email, name, password_hash)
-        VALUES (%(id)s, %(email)s, %(name)s, %(password_hash)s)
+        INSERT INTO users (id, email, name, password_hash, verified_at)
+        VALUES (%(id)s, %(email)s, %(name)s, %(password_hash)s,
+                CASE WHEN %(is_verified)s THEN clock_timestamp() END)
         ON CONFLICT (email) DO NOTHING
         RETURNING id
         """,
-        {"id": new_id(), "email": email, "name": name, "password_hash": password_hash},
+        {
+            "id": new_id(),
+            "email": email,
+            "name": name,
+            "password_hash": password_hash,
+            "is_verified": is_verified,
+        },
     )
     row = await cur.fetchone()
     return row[0] if row else None
@@ -87,6 +104,14 @@ async def set_password(conn: Conn, user_id: UUID, password_hash: str | None) -> 
     await conn.execute(
         "UPDATE users SET password_hash = %(password_hash)s WHERE id = %(id)s",
         {"id": user_id, "password_hash": password_hash},
+    )
+
+
+async def verify(conn: Conn, user_id: UUID) -> None:
+    """Note that the e-mail address of an account is proven to be the person's."""
+    await conn.execute(
+        "UPDATE users SET verified_at = coalesce(verified_at, clock_timestamp()) WHERE id = %(id)s",
+        {"id": user_id},
     )
 
 

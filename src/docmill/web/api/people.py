@@ -13,9 +13,9 @@ from docmill.service.people.access import Scope
 from docmill.service.store import audit_log, memberships, one_time_links
 from docmill.service.store.memberships import Role
 from docmill.web.access import Router, needs
-from docmill.web.addresses import absolute_address
 from docmill.web.api.shapes import IsoDatetime
 from docmill.web.context import TheVault, not_found
+from docmill.web.inviting import invite_person
 
 router = Router()
 _PEOPLE: list[str | Enum] = ["people"]
@@ -84,16 +84,19 @@ class People(_Shape):
 
 
 class NewInvitation(_Request):
-    """An invitation to make. email: a note of whom it is for."""
+    """An invitation to make. email: the only address that can accept it; null for whoever has the link."""
 
     role: Role
     email: Annotated[str, Field(max_length=254)] | None = None
 
 
 class InvitationLink(_Shape):
-    """The link of a new invitation, which is shown once."""
+    """The link of a new invitation, which is shown once; null if it was mailed to the address.
 
-    link: str
+    It is mailed where the vault has a mail server and the invitation an address.
+    """
+
+    link: str | None
 
 
 class RoleChange(_Request):
@@ -195,13 +198,10 @@ async def list_people(vault: TheVault) -> People:
 @router.post("/people/invitations", status_code=201, tags=_PEOPLE)
 @needs("administer")
 async def invite(request: Request, new: NewInvitation, response: Response, vault: TheVault) -> InvitationLink:
-    """Make an invitation. Whoever opens its link can join with the role."""
-    token = await vault.service.accounts.invite(
-        new.role, tenant_id=vault.tenant_id, email=new.email, invited_by=vault.user_id
-    )
-    vault.audit_details.update({"role": new.role, "email": new.email})
+    """Make an invitation. With `email`, no other address can accept it; see `InvitationLink`."""
+    link = await invite_person(request, vault, new.role, new.email)
     response.headers["cache-control"] = "no-store"
-    return InvitationLink(link=absolute_address(request, "/join", token=token))
+    return InvitationLink(link=link)
 
 
 @router.delete("/people/invitations/{invitation_id}", status_code=204, tags=_PEOPLE)

@@ -8,14 +8,15 @@ from uuid import UUID
 from fastapi import Form, Request
 from starlette.responses import RedirectResponse, Response
 
-from docmill.errors import ValidationError
+from docmill.errors import NetworkError, ValidationError
 from docmill.service.people.access import SCOPES
 from docmill.service.people.keys import NewKey
 from docmill.service.store import audit_log, memberships, one_time_links
 from docmill.service.store.memberships import Role
 from docmill.web.access import Router, needs
-from docmill.web.addresses import absolute_address
 from docmill.web.context import TheVault, Vault, not_found, parse_id
+from docmill.web.inviting import invite_person
+from docmill.web.problems import status_of
 from docmill.web.security import is_this_machine
 
 router = Router(include_in_schema=False)
@@ -32,7 +33,13 @@ async def show_people(request: Request, vault: TheVault) -> Response:
 
 
 async def _people_page(
-    request: Request, vault: Vault, *, link: str = "", message: str = "", status: int = 200
+    request: Request,
+    vault: Vault,
+    *,
+    link: str = "",
+    mailed_to: str = "",
+    message: str = "",
+    status: int = 200,
 ) -> Response:
     async with vault.connection() as conn:
         people = await memberships.members(conn, vault.tenant_id)
@@ -45,6 +52,8 @@ async def _people_page(
         people=people,
         invitations=invitations,
         link=link,
+        mailed_to=mailed_to,
+        invites_by_mail=vault.service.mailer.is_set_up,
         is_local_link=is_this_machine(urlsplit(link).hostname or "") if link else False,
         message=message,
     )
@@ -57,13 +66,12 @@ async def invite(
 ) -> Response:
     """Make an invitation, and show its link once."""
     try:
-        token = await vault.service.accounts.invite(
-            role, tenant_id=vault.tenant_id, email=email, invited_by=vault.user_id
-        )
-    except ValidationError as error:
-        return await _people_page(request, vault, message=error.message, status=422)
-    vault.audit_details.update({"role": role, "email": email.strip() or None})
-    return await _people_page(request, vault, link=absolute_address(request, "/join", token=token))
+        link = await invite_person(request, vault, role, email)
+    except (ValidationError, NetworkError) as error:
+        return await _people_page(request, vault, message=error.message, status=status_of(error))
+    return await _people_page(
+        request, vault, link=link or "", mailed_to=email.strip() if link is None else ""
+    )
 
 
 @router.post("/people/invitations/{invitation_id}/withdraw")

@@ -215,7 +215,7 @@ async def _may_make_first(request: Request, vault: Vault, token: str) -> bool:
 @needs("public")
 async def show_invitation(request: Request, vault: TheVault, *, token: str = "") -> Response:
     """An invitation, with the form to accept it."""
-    invitation = await vault.service.accounts.invitation(token)
+    invitation = await vault.service.invitations.of_token(token)
     typed = NewPerson(invitation.email or "", "", "")
     return visit_page(request, vault, "join.html", invitation=invitation, token=token, typed=typed)
 
@@ -232,15 +232,15 @@ async def accept_invitation(
     password: _Typed = "",
 ) -> Response:
     """Accept an invitation, with a new account or the one that the person has signed in with."""
-    accounts, visitor = vault.service.accounts, visitor_of(request)
-    invitation, person = await accounts.invitation(token), NewPerson(email, name, password)
+    invitations, visitor = vault.service.invitations, visitor_of(request)
+    invitation, person = await invitations.of_token(token), NewPerson(email, name, password)
     access = vault.bound_to
     try:
         if access is not None and access.is_person:
-            tenant_id = await accounts.accept_as(token, access.user_id, visitor.address)
+            tenant_id = await invitations.accept_as(token, access.user_id, visitor.address)
             user_id = access.user_id
         else:
-            user_id, tenant_id = await accounts.accept(token, person, visitor.address)
+            user_id, tenant_id = await invitations.accept(token, person, visitor.address)
     except ValidationError as error:
         return visit_page(
             request,

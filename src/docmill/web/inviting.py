@@ -1,0 +1,46 @@
+"""Invitations as pages and API make them: by mail where there is a server, else as a link to pass on."""
+
+from starlette.requests import Request
+
+from docmill.errors import NetworkError
+from docmill.service.store.memberships import Role
+from docmill.web.addresses import absolute_address
+from docmill.web.context import Vault
+from docmill.web.languages import gettext, gettext_noop
+
+_TEXT = gettext_noop("""Hello,
+
+you are invited to join %(tenant)s in docmill. This link lets you join. It works once, for seven days:
+
+%(link)s
+
+If you do not expect this, ignore this mail: nothing happens then.
+""")
+
+
+async def invite_person(request: Request, vault: Vault, role: Role, email: str | None) -> str | None:
+    """Make an invitation; its link, to be passed on, or None if it was mailed to the address.
+
+    A mailed link is shown to nobody else, so that it proves the address of who opens it. Without a mail
+    server or an address, the link is shown. Raises ValidationError, and NetworkError if the mail could not be
+    sent: there is no invitation then.
+    """
+    email = (email or "").strip() or None
+    is_mailed = email is not None and vault.service.mailer.is_set_up
+    invitations = vault.service.invitations
+    token = await invitations.invite(
+        role, tenant_id=vault.tenant_id, email=email, invited_by=vault.user_id, is_mailed=is_mailed
+    )
+    vault.audit_details.update({"role": role, "email": email})
+    link = absolute_address(request, "/join", token=token)
+    if not is_mailed or email is None:
+        return link
+    tenant = (await invitations.of_token(token)).tenant_name
+    try:
+        await vault.service.mailer.send(
+            email, gettext("An invitation to docmill"), gettext(_TEXT, tenant=tenant, link=link)
+        )
+    except NetworkError:
+        await invitations.withdraw(token)
+        raise
+    return None
