@@ -1,5 +1,7 @@
 """Signing in through a real OpenID provider on this machine."""
 
+import base64
+import json
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -104,6 +106,18 @@ async def test_an_answer_from_another_visit_is_refused(visit: Visit) -> None:
     await visit.go()
 
     refused = await visit.come_back(first, "a1")
+
+    assert refused.status_code == 401
+    assert "begun elsewhere" in refused.text
+
+
+async def test_halves_of_characters_in_the_cookie_of_a_visit_are_nonsense(visit: Visit) -> None:
+    pending = {"state": "\ud800", "nonce": "a", "verifier": "b", "to": "/"}
+    cookie = base64.urlsafe_b64encode(json.dumps(pending).encode()).decode()
+
+    refused = await visit.browser.client.get(
+        "/openid/callback?code=a&state=b", headers={"cookie": f"docmill-openid={cookie}"}
+    )
 
     assert refused.status_code == 401
     assert "begun elsewhere" in refused.text

@@ -3,9 +3,11 @@
 import errno
 import os
 import sys
+from collections.abc import Callable
+from functools import wraps
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -36,6 +38,7 @@ from docmill.cli.vault import (
 )
 from docmill.cli.vault.notify_commands import app as notify_commands
 from docmill.errors import DocmillError
+from docmill.service.text_input import check_texts
 
 app = typer.Typer(
     name="docmill",
@@ -171,3 +174,26 @@ def doctor(
     from docmill.cli.doctor import doctor
 
     raise typer.Exit(doctor(config, data_dir, fix=fix))
+
+
+def _with_checked_texts(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of a command, which refuses texts that cannot be stored. Paths may have any bytes."""
+
+    @wraps(call)
+    def checked(**arguments: Any) -> Any:  # noqa: ANN401  of any command
+        check_texts(arguments)
+        return call(**arguments)
+
+    return checked
+
+
+def _check_texts_of(commands: typer.Typer) -> None:
+    for command in commands.registered_commands:
+        assert command.callback is not None, "a command has a function"
+        command.callback = _with_checked_texts(command.callback)
+    for group in commands.registered_groups:
+        assert group.typer_instance is not None, "a group has commands"
+        _check_texts_of(group.typer_instance)
+
+
+_check_texts_of(app)

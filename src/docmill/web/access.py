@@ -22,6 +22,7 @@ from starlette.types import Message
 from docmill.service.people.access import Access, Scope, machine_access, signed_access
 from docmill.service.people.tokens import KEY_PREFIX, is_form_token
 from docmill.service.store import audit_log
+from docmill.web.checked_request import CheckedRequest
 from docmill.web.languages import set_language
 from docmill.web.security import SAFE_METHODS
 
@@ -98,7 +99,8 @@ class AccessRoute(APIRoute):
         action = self.endpoint.__name__
 
         async def guarded(request: Request) -> Response:
-            request = _with_limited_body(request, declaration)
+            request = _checked_request(request, declaration)
+            request.check_head()
             refusal = await _admit(request, declaration)
             if refusal is not None:
                 return refusal
@@ -295,12 +297,16 @@ def local_address(path: str) -> str:
     return "/" if leads_away else path
 
 
-def _with_limited_body(request: Request, declaration: Declaration) -> Request:
-    """Return the request with an end to its body, but for uploads, whose files have a limit of their own."""
-    if request.method in SAFE_METHODS or declaration.form in {"streamed", "signed"}:
-        return request
-    most = _MOST_PUBLIC_BYTES if declaration.need == "public" else _MOST_BYTES
+def _checked_request(request: Request, declaration: Declaration) -> CheckedRequest:
+    """Return the request with a check of its texts, and with an end to its body.
+
+    Uploads have no such end: their files have a limit of their own.
+    """
     receive: Callable[[], Awaitable[Message]] = request.receive
+    send = request._send  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  FastAPI makes requests so, too
+    if request.method in SAFE_METHODS or declaration.form in {"streamed", "signed"}:
+        return CheckedRequest(request.scope, receive, send)
+    most = _MOST_PUBLIC_BYTES if declaration.need == "public" else _MOST_BYTES
     received = 0
 
     async def receive_limited() -> Message:
@@ -311,4 +317,4 @@ def _with_limited_body(request: Request, declaration: Declaration) -> Request:
             raise HTTPException(413, f"The request is larger than {most:,} bytes.")
         return message
 
-    return Request(request.scope, receive_limited, request._send)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  FastAPI makes requests so, too
+    return CheckedRequest(request.scope, receive_limited, send)

@@ -14,6 +14,7 @@ from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.field_names import FIELD_NAMES, TABLES
 from docmill.schemas.payment_methods import PAYMENT_METHODS
 from docmill.service.intake.attachment_kinds import LEFT_OUT
+from docmill.service.text_input import UNSTORABLE
 from docmill.service.webhooks.webhook_sender import RECEIVER_GONE
 from docmill.web.languages import LANGUAGES, SOURCE, path_of
 from docmill.web.view.source_words import source_texts
@@ -37,6 +38,7 @@ def source_catalogue() -> Catalog:
         catalogue.add(name, locations=[("docmill/schemas", 0)])
     for text in (ONLY_LINKED, ELSEWHERE, EMBEDDED, LEFT_OUT):  # why a part of a mail was not added
         catalogue.add(text, locations=[("docmill/reading/mail", 0)])
+    catalogue.add(UNSTORABLE, locations=[("docmill/service", 0)])
     catalogue.add(RECEIVER_GONE, locations=[("docmill/service/webhooks", 0)])
     for text in source_texts():
         catalogue.add(text, locations=[("docmill/service/sources", 0)])

@@ -22,6 +22,7 @@ from docmill.service.store import arrivals, fetch_requests
 from docmill.service.store.database import new_id
 from docmill.service.store.doc_sources import SourceRow
 from docmill.service.store.fetch_requests import FetchRequest
+from docmill.service.text_input import check_text
 from docmill.web.access import Router, needs
 from docmill.web.context import TheVault, Vault
 
@@ -113,6 +114,7 @@ async def _take(
 async def _take_body(request: Request, body: IO[bytes], item: str, intake: ItemIntake) -> _Told:
     _, options = parse_options_header(request.headers.get("content-disposition", ""))
     name = options.get(b"filename", b"").decode("utf-8", "replace") or "document"
+    check_text(name)
 
     async def chunks() -> AsyncGenerator[bytes]:
         while piece := await asyncio.to_thread(body.read, CHUNK_BYTES):

@@ -64,7 +64,14 @@ _FRAMEWORK_DETAILS = {
     404: gettext_noop("There is nothing at this address."),
     405: gettext_noop("This address does not take such requests."),
 }
-_HTTP_CODES = {401: "not_signed_in", 403: "forbidden", 404: "not_found", 405: "not_allowed", 413: "too_large"}
+_HTTP_CODES = {
+    401: "not_signed_in",
+    403: "forbidden",
+    404: "not_found",
+    405: "not_allowed",
+    413: "too_large",
+    422: "validation",
+}
 _INTERNAL = gettext_noop(
     "A fault in docmill itself; the log has the details. Nothing you sent was lost or changed."
 )

@@ -9,6 +9,9 @@ from typing import Any, cast
 from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
+from docmill.errors import ValidationError
+from docmill.service.text_input import check_texts
+
 _LIMIT_S = 600
 
 
@@ -38,7 +41,8 @@ class ReturnCookie:
         """The content that the browser kept; empty if it kept nothing, or nonsense."""
         try:
             content: object = json.loads(base64.urlsafe_b64decode(request.cookies.get(self.name, "")))
-        except (ValueError, RecursionError):
+            check_texts(content)
+        except (ValueError, RecursionError, ValidationError):
             return {}
         return cast("dict[str, Any]", content) if isinstance(content, dict) else {}
 

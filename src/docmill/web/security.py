@@ -158,7 +158,7 @@ class TrustedRequestsOnly:
         """See ASGI."""
         app = self._app
         if scope["type"] == "http":
-            is_clear = scope["scheme"] == "http" and not self._is_safe_in_the_clear(scope)
+            is_clear = scope.get("scheme", "http") == "http" and not self._is_safe_in_the_clear(scope)
             self._apply_forwarded(scope)
             headers = Headers(scope=scope)
             host = headers.get("host", "").lower()
@@ -169,7 +169,7 @@ class TrustedRequestsOnly:
                     "web.trusted_proxies may send requests in the clear.",
                     403,
                 )
-            elif not self._reach.answers(host, scope["scheme"], port):
+            elif not self._reach.answers(host, scope.get("scheme", "http"), port):
                 app = PlainTextResponse(
                     "This vault does not answer to this name and port; see the setting web.hosts.", 421
                 )

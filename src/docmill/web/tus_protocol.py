@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from docmill.errors import ValidationError
+from docmill.service.text_input import check_text
 
 VERSION = "1.0.0"
 EXTENSIONS = "creation,expiration,checksum,termination"
@@ -75,6 +76,7 @@ def file_name_in(metadata: str) -> str:
                 name = base64.b64decode(value, validate=True).decode()
             except ValueError as error:  # also of what is not ASCII
                 raise ValidationError(f"{key!r} in Upload-Metadata must be UTF-8 in Base64") from error
+            check_text(name)
             if name:
                 return name
     return "upload"

@@ -15,6 +15,7 @@ from python_multipart.multipart import parse_options_header
 from starlette.requests import ClientDisconnect, Request
 
 from docmill.errors import CorruptError, DocmillError, EncryptedError, TooLargeError, ValidationError
+from docmill.service.text_input import check_text
 from docmill.web.access import FORM_TOKEN, check_form_token
 from docmill.web.context import Vault
 from docmill.web.problems import status_of
@@ -125,11 +126,18 @@ async def read_parts(request: Request, *, fields: Collection[str]) -> AsyncGener
     async for event in events:
         if event.kind == "file":
             content = _content(events)
-            yield FilePart(event.data.decode("utf-8", "replace"), content)
+            yield FilePart(_text(event.data), content)
             async for _ in content:
                 pass
         elif event.kind == "field":
-            yield FormField(event.name.decode(), event.data.decode("utf-8", "replace"))
+            yield FormField(event.name.decode(), _text(event.data))
+
+
+def _text(data: bytes) -> str:
+    """The text of a field or the name of a file. Raises ValidationError for one that cannot be stored."""
+    text = data.decode("utf-8", "replace")
+    check_text(text)
+    return text
 
 
 class _Event(NamedTuple):

@@ -33,6 +33,11 @@ def docmill() -> Iterator[Commands]:
         yield Commands(Path(folder))
 
 
+def test_arguments_that_are_no_text_are_refused(docmill: Commands) -> None:
+    for command in (["users", "add", "a\udcff@example.org"], ["tenants", "add", "\udcff"]):
+        assert "a character that cannot be stored" in docmill(*command, code=2)
+
+
 def test_people_and_organisations_are_managed_from_the_machine(docmill: Commands, tmp_path: Path) -> None:
     paper = tmp_path / "paper.txt"
     paper.write_text("Invoice 17")

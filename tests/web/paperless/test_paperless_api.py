@@ -145,7 +145,7 @@ async def test_fields_that_mean_nothing_here_refuse_no_document(
     answer = await client.post(
         POST,
         data={
-            "title": "\0",
+            "title": " ",
             "created": "2024-13-77",
             "tags": ["123456", "2024", " ", "x" * 50],
             "document_type": "9",

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from docmill.errors import DocmillError
 from docmill.service.people.access import Scope
+from docmill.service.text_input import check_texts
 from docmill.web.mcp import tool_answers
 from docmill.web.mcp.document_content import (
     DocumentArguments,
@@ -81,6 +82,7 @@ class Tool(Generic[Arguments]):
     async def call(self, context: ToolContext, arguments: Mapping[str, Any]) -> BaseModel:
         """Check the arguments and run the tool. Raises ToolFailedError."""
         try:
+            check_texts(arguments)
             checked = self.arguments.model_validate(arguments)
             async with asyncio.timeout(TIME_LIMIT_S):
                 return await self.run(context, checked)

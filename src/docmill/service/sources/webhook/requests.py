@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from docmill.errors import ValidationError
 from docmill.service.notify.guarded_download import shown_address
+from docmill.service.text_input import check_texts
 
 MOST_FILES = 50
 _MOST_METADATA = 50
@@ -68,9 +69,13 @@ def files_of(body: bytes) -> Sequence[SentFile]:
     """The files of a JSON body: one, or several under `files`. Raises ValidationError."""
     try:
         if b'"files"' in body:
-            return _SentFiles.model_validate_json(body).files
-        return [SentFile.model_validate_json(body)]
+            files = _SentFiles.model_validate_json(body).files
+        else:
+            files = [SentFile.model_validate_json(body)]
     except pydantic.ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)[:3]
         told = "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'body'}: {fault['msg']}" for fault in faults)
         raise ValidationError(f"the request cannot be understood: {told}") from None
+    for file in files:
+        check_texts([file.file_name, file.url, file.metadata])
+    return files
