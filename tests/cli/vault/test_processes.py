@@ -64,6 +64,18 @@ def test_no_other_user_may_read_what_a_vault_and_its_backup_hold(
     assert up.exit_code() == 0
 
 
+def test_of_two_vaults_that_start_at_once_on_a_new_folder_one_runs(machine: Machine) -> None:
+    started = [machine.start("up", "--port", "0") for _ in range(2)]
+    said = [process.process.stdout.readline() for process in started if process.process.stdout is not None]
+
+    running = [process for process, line in zip(started, said, strict=True) if line]
+    (refused,) = [process for process in started if process not in running]
+
+    assert len(running) == 1
+    assert refused.exit_code() == 2
+    assert "is just starting elsewhere" in refused.log_file.read_text()
+
+
 def test_a_process_tells_that_its_database_was_killed_and_works_on_when_it_is_back(machine: Machine) -> None:
     web = machine.start("web", "--port", "0").until_ready()
 

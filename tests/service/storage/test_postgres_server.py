@@ -156,6 +156,18 @@ def test_a_server_that_nobody_uses_can_be_stopped_and_one_in_use_cannot(folder: 
     server.stop()
 
 
+def test_the_server_of_the_original_is_not_stopped_for_its_copy(folder: Path) -> None:
+    subprocess.run([sys.executable, "-c", USE_AND_BE_KILLED, str(folder)], check=False, timeout=100)
+    pid = server_pid(folder)
+    copied = folder.with_name("copied")
+    subprocess.run(["cp", "-a", folder, copied], check=True)
+
+    assert not EmbeddedPostgres(copied).stop_left_running()
+
+    assert lives(pid)
+    assert EmbeddedPostgres(folder).stop_left_running()
+
+
 USE_UNTIL_TOLD = """
 import sys
 from pathlib import Path

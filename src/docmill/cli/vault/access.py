@@ -1,29 +1,22 @@
-"""Access of the commands to a vault: its settings, its service, and the addresses of its web servers."""
+"""Access of the commands to a vault: its settings and its service."""
 
 import os
-import ssl
-from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from getpass import getuser
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.request import urlopen
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from pydantic import JsonValue
 
 from docmill.errors import MisconfiguredError
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
-from docmill.service.observe.health import VAULT_HEADER
-from docmill.service.storage.private_files import private_folder
 from docmill.service.store import audit_log, tenants
 from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.tenants import TenantRow
-
-_ANSWER_S = 2
 
 
 def load_settings(
@@ -118,41 +111,3 @@ def system_user() -> str:
         return getuser()
     except (KeyError, OSError):  # a container may run as a number that has no name
         return str(os.getuid())
-
-
-@contextmanager
-def announced(folder: Path, address: str, vault_id: str) -> Generator[None]:
-    """Publish the address of a web server in its data folder; a file that outlives its server does no harm.
-
-    vault_id: sent by the server with its answers, since another vault may answer at the address later.
-    """
-    place = private_folder(folder / "addresses")
-    file = place / uuid4().hex
-    file.write_text(f"{address}\n{vault_id}")
-    try:
-        yield
-    finally:
-        file.unlink(missing_ok=True)
-
-
-def address_of(folder: Path) -> str | None:
-    """Return the address at which a web server on this data folder answers now, or None."""
-    for file in sorted((folder / "addresses").glob("*")):
-        try:
-            address, _, vault_id = file.read_text().partition("\n")
-            # The certificate is for the vault's public name. Nothing is sent, and the answer names the vault.
-            context = ssl.create_default_context()
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-            request = f"{address}healthz"
-            with urlopen(request, timeout=_ANSWER_S, context=context) as answer:  # noqa: S310  written by ourselves
-                if answer.headers.get(VAULT_HEADER, "") == vault_id:  # an older release sends none
-                    return address
-            file.unlink(missing_ok=True)  # it was killed, and another vault has its port
-        except HTTPError:
-            continue  # the server runs, without its database
-        except URLError as error:
-            if isinstance(error.reason, ConnectionRefusedError):  # it was killed
-                file.unlink(missing_ok=True)
-        except (OSError, ValueError):
-            continue
-    return None

@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from docmill.cli.console import FAILED, MARKS, shown, stderr, stdout
-from docmill.cli.vault.access import address_of, commanded_service, existing_service, log_command
+from docmill.cli.vault.access import commanded_service, existing_service, log_command
+from docmill.cli.vault.addresses import address_of
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.files import chunks, is_junk
 from docmill.model.paths import leaves, value_at

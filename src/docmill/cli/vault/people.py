@@ -8,7 +8,8 @@ import typer
 from rich.table import Table
 
 from docmill.cli.console import FAILED, stderr, stdout
-from docmill.cli.vault.access import address_of, existing_service, find_tenant, log_command
+from docmill.cli.vault.access import existing_service, find_tenant, log_command
+from docmill.cli.vault.addresses import address_of
 from docmill.errors import ValidationError
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from docmill.cli.console import stderr, stdout
-from docmill.cli.vault.access import address_of, announced
+from docmill.cli.vault.addresses import Announcement, announced
 from docmill.errors import DocmillError, MisconfiguredError, ungrouped
 from docmill.reading.child.render import LocalRenderer
 from docmill.reading.convert import PooledUnlocker
@@ -73,11 +73,8 @@ async def running_vault(
     """
     if web:
         check_host(settings.web)
-    if web and worker and (running := await asyncio.to_thread(address_of, settings.folder)):
-        raise MisconfiguredError(
-            f"a vault on {str(settings.folder)!r} runs already, at {running}; give another --data-dir"
-        )
     async with AsyncExitStack() as stack:
+        announcement = stack.enter_context(announced(settings.folder, alone=worker)) if web else None
         stop, abort = stack.enter_context(stop_signals())
         service = await stack.enter_async_context(open_service(settings))
         if web and not is_this_machine(settings.web.host) and not await service.accounts.exist():
@@ -88,7 +85,8 @@ async def running_vault(
         probes = Probes.of(service, stop)
         await stack.enter_async_context(probes.metrics.watching_the_loop())
         process = _Process(settings, service, probes, stop, abort)
-        address = await stack.enter_async_context(_web(process) if web else _probes(process))
+        serving = _probes(process) if announcement is None else _web(process, announcement)
+        address = await stack.enter_async_context(serving)
         if worker:
             work = await stack.enter_async_context(ready_worker(service, probes.metrics))
             await stack.enter_async_context(_alongside(work(stop, abort)))
@@ -97,7 +95,7 @@ async def running_vault(
 
 
 @asynccontextmanager
-async def _web(process: _Process) -> AsyncGenerator[str]:
+async def _web(process: _Process, announcement: Announcement) -> AsyncGenerator[str]:
     """The web server during the block, which must not end before `stop`; its address."""
     # Pages are drawn in a process of their own: a person who looks must not wait behind recognition. The web
     # server comes before it: a page is there sooner than its pictures.
@@ -113,8 +111,8 @@ async def _web(process: _Process) -> AsyncGenerator[str]:
         ready = asyncio.get_running_loop().create_future()
         async with _alongside(serve(app, process.settings, process.stop, ready.set_result, process.abort)):
             address = await ready
-            with announced(process.settings.folder, address, str(process.service.vault_id)):
-                yield address
+            announcement.publish(address, str(process.service.vault_id))
+            yield address
 
 
 @asynccontextmanager

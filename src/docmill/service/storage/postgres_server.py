@@ -219,8 +219,9 @@ class EmbeddedPostgres:
         try:
             pid = int((self._data / "postmaster.pid").read_text().split("\n", 1)[0])
             process = psutil.Process(pid)
-            # The number of one that was killed may be another program's by now.
-            return process.name().startswith("postgres") and process.status() != psutil.STATUS_ZOMBIE
+            # The number of one that was killed may be another program's by now, and that in a copied folder
+            # is that of the original's server.
+            return process.status() != psutil.STATUS_ZOMBIE and self._works_here(process)
         except (OSError, ValueError, psutil.Error):
             return False
 
