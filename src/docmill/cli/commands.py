@@ -24,6 +24,7 @@ from docmill.cli.console import (
 )
 from docmill.cli.files import folder_commands, runs_commands
 from docmill.cli.vault import (
+    aws_commands,
     backup_commands,
     content_commands,
     dead_letter_commands,
@@ -63,6 +64,7 @@ app.add_typer(import_commands.app)
 app.add_typer(backup_commands.app)
 app.add_typer(notify_commands)
 app.add_typer(learned_commands.app)
+app.add_typer(aws_commands.app)
 
 
 def main() -> None:

@@ -258,7 +258,8 @@ async def reserve(conn: Conn, claim: Claim, part_list: Sequence[Part], *, root: 
         """
         INSERT INTO part (tenant_id, parent_id, position, kind, name, first_page, last_page, problem,
                           root_ingestion_id)
-        SELECT %(tenant_id)s, %(parent_id)s, position, kind, name, first_page, last_page, %(problem)s, %(root)s
+        SELECT %(tenant_id)s, %(parent_id)s, position, kind, name, first_page, last_page, %(problem)s,
+               %(root)s
           FROM unnest(%(kinds)s::text[], %(names)s::text[], %(first_pages)s::integer[],
                       %(last_pages)s::integer[])
                WITH ORDINALITY AS part (kind, name, first_page, last_page, position)
