@@ -13,6 +13,7 @@ from fastapi import FastAPI
 
 from docmill.errors import MisconfiguredError
 from docmill.service.config.settings import Settings
+from docmill.web.request_limits import RequestLimits, limited_protocol
 
 _BACKLOG = 128
 
@@ -36,7 +37,8 @@ async def serve(
     tls = settings.web.tls_certificate, settings.web.tls_key
     with listen(settings.web.host, settings.web.port, setting="web.port") as listener:
         # The server waits for open answers: streams would keep it for ever.
-        await answer(app, listener, stop, on_ready, abort=abort, on_stop=closing.set, tls=tls)
+        limits = RequestLimits.of(settings.web)
+        await answer(app, listener, stop, on_ready, abort=abort, on_stop=closing.set, tls=tls, limits=limits)
 
 
 async def answer(
@@ -48,6 +50,7 @@ async def answer(
     abort: asyncio.Event | None = None,
     on_stop: Callable[[], None] = lambda: None,
     tls: tuple[Path | None, Path | None] = (None, None),
+    limits: RequestLimits | None = None,
 ) -> None:
     """Answer requests on `listener` with `app`, as `serve` does.
 
@@ -57,6 +60,7 @@ async def answer(
     certificate, key = tls
     config = uvicorn.Config(
         app,
+        http=limited_protocol(limits or RequestLimits()),
         log_config=None,
         access_log=False,
         lifespan="off",

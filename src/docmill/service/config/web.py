@@ -18,7 +18,8 @@ class Web(Section):
     and that of the scheme. trusted_proxies: addresses or networks whose X-Forwarded headers are believed.
     session_idle_h, session_days: after so long without a request, and so long after the sign-in, a person has
     to sign in again. public_url: the address at which people open the vault: all links to it that are given
-    to others begin with it, and it is answered.
+    to others begin with it, and it is answered. head_s, body_s, slowest_bytes_s: a request is given up if its
+    head takes longer, or if its body is slower for so long.
     """
 
     host: str = "127.0.0.1"
@@ -29,6 +30,9 @@ class Web(Section):
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     session_idle_h: float = Field(default=24, gt=0)
     session_days: float = Field(default=30, gt=0)
+    head_s: float = Field(default=20, gt=0)
+    body_s: float = Field(default=30, gt=0)
+    slowest_bytes_s: float = Field(default=500, ge=0)
     public_url: str | None = Field(default=None, pattern=r"^https?://[^/@?#\s]+(/[^@?#\s]*[^/@?#\s])?$")
 
     @model_validator(mode="after")
