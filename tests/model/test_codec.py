@@ -75,6 +75,15 @@ def test_a_page_remembers_which_edges_cut_its_text(make_document: Callable[..., 
     assert [page.cut_edges for page in again.pages] == [(), ("right", "bottom")]
 
 
+def test_a_page_remembers_why_its_own_text_was_not_believed(make_document: Callable[..., Document]) -> None:
+    document = make_document("Total", "Sum")
+    pages = [replace(page, layer_doubt="unmapped" if page.number == 2 else None) for page in document.pages]
+
+    again = codec.loads(codec.dumps(replace(document, pages=pages)))
+
+    assert [page.layer_doubt for page in again.pages] == [None, "unmapped"]
+
+
 def test_pages_of_earlier_releases_name_no_engine(make_document: Callable[..., Document]) -> None:
     content = json.loads(zstandard.decompress(codec.dumps(make_document("Total"))))
     del content["pages"][0]["engine"]

@@ -82,6 +82,7 @@ def page_content(page: Page) -> dict[str, Any]:
     return {
         **({"preprocessed": True} if page.preprocessed else {}),
         **({"cut_edges": page.cut_edges} if page.cut_edges else {}),
+        **({"layer_doubt": page.layer_doubt} if page.layer_doubt else {}),
         "number": page.number,
         "width_pt": round(page.width_pt, 3),
         "height_pt": round(page.height_pt, 3),
@@ -136,6 +137,7 @@ def page_of(content: dict[str, Any]) -> Page:
         codes=tuple(content.get("codes", ())),
         preprocessed=content.get("preprocessed", False),
         cut_edges=tuple(content.get("cut_edges", ())),
+        layer_doubt=content.get("layer_doubt"),
         words=words,
         tables=tuple(
             Table(

@@ -15,6 +15,9 @@ from pydantic import BaseModel, ConfigDict
 PartKind = Literal["attachment", "member", "section"]
 PageSource = Literal["text", "ocr", "none"]
 NO_WORD = "no word was read on its pages; if they have text, scan them again, larger and with more contrast"
+LayerDoubt = Literal["contradicted", "unmapped", "nonsense"]
+"""Why the text of a PDF page was not believed as it is: its fonts draw other characters than it states, or
+letters have no meaning in Unicode, or it makes no sense."""
 Edge = Literal["left", "top", "right", "bottom"]
 
 
@@ -163,7 +166,7 @@ class Page:
     engine: which engine recognised it; None for text that came with the file. codes: what QR codes on its
     picture say; they are looked for only where documents are split. preprocessed: whether it was read in a
     preprocessed picture, which is kept. cut_edges: of its picture, those that run through print, so that text
-    is missing there.
+    is missing there. layer_doubt: why the text that came with a PDF was not believed.
     """
 
     number: int
@@ -179,6 +182,7 @@ class Page:
     codes: tuple[str, ...] = ()
     preprocessed: bool = False
     cut_edges: tuple[Edge, ...] = ()
+    layer_doubt: LayerDoubt | None = None
 
     @cached_property
     def lines(self) -> list[Line]:

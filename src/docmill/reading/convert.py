@@ -174,6 +174,9 @@ class LocalConverter:
                     options = self._options
                     limit_s = options.open_limit_s
                     seen = await self._pool.run(tasks.complete_page, source, seen, options, limit_s=limit_s)
+                    if seen.layer_doubt is not None:
+                        reason = {"page": number, "reason": seen.layer_doubt}
+                        log.info("the text stored in a page is not believed", extra=reason)
                 await kept.add(seen)
                 return seen
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from docmill.model.document import Document
+from docmill.model.document import Document, LayerDoubt
 from docmill.model.result import Evidence, Extraction, Failure
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Receipt
@@ -109,6 +109,22 @@ def test_a_date_at_an_edge_that_cuts_the_paper_may_be_cut(typeset: Callable[...,
     assert box.x1 < 1
     assert "cut_off" in checks("right")
     assert "cut_off" not in checks("bottom")
+
+
+@pytest.mark.parametrize(
+    ("doubt", "quality", "is_asked"),
+    [(None, 0.5, False), ("contradicted", 0.95, False), ("contradicted", 0.5, True)],
+)
+def test_a_page_whose_text_is_not_believed_and_not_read_well_needs_a_person(
+    typeset: Callable[..., Document], doubt: LayerDoubt | None, quality: float, *, is_asked: bool
+) -> None:
+    whole = typeset("Total   12.00", source="ocr")
+    page = replace(whole.pages[0], layer_doubt=doubt, quality=quality)
+    read = Extraction(document_type="receipt", data=Receipt(), evidence={})
+
+    verdict = RuleGate().judge(replace(whole, pages=[page]), read, REGISTRY["receipt"])
+
+    assert ("text_layer" in {failure.check for failure in verdict.failures}) is is_asked
 
 
 def test_a_total_on_the_last_line_of_a_picture_that_cuts_the_paper_is_doubted(

@@ -36,6 +36,7 @@ from docmill.reading.mail import eml, outlook_msg, tnef
 from docmill.reading.ocr.page import local_engine, recognise_page
 from docmill.reading.ocr.text_lines import legible_dimension
 from docmill.reading.pdf import attachments, form_fields, pdf_file, text_merging
+from docmill.reading.pdf.glyph_shapes import GlyphShapes
 from docmill.reading.pdf.page_objects import find_ruling_lines
 from docmill.reading.pdf.text_merging import FigurePlace
 from docmill.reading.statements import statement_files
@@ -226,10 +227,11 @@ def _text_pages(
 ) -> list[Page | None]:
     """See `read_text`. Pages whose contents cannot be decoded are broken instead of empty."""
     pages: list[Page | None] = []
+    shapes = GlyphShapes(document)
     for number in numbers:
         try:
             with pdf_file.open_page(document, number) as page:
-                text = text_merging.text_page(page, number)
+                text = text_merging.text_page(page, number, shapes)
                 if text:
                     text = add_tables(text, partial(find_ruling_lines, page))
                 if text and number == 1 and form_fields.is_dynamic(document, page):

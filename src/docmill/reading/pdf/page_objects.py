@@ -27,7 +27,7 @@ def _address(function_or_handle: Any) -> int:  # noqa: ANN401 - ctypes' pointers
     return ctypes.cast(function_or_handle, ctypes.c_void_p).value or 0
 
 
-def _raw_function(function: Any, result: type, *arguments: type) -> Call:  # noqa: ANN401 - as above
+def raw_function(function: Any, result: type, *arguments: type) -> Call:  # noqa: ANN401 - as above
     """A function of PDFium's that takes addresses, and numbers, as plain integers."""
     return ctypes.CFUNCTYPE(result, *arguments)(_address(function))
 
@@ -40,7 +40,7 @@ LAST_CODE = 0x10FFFF
 UNKNOWN = 0xFFFD
 FIRST_PRINTING = 32
 HYPHEN = 2
-"""Code that PDFium gives for a hyphen at a line's end."""
+"""Code that PDFium gives for a hyphen at a line's end; elsewhere it is an unmapped character's."""
 SPACES = np.array([0, 9, 10, 11, 12, 13, 32, 0xA0, *range(0x2000, 0x200C), 0x202F, 0x3000, 0xFEFF], np.uint32)
 _IS_SPACE = np.isin(np.arange(0x10000), SPACES)
 MANY_SWAPPED = 0.5
@@ -48,11 +48,11 @@ MANY_SWAPPED = 0.5
 INVISIBLE = 3
 """Text render mode, ISO 32000-1, 9.3.6."""
 
-_loose_box = _raw_function(raw.FPDFText_GetLooseCharBox, c_int, Pointer, c_int, Pointer)
-_is_generated = _raw_function(raw.FPDFText_IsGenerated, c_int, Pointer, c_int)
-_has_no_unicode = _raw_function(raw.FPDFText_HasUnicodeMapError, c_int, Pointer, c_int)
-_object_of = _raw_function(raw.FPDFText_GetTextObject, Pointer, Pointer, c_int)
-_render_mode = _raw_function(raw.FPDFTextObj_GetTextRenderMode, c_int, Pointer)
+_loose_box = raw_function(raw.FPDFText_GetLooseCharBox, c_int, Pointer, c_int, Pointer)
+_is_generated = raw_function(raw.FPDFText_IsGenerated, c_int, Pointer, c_int)
+_has_no_unicode = raw_function(raw.FPDFText_HasUnicodeMapError, c_int, Pointer, c_int)
+_object_of = raw_function(raw.FPDFText_GetTextObject, Pointer, Pointer, c_int)
+_render_mode = raw_function(raw.FPDFTextObj_GetTextRenderMode, c_int, Pointer)
 
 
 class Characters(NamedTuple):
@@ -85,6 +85,8 @@ def read_characters(text: PdfTextPage, page: PdfPage) -> Characters:
     """Every printing character of a page."""
     count = text.count_chars()
     codes = _codes(text, count)
+    hyphens = [at for at in np.flatnonzero(codes == HYPHEN).tolist() if raw.FPDFText_IsHyphen(text, at) == 1]
+    codes[hyphens] = ord("-")
     blank = _IS_SPACE[np.minimum(codes, len(_IS_SPACE) - 1)]
     indices = np.flatnonzero(~blank)
     generated = np.zeros(count, np.bool_)
@@ -103,7 +105,7 @@ def read_characters(text: PdfTextPage, page: PdfPage) -> Characters:
     x, y = np.sort(boxes[:, [0, 2]] - left, axis=1), np.sort(top - boxes[:, [1, 3]], axis=1)
     return Characters(
         indices=indices,
-        codes=np.where(codes == HYPHEN, ord("-"), codes)[indices],
+        codes=codes[indices],
         boxes=np.nan_to_num(np.stack([x[:, 0], y[:, 0], x[:, 1], y[:, 1]], axis=1)),
         spaced=_has_mark_since(blank & ~generated, indices),
         maybe_spaced=_has_mark_since(generated, indices),
@@ -146,16 +148,21 @@ def find_garbled(text: PdfTextPage, characters: Characters) -> tuple[NDArray[np.
     return meaningless, max(float(meaningless.mean()), unmapped / len(sample))
 
 
+def text_objects(text: PdfTextPage, indices: NDArray[np.intp]) -> list[int | None]:
+    """Address of the text object that draws each character; None for a character that PDFium made up."""
+    return list(map(_object_of, repeat(_address(text.raw)), indices.tolist()))
+
+
 def find_invisible(text: PdfTextPage, characters: Characters) -> NDArray[np.bool_]:
     """Mask of invisible characters, such as those under a scan, which are there only to be found.
 
     A sample is asked first: on nearly every page all text is visible.
     """
     step = max(1, len(characters.codes) // SAMPLE)
-    objects: list[int | None] = []  # the text object of each character; generated ones have none
+    objects: list[int | None] = []
     hidden: set[int | None] = set()
     for indices in (characters.indices[::step], characters.indices):
-        objects = list(map(_object_of, repeat(_address(text.raw)), indices.tolist()))
+        objects = text_objects(text, indices)
         hidden = {item for item in set(objects) if item is not None and _render_mode(item) == INVISIBLE}
         if not hidden:
             return np.zeros(len(characters.codes), np.bool_)
@@ -174,8 +181,8 @@ SMALLEST_PX, LARGEST_PX = 5, 40
 Corners: TypeAlias = tuple[float, float, float, float]
 Gray: TypeAlias = NDArray[np.uint8]
 
-_object_of_page = _raw_function(raw.FPDFPage_GetObject, Pointer, Pointer, c_int)
-_type = _raw_function(raw.FPDFPageObj_GetType, c_int, Pointer)
+_object_of_page = raw_function(raw.FPDFPage_GetObject, Pointer, Pointer, c_int)
+_type = raw_function(raw.FPDFPageObj_GetType, c_int, Pointer)
 
 
 class PagePictures(NamedTuple):
@@ -273,14 +280,14 @@ Point = tuple[float, float]
 Rectangle = tuple[float, float, float, float]
 
 _Modes, _Matrix, _Place = c_int * 2, c_float * 6, c_float * 2
-_bounds = _raw_function(raw.FPDFPageObj_GetBounds, c_int, *[Pointer] * 5)
-_draw_mode = _raw_function(raw.FPDFPath_GetDrawMode, c_int, *[Pointer] * 3)
-_matrix = _raw_function(raw.FPDFPageObj_GetMatrix, c_int, Pointer, Pointer)
-_count_segments = _raw_function(raw.FPDFPath_CountSegments, c_int, Pointer)
-_segment = _raw_function(raw.FPDFPath_GetPathSegment, Pointer, Pointer, c_int)
-_point = _raw_function(raw.FPDFPathSegment_GetPoint, c_int, *[Pointer] * 3)
-_kind = _raw_function(raw.FPDFPathSegment_GetType, c_int, Pointer)
-_closes = _raw_function(raw.FPDFPathSegment_GetClose, c_int, Pointer)
+_bounds = raw_function(raw.FPDFPageObj_GetBounds, c_int, *[Pointer] * 5)
+_draw_mode = raw_function(raw.FPDFPath_GetDrawMode, c_int, *[Pointer] * 3)
+_matrix = raw_function(raw.FPDFPageObj_GetMatrix, c_int, Pointer, Pointer)
+_count_segments = raw_function(raw.FPDFPath_CountSegments, c_int, Pointer)
+_segment = raw_function(raw.FPDFPath_GetPathSegment, Pointer, Pointer, c_int)
+_point = raw_function(raw.FPDFPathSegment_GetPoint, c_int, *[Pointer] * 3)
+_kind = raw_function(raw.FPDFPathSegment_GetType, c_int, Pointer)
+_closes = raw_function(raw.FPDFPathSegment_GetClose, c_int, Pointer)
 
 
 def find_ruling_lines(page: PdfPage) -> tuple[RulingLines, RulingLines]:

@@ -1,13 +1,15 @@
 """Text layer of a PDF page; geometry makes the lines, since the order in the file means nothing."""
 
 import contextlib
+import re
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.model.document import Page, letters_and_digits
+from docmill.model.document import LayerDoubt, Page, letters_and_digits
 from docmill.reading.pdf import form_fields, text_runs
+from docmill.reading.pdf.glyph_shapes import GlyphShapes
 from docmill.reading.pdf.page_objects import (
     SAMPLE,
     Boxes,
@@ -38,6 +40,11 @@ STRIDE = 1.5
 RUN = 2
 """Least letters in a row that are text; a single unknown one is an icon."""
 
+MEANINGLESS = re.compile(r"[\x00-\x1f\ue000-\uf8ff\ufffd]")
+"""Characters that fonts without a map to Unicode give."""
+_BEHIND_LETTER = re.compile(rf"(?<=[^\W\d_]){MEANINGLESS.pattern}")
+"""A character without meaning behind a letter."""
+
 Missing: TypeAlias = Literal["nothing", "gaps", "everything"]
 """Text that the page shows and the file does not hold: none, the text in `gaps`, or all of it."""
 
@@ -46,7 +53,9 @@ class Layer(NamedTuple):
     """Text layer of a page, as displayed after a turn by `rotation`.
 
     upright, sideways: certain text. scanned: text of an earlier recognition, printed invisibly.
-    gaps: boxes where the page shows text that the file does not hold. filled: boxes of filled form fields.
+    gaps: boxes where the page shows text that the file does not hold. garbled: indices of the upright words
+    of which it holds only some letters. filled: boxes of filled form fields. doubted: boxes of characters
+    that the page draws as others. doubt: why the text is not believed as it is.
     """
 
     number: int
@@ -58,14 +67,20 @@ class Layer(NamedTuple):
     gaps: Boxes = NO_RUNS.boxes
     filled: Boxes = NO_RUNS.boxes
     missing: Missing = "nothing"
+    garbled: tuple[int, ...] = ()
+    doubted: Boxes = NO_RUNS.boxes
+    doubt: LayerDoubt | None = None
 
 
-def read_layer(page: PdfPage, number: int) -> Layer:
-    """Read the page's text and the values of its form from the file. Raises PdfiumError for a broken page."""
+def read_layer(page: PdfPage, number: int, shapes: GlyphShapes | None = None) -> Layer:
+    """Read the page's text and the values of its form from the file. Raises PdfiumError for a broken page.
+
+    shapes: of the document's fonts; without them, `Layer.doubted` stays empty.
+    """
     left, bottom, right, top = page.get_bbox()
     size = np.array([right - left, top - bottom], np.float32)
     with contextlib.closing(page.get_textpage()) as text:
-        layer = _printed_layer(text, page, number, size)
+        layer = _printed_layer(text, page, number, size, shapes)
     fields = form_fields.read_fields(page)
     if not fields:
         return layer
@@ -83,7 +98,13 @@ def read_layer(page: PdfPage, number: int) -> Layer:
     return layer._replace(upright=text_runs.concatenate_runs([layer.upright, values]), filled=boxes[new])
 
 
-def _printed_layer(text: PdfTextPage, page: PdfPage, number: int, size: NDArray[np.float32]) -> Layer:
+def _printed_layer(
+    text: PdfTextPage,
+    page: PdfPage,
+    number: int,
+    size: NDArray[np.float32],
+    shapes: GlyphShapes | None,
+) -> Layer:
     stored = page.get_rotation()
     bare = Layer(number, displayed(size, stored), stored)
     if not raw.FPDFPage_CountObjects(page):
@@ -93,7 +114,7 @@ def _printed_layer(text: PdfTextPage, page: PdfPage, number: int, size: NDArray[
         return bare._replace(missing="everything")
     meaningless, share = find_garbled(text, characters)
     if share > MAX_GARBAGE:
-        return bare._replace(missing="everything")
+        return bare._replace(missing="everything", doubt="unmapped")
     rotation = _rotation(text, page, characters)
     pictures = find_pictures(page)
     # Text drawn before the picture that covers it is unseen, too.
@@ -104,15 +125,34 @@ def _printed_layer(text: PdfTextPage, page: PdfPage, number: int, size: NDArray[
         scanned = hidden & (_share_in_pictures(characters.boxes, pictures.boxes) > INSIDE)
     visible = characters.only(~hidden) if hidden.any() else characters
     upright, sideways = _find_runs(text, visible, size, rotation)
-    layer = Layer(number, displayed(size, rotation), rotation, upright, sideways)
+    garbled = find_garbled_words(upright.texts)
+    layer = Layer(number, displayed(size, rotation), rotation, upright, sideways, garbled=garbled)
+    if garbled:
+        layer = layer._replace(doubt="unmapped")
+    if shapes is not None and (mask := shapes.find_contradicted(page, text, visible)).any():
+        doubted = turn_boxes(visible.boxes[mask], size, rotation)
+        layer = layer._replace(doubted=doubted, doubt="contradicted")
     if scanned.any():
         under, beside = _find_runs(text, characters.only(scanned), size, rotation)
         return layer._replace(scanned=text_runs.concatenate_runs([under, *beside]), missing="everything")
     unknown = characters.boxes[_in_runs(meaningless)]
     gaps = np.concatenate([_unread(page, pictures.boxes, characters, size), unknown])
-    if not len(gaps):
-        return layer
-    return layer._replace(gaps=turn_boxes(gaps, size, rotation), missing="gaps")
+    gaps = np.concatenate([turn_boxes(gaps, size, rotation), upright.boxes[list(garbled)]])
+    return layer._replace(gaps=gaps, missing="gaps") if len(gaps) else layer
+
+
+def find_garbled_words(texts: list[str]) -> tuple[int, ...]:
+    """The indices of the words that hold letters of unknown meaning, as of fonts without a map to Unicode.
+
+    At a word's beginning such a character is an icon or a bullet, unless it is a letter in another word.
+    """
+    odd = [index for index, text in enumerate(texts) if MEANINGLESS.search(text)]
+    for_letters = {letter for index in odd for letter in _BEHIND_LETTER.findall(texts[index])}
+    return tuple(
+        index
+        for index in odd
+        if not for_letters.isdisjoint(texts[index]) and any(map(str.isalpha, texts[index]))
+    )
 
 
 def _share_in_pictures(boxes: Boxes, pictures: Boxes) -> NDArray[np.float32]:

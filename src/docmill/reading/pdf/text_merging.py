@@ -13,12 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.model.document import Box, Page, Table, Words
+from docmill.model.document import Box, Page, Table, Words, letters_and_digits
 from docmill.reading.pdf import text_runs
 from docmill.reading.pdf.form_fields import CHECKED, UNCHECKED
+from docmill.reading.pdf.glyph_shapes import GlyphShapes
 from docmill.reading.pdf.page_objects import Boxes, letter_centres, render_gray
 from docmill.reading.pdf.pdf_file import PdfPage
-from docmill.reading.pdf.text_layer import INSIDE, Layer, page_from_layer, read_layer
+from docmill.reading.pdf.text_layer import INSIDE, MEANINGLESS, Layer, page_from_layer, read_layer
 from docmill.reading.pdf.text_runs import NO_RUNS, TextRuns, covered_share
 from docmill.reading.text.quality import texts_quality
 
@@ -33,28 +34,39 @@ UNCOVERED = 0.1
 """Share of letter-like spots that a good layer may miss: rules, logos and signatures are among them."""
 LEAST_SHARE = 0.05
 """Share of recognised words from which on a page of text counts as recognised."""
+CONFIRMED = 0.5
+"""Least share of confirmed words with which doubted text is believed."""
+UNSETTLED = 0.5
+"""Quality, at most, of a page whose text is doubted and cannot be compared with what the page shows."""
 UNREAD = "a picture on this page was not read: {reason}"
 TOUCHED = 0.3
 """Overlap, as a share of a recognised word, from which on a word of the file is the same one."""
 
 
-def read_sound_layer(page: PdfPage, number: int) -> Layer:
+def read_sound_layer(page: PdfPage, number: int, shapes: GlyphShapes | None = None) -> Layer:
     """Read the page's text layer, with text that makes no sense set apart as doubtful.
 
-    Fonts may show other letters than the file stores.
+    Fonts may show other letters than the file stores. shapes: of the document's fonts, if more pages are
+    read.
     """
-    layer = read_layer(page, number)
+    layer = read_layer(page, number, shapes or GlyphShapes(page.pdf))
+    if len(layer.doubted):
+        return layer
     texts = [text for text in layer.upright.texts if text not in (CHECKED, UNCHECKED)]
     texts = texts[:: max(1, len(texts) // SAMPLE)]
     if layer.missing == "everything" or not texts or believability(texts) > NONSENSE:
         return layer
     doubtful = text_runs.concatenate_runs([layer.upright, *layer.sideways])
-    return layer._replace(upright=NO_RUNS, sideways=(), scanned=doubtful, missing="everything")
+    return layer._replace(
+        upright=NO_RUNS, sideways=(), scanned=doubtful, missing="everything", doubt="nonsense"
+    )
 
 
-def text_page(page: PdfPage, number: int) -> Page | None:
-    """The page by its own text, or None if it must be recognised, too."""
-    layer = read_sound_layer(page, number)
+def text_page(page: PdfPage, number: int, shapes: GlyphShapes | None = None) -> Page | None:
+    """The page by its own text, or None if it must be recognised, too. shapes: see `read_sound_layer`."""
+    layer = read_sound_layer(page, number, shapes)
+    if len(layer.doubted):
+        return None
     quality = 1.0
     if layer.scanned.texts:
         layer, quality = judge_layer(page, layer)
@@ -90,6 +102,21 @@ def believability(texts: Sequence[str]) -> float:
 def merge_reading(layer: Layer, seen: Page) -> Page:
     """Merge the file's own text with the recognised page, without anything twice.
 
+    Text whose characters the page draws as others counts if the page is recognised as the text states it.
+    """
+    if len(layer.doubted):
+        confirmed = _confirmed_share(layer, seen)
+        if confirmed is None or confirmed < CONFIRMED:
+            return replace(_page_as_shown(layer, seen, confirmed), layer_doubt=layer.doubt)
+        if layer.missing == "nothing":
+            return page_from_layer(layer)
+    page = _merge_sound_text(layer, seen)
+    return page if layer.doubt is None else replace(page, layer_doubt=layer.doubt)
+
+
+def _merge_sound_text(layer: Layer, seen: Page) -> Page:
+    """See `merge_reading`.
+
     Certain text of the file stays. An old reading stays if it has more believable text, measured as
     characters times their believability squared: few good words are worth more than many bad ones.
     """
@@ -106,7 +133,7 @@ def merge_reading(layer: Layer, seen: Page) -> Page:
         runs = text_runs.runs_of_words(seen.words, size)
         gaps = text_runs.turn_boxes(layer.gaps, layer.size, turn)
         in_gaps = runs.only(np.flatnonzero(covered_share(runs.boxes, gaps) > INSIDE).tolist())
-        return _combined(seen, sure, in_gaps, size)
+        return _combined(seen, _complete_words(sure, layer.garbled, runs), in_gaps, size)
     words = text_runs.arrange_runs(old, size)
     if believable_amount(words) > believable_amount(seen.words):
         seen = replace(seen, words=words, source="text", quality=believability(words.texts), engine=None)
@@ -114,6 +141,69 @@ def merge_reading(layer: Layer, seen: Page) -> Page:
         return seen
     filled = text_runs.turn_boxes(layer.filled, layer.size, turn)
     return _combined(seen, sure, text_runs.runs_of_words(seen.words, size), size, filled=filled)
+
+
+def _complete_words(own: TextRuns, garbled: Sequence[int], recognised: TextRuns) -> TextRuns:
+    """The file's words, the garbled ones as recognised, but with the file's own letters where these fit."""
+    texts, confidences = list(own.texts), own.confidences.copy()
+    for index in garbled:
+        there = np.flatnonzero(covered_share(recognised.boxes, own.boxes[index][None]) > INSIDE).tolist()
+        read = "".join(recognised.texts[word] for word in there)
+        if not read:
+            confidences[index] = UNSETTLED
+            continue
+        parts = MEANINGLESS.split(texts[index])
+        fitting = re.fullmatch(".{1,2}".join(f"({re.escape(part)})" for part in parts), read, re.IGNORECASE)
+        texts[index] = read if fitting is None else _with_own_letters(read, parts, fitting)
+        confidences[index] = recognised.confidences[there].min()
+    return own._replace(texts=texts, confidences=confidences)
+
+
+def _with_own_letters(read: str, parts: Sequence[str], fitting: re.Match[str]) -> str:
+    """A recognised word with the known parts of the file's word in place of the recognised ones."""
+    bounds = [bound for group in range(1, len(parts) + 1) for bound in fitting.span(group)]
+    others = [read[start:stop] for start, stop in zip(bounds[1:-1:2], bounds[2::2], strict=True)]
+    return "".join(part + other for part, other in zip(parts, [*others, ""], strict=True))
+
+
+def _confirmed_share(layer: Layer, seen: Page) -> float | None:
+    """Share of the words with doubted characters that are recognised as the file states them.
+
+    None if nothing is recognised at their places.
+    """
+    turn = (seen.rotation - layer.rotation) % 360
+    runs = text_runs.concatenate_runs([layer.upright, *layer.sideways]).turned(layer.size, turn)
+    doubted = text_runs.turn_boxes(layer.doubted, layer.size, turn)
+    middles = (doubted[:, :2] + doubted[:, 2:]) / 2
+    shown = seen.words.boxes * np.tile(layer.size[::-1] if turn % 180 else layer.size, 2)
+    outcomes: list[bool] = []
+    for text, box in zip(runs.texts, runs.boxes, strict=True):
+        if not ((middles >= box[:2]) & (middles <= box[2:])).all(axis=1).any():
+            continue
+        low, high = np.maximum(shown[:, :2], box[:2]), np.minimum(shown[:, 2:], box[2:])
+        common = np.prod(np.maximum(high - low, 0), axis=1)
+        x0, y0, x1, y1 = box.tolist()
+        smaller = np.minimum(np.prod(shown[:, 2:] - shown[:, :2], axis=1), (x1 - x0) * (y1 - y0))
+        there = np.flatnonzero(common > TOUCHED * smaller).tolist()
+        read = letters_and_digits("".join(seen.words.texts[index] for index in there))
+        if read:
+            outcomes.append(letters_and_digits(text) in read)
+    return sum(outcomes) / len(outcomes) if outcomes else None
+
+
+def _page_as_shown(layer: Layer, seen: Page, confirmed: float | None) -> Page:
+    """The recognised page, with the values of form fields, which have no font, as the file states them."""
+    if not seen.words.texts:
+        return replace(page_from_layer(layer, quality=UNSETTLED), problem=seen.problem)
+    in_fields = np.flatnonzero(covered_share(layer.upright.boxes, layer.filled) > INSIDE).tolist()
+    page = seen
+    if in_fields:
+        turn = (seen.rotation - layer.rotation) % 360
+        values = layer.upright.only(in_fields).turned(layer.size, turn)
+        filled = text_runs.turn_boxes(layer.filled, layer.size, turn)
+        size = layer.size[::-1] if turn % 180 else layer.size
+        page = _combined(seen, values, text_runs.runs_of_words(seen.words, size), size, filled=filled)
+    return replace(page, quality=min(page.quality, UNSETTLED)) if confirmed is None else page
 
 
 def believable_amount(words: Words) -> float:

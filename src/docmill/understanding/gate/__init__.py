@@ -27,6 +27,7 @@ from docmill.understanding.gate.taxes import (
     check_tax_rate,
     check_tax_rows,
 )
+from docmill.understanding.gate.text_layers import check_text_layers
 from docmill.understanding.gate.titles import check_credit
 from docmill.understanding.gate.totals import (
     check_amount_due,
@@ -61,6 +62,7 @@ _CHECKS = (
     check_party_label,
     check_party_names,
     check_edges,
+    check_text_layers,
     check_subtotal,
     check_credit,
     check_currency,
