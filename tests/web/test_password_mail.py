@@ -18,6 +18,10 @@ from support.people import PASSWORD, Browser
 from support.postbox import Postbox, taking_mails
 
 
+CHOSEN = "Win at https://evil.example now"
+"""A name that a stranger would like to send to others in a mail of the vault."""
+
+
 def without_token(html: str) -> str:
     return re.sub(r'name="form_token" value="\w+"', "", html)
 
@@ -34,7 +38,7 @@ async def browser(
 ) -> AsyncIterator[Browser]:
     settings = Settings(data_dir=tmp_path, database_url=SecretStr(database_url), smtp=postbox.smtp)
     async with open_service(settings) as service:
-        await service.accounts.create_first(NewPerson("anna@example.org", "Anna", PASSWORD), "Acme")
+        await service.accounts.create_first(NewPerson("anna@example.org", CHOSEN, PASSWORD), CHOSEN)
         transport = httpx.ASGITransport(create_app(service, renderer, settings))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             yield Browser(client)
@@ -49,6 +53,7 @@ async def test_a_mailed_link_sets_a_new_password(browser: Browser, postbox: Post
     assert mail.rcpt_tos == ["anna@example.org"]
     content = mail.content if isinstance(mail.content, bytes) else (mail.content or "").encode()
     text = message_from_bytes(content, policy=policy.default).get_content()
+    assert "evil.example" not in content.decode()
     link = re.search(r"http://localhost(/password\?token=([\w-]+))", text)
     assert link is not None
     page, token = link[1], link[2]
@@ -86,7 +91,7 @@ async def test_an_invitation_with_an_address_is_mailed_and_not_shown(
     assert mail.rcpt_tos == ["Vera@example.org"]
     content = mail.content if isinstance(mail.content, bytes) else (mail.content or "").encode()
     text = message_from_bytes(content, policy=policy.default).get_content()
-    assert "Anna" not in text
+    assert "evil.example" not in text
     link = re.search(r"http://localhost(/join\?token=([\w-]+))", text)
     assert link is not None
     browser.client.cookies.clear()

@@ -10,7 +10,8 @@ from docmill.web.languages import gettext, gettext_noop
 
 _TEXT = gettext_noop("""Hello,
 
-you are invited to join %(tenant)s in docmill. This link lets you join. It works once, for seven days:
+you are invited to join an organisation in docmill. This link shows which one, and lets you join. It works
+once, for seven days:
 
 %(link)s
 
@@ -35,11 +36,8 @@ async def invite_person(request: Request, vault: Vault, role: Role, email: str |
     link = absolute_address(request, "/join", token=token)
     if not is_mailed or email is None:
         return link
-    tenant = (await invitations.of_token(token)).tenant_name
     try:
-        await vault.service.mailer.send(
-            email, gettext("An invitation to docmill"), gettext(_TEXT, tenant=tenant, link=link)
-        )
+        await vault.service.mailer.send(email, gettext("An invitation to docmill"), gettext(_TEXT, link=link))
     except NetworkError:
         await invitations.withdraw(token)
         raise

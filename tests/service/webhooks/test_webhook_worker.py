@@ -157,6 +157,7 @@ async def test_owners_get_a_mail_when_a_webhook_is_disabled(
     assert "The receiver answered with HTTP 410" in text
     assert f"/webhooks/{webhook.id}" in text
     assert "token=secret" not in text
+    assert "127.0.0.1" not in text  # the address of the webhook is a text that somebody chose
 
 
 async def test_a_mail_server_that_is_away_stops_no_delivery(

@@ -31,9 +31,9 @@ class OwnerMails:
         if webhook is None:
             return
         text = (
-            f"docmill sends no more messages to {webhook.url.partition('?')[0]}.\n\n{reason}\n\n"
+            f"docmill sends no more messages to a webhook of your organisation.\n\n{reason}\n\n"
             f"What happens to documents from now on waits, for {self._keep_days} days. When the receiver "
-            f"works again, resume the webhook: {self._public_url}/webhooks/{webhook_id}\n"
+            f"works again, resume it: {self._public_url}/webhooks/{webhook_id}\n"
         )
         for person in people:
             if person.role != "owner":

@@ -24,7 +24,9 @@ router = Router(include_in_schema=False)
 
 _Typed = Annotated[str, Form()]
 _DAY_S = 24 * 3600
-_MAIL_TEXT = gettext_noop("""Hello %(name)s,
+# No mail has a text that somebody chose, such as a name: whoever has an account, also one whose address was
+# never proven, could send it to others under the name of the vault.
+_MAIL_TEXT = gettext_noop("""Hello,
 
 somebody, probably you, asked for a new password for docmill. This link sets it. It works once, for a day:
 
@@ -308,7 +310,7 @@ async def _mail_password_link(vault: Vault, email: str, address: str, *, languag
     token = await vault.service.accounts.password_link(user.id)
     with in_language(user.language or language):
         subject = gettext("A new password for docmill")
-        text = gettext(_MAIL_TEXT, name=user.name, link=f"{address}?token={token}")
+        text = gettext(_MAIL_TEXT, link=f"{address}?token={token}")
     try:
         await vault.service.mailer.send(user.email, subject, text)
     except NetworkError as error:
