@@ -136,6 +136,7 @@ NEEDS = {
     "GET /api/v1/exports/fields.{form}": "read",
     "GET /api/v1/exports/documents.zip": "read",
     "GET /api/v1/exports/datev.csv": "read",
+    "GET /api/v1/exports/datev.zip": "read",
     "GET /api/v1/exports/ledger.csv": "read",
     "GET /api/v1/exports/bookings": "read",
     "GET /api/": "read",

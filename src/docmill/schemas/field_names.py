@@ -34,6 +34,7 @@ FIELD_NAMES = {
     "closing_balance": "Closing balance",
     "net_total": "Net total",
     "tax_total": "Tax",
+    "tax_category": "VAT category",
     "tip": "Tip",
     "gross_total": "Total",
     "amount_due": "Amount due",

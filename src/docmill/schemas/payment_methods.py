@@ -19,8 +19,3 @@ PAYMENT_METHODS: dict[str, str] = {
     "97": "Clearing between partners",
 }
 """The codes that documents often have."""
-
-
-def value_in_words(path: str, value: str) -> str:
-    """Return a value as people are shown it: a means of payment in words, everything else as it is."""
-    return PAYMENT_METHODS.get(value, value) if path == PATH else value

@@ -59,7 +59,7 @@ class Transaction(Fields):
 
 
 class Invoice(Fields):
-    """A request to pay."""
+    """A request to pay. tax_category: codes of UNTDID 5305 (BT-118), parted by spaces if it has several."""
 
     number: str | None = None
     issue_date: dt.date | None = None
@@ -76,6 +76,7 @@ class Invoice(Fields):
     currency: str | None = None
     net_total: Decimal | None = None
     tax_total: Decimal | None = None
+    tax_category: str | None = None
     gross_total: Decimal | None = None
     amount_due: Decimal | None = None
     payment: Payment = Payment()

@@ -10,9 +10,9 @@ from babel.messages.pofile import read_po, write_po
 from docmill.matching.wording import DISCREPANCIES, REASONS, RELATION_NAMES
 from docmill.reading.mail.linked_documents import ONLY_LINKED
 from docmill.reading.mail.outlook_msg import ELSEWHERE, EMBEDDED
+from docmill.schemas.coded_values import WORDS_BY_PATH
 from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.field_names import FIELD_NAMES, TABLES
-from docmill.schemas.payment_methods import PAYMENT_METHODS
 from docmill.service.intake.attachment_kinds import LEFT_OUT
 from docmill.service.text_input import UNSTORABLE
 from docmill.service.webhooks.webhook_sender import RECEIVER_GONE
@@ -52,7 +52,8 @@ def _names_of_the_core() -> Iterator[str]:
     for heading, columns in TABLES.values():
         yield heading
         yield from columns.values()
-    yield from PAYMENT_METHODS.values()
+    for words in WORDS_BY_PATH.values():
+        yield from words.values()
     yield from RELATION_NAMES.values()
     yield from REASONS.values()
     yield from DISCREPANCIES.values()

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from docmill.service.exports.tax import tax_shares
+from docmill.service.exports.tax import TaxShare, tax_shares
 
 RATES = [Decimal(0), Decimal(7), Decimal(19)]
 
@@ -56,3 +56,34 @@ def test_the_shares_of_a_bill_are_its_total(
     assert (found and [(share.rate, share.net, share.tax) for share in found]) == expected
     if found:
         assert sum(share.gross for share in found) == Decimal(data["gross_total"])
+
+
+@pytest.mark.parametrize(
+    ("data", "shares"),
+    [
+        ({"gross_total": "500.00", "tax_category": "AE"}, [("0", "500.00", "AE")]),
+        (  # the rate is that of the tax that the buyer owes
+            {"gross_total": "500.00", "tax_category": "AE", "lines": lines(("500", "19"))},
+            [("0", "500.00", "AE")],
+        ),
+        (
+            {"gross_total": "500.00", "net_total": "500.00", "tax_total": "0.00", "tax_category": "E K"},
+            [("0", "500.00", "E K")],
+        ),
+        (
+            {"gross_total": "219.00", "tax_category": "AE S", "lines": lines(("100", "0"), ("100", "19"))},
+            [("0", "100", "AE"), ("19", "100", "")],
+        ),
+        ({"gross_total": "119.00", "tax_total": "19.00", "tax_category": "S"}, [("19", "100.00", "")]),
+        ({"gross_total": "119.00", "tax_total": "19.00", "tax_category": "AE"}, [("19", "100.00", "")]),
+    ],
+)
+def test_a_part_without_vat_has_its_category(
+    data: dict[str, Any], shares: list[tuple[str, str, str]]
+) -> None:
+    found = tax_shares(data, RATES)
+
+    assert found == [
+        TaxShare(Decimal(rate), Decimal(net), Decimal(net) * Decimal(rate) / 100, category)
+        for rate, net, category in shares
+    ]

@@ -28,6 +28,7 @@ INVOICE = Invoice(
     currency="EUR",
     net_total=Decimal("90.00"),
     tax_total=Decimal("17.10"),
+    tax_category="S",
     gross_total=Decimal("107.10"),
     amount_due=Decimal("100.00"),
     payment=Payment(iban="DE89370400440532013000", bic="COBADEFFXXX", terms="30 days net", method="58"),

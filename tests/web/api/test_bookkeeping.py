@@ -2,6 +2,7 @@
 
 import csv
 import io
+import zipfile
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from typing import Any
@@ -9,11 +10,14 @@ from uuid import UUID
 
 import httpx
 import pytest
+from lxml import etree
 
 from docmill.service.app import Service
 from docmill.service.config.bookkeeping import Bookkeeping
 from docmill.service.config.settings import Settings
+from docmill.service.exports.bookings import COPY
 from docmill.service.exports.datev import COLUMNS
+from docmill.service.store import documents
 
 Add = Callable[..., Awaitable[UUID]]
 Finish = Callable[..., Awaitable[None]]
@@ -282,3 +286,167 @@ class TestWithACurrencyOfItsOwn:
 
         rows = list(csv.DictReader(io.StringIO(response.content.decode("utf-8-sig"), newline="")))
         assert {row["currency"] for row in rows} == {"EUR", "CHF"}
+
+
+WITHOUT_VAT = {"net_total": "500.00", "tax_total": "0.00", "gross_total": "500.00"}
+OWN = {"seller": BILL["buyer"], "buyer": {"name": "Kunde SARL", "vat_id": "FR 40303265045"}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"tax_category": "AE"}, "94"),
+        ({"tax_category": "K"}, "19"),
+        ({"tax_category": "AE", "seller": {"name": "Buchhaus BV"}}, "91"),
+        ({"tax_category": "K", "seller": {"name": "Buchhaus", "vat_id": "NL 004495445 B01"}}, "18"),
+        ({"tax_category": "E"}, ""),
+        ({"tax_category": "O"}, ""),
+        ({"tax_category": "E O"}, ""),
+        ({"tax_category": "K", **OWN}, "11"),
+        ({"tax_category": "G", **OWN}, "1"),
+        ({"tax_category": None}, ""),
+    ],
+)
+class TestBillsWithoutVat:
+    @pytest.fixture
+    def bookkeeping(self) -> Bookkeeping:
+        return Bookkeeping(
+            consultant_number=29098,
+            client_number=55003,
+            own_vat_ids=("DE811569869",),
+            reduced_sellers=("Buchhaus BV", "NL004495445B01"),
+        )
+
+    async def test_the_key_is_that_of_the_category(
+        self, client: httpx.AsyncClient, bill: Bill, changes: dict[str, Any], key: str
+    ) -> None:
+        await bill(**{**WITHOUT_VAT, **changes})
+
+        _, (row,), _ = await datev(client)
+
+        assert (row["Umsatz (ohne Soll/Haben-Kz)"], row["BU-Schlüssel"]) == ("500,00", key)
+        is_supply = changes["tax_category"] == "K" and "buyer" in changes
+        assert row["EU-Land u. UStID (Bestimmung)"] == ("FR40303265045" if is_supply else "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        (
+            {"tax_category": "G"},
+            "Export outside the EU (G): no tax key is set; set bookkeeping.input_category_keys",
+        ),
+        (
+            {"tax_category": "AE K"},
+            "it has several VAT categories without VAT (AE, K); book it by hand",
+        ),
+    ],
+)
+async def test_a_bill_without_vat_and_without_a_key_is_left_out(
+    client: httpx.AsyncClient, bill: Bill, changes: dict[str, Any], reason: str
+) -> None:
+    await bill(**{**WITHOUT_VAT, **changes})
+
+    _, rows, _ = await datev(client)
+
+    assert rows == []
+    assert await left_out(client) == [reason]
+
+
+class TestNoKeys:
+    @pytest.fixture
+    def bookkeeping(self) -> Bookkeeping:
+        return Bookkeeping(
+            consultant_number=29098,
+            client_number=55003,
+            own_vat_ids=("DE811569869",),
+            input_category_keys={},
+            reduced_category_keys={},
+            reduced_sellers=("Buchhaus BV",),
+        )
+
+    async def test_each_setting_is_named_that_lacks_a_key(
+        self, client: httpx.AsyncClient, bill: Bill
+    ) -> None:
+        await bill(**WITHOUT_VAT, tax_category="AE")
+        await bill(**WITHOUT_VAT, tax_category="K", seller={"name": "Buchhaus BV"})
+        await bill(**WITHOUT_VAT, tax_category="AE", **OWN)
+
+        assert sorted(await left_out(client)) == [
+            "Intra-Community supply (K): no tax key is set; set bookkeeping.reduced_category_keys",
+            "Reverse charge (AE): no tax key is set; set bookkeeping.input_category_keys",
+            "Reverse charge (AE): no tax key is set; set bookkeeping.output_category_keys",
+        ]
+
+
+async def test_a_bill_that_is_attached_to_the_same_bill_is_booked_once(
+    client: httpx.AsyncClient, service: Service, bill: Bill
+) -> None:
+    xml, copy, other = await bill(), await bill(), await bill(number="A-1")
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        for position, child_id in enumerate((copy, other), 1):
+            await conn.execute(
+                """
+                INSERT INTO part (tenant_id, parent_id, position, kind, name, child_id, root_ingestion_id)
+                SELECT tenant_id, document_id, %s, 'attachment', %s, %s, id FROM ingestion
+                 WHERE document_id = %s
+                """,
+                (position, f"{position}.pdf", child_id, xml),
+            )
+
+    _, rows, _ = await datev(client)
+
+    assert {row["Beleginfo - Inhalt 1"] for row in rows} == {str(xml), str(other)}
+    assert await left_out(client) == [COPY]
+
+
+async def test_an_archive_has_the_bookings_and_the_documents_they_link_to(
+    client: httpx.AsyncClient, bill: Bill
+) -> None:
+    booked = [await bill(), await bill(number="A-2")]
+    await bill(currency="USD")
+
+    response = await client.get("/api/v1/exports/datev.zip", params=YEAR)
+
+    assert response.status_code == 200, response.text
+    assert 'filename="EXTF_Buchungsstapel_20260101_20261231.zip"' in response.headers["content-disposition"]
+    archive = zipfile.ZipFile(io.BytesIO(response.content))
+    assert archive.testzip() is None
+    bookings, *originals, manifest = archive.namelist()
+    assert (bookings, manifest) == ("EXTF_Buchungsstapel_20260101_20261231.csv", "document.xml")
+    assert sorted(originals) == ["invoice 1.pdf", "invoice 2.pdf"]
+    text = archive.read(bookings).decode("windows-1252")
+    rows = list(csv.DictReader(text.splitlines()[1:], delimiter=";"))
+    assert {row["Beleglink"] for row in rows} == {f'BEDI "{document_id}"' for document_id in booked}
+    assert f'"BEDI ""{booked[0]}"""' in text
+    root = etree.fromstring(archive.read(manifest))
+    space = "{http://xml.datev.de/bedi/tps/document/v06.0}"
+    assert (root.tag, root.get("version")) == (f"{space}archive", "6.0")
+    files = {
+        document.get("guid"): document[0].get("name") for document in root.iterfind(f".//{space}document")
+    }
+    assert files == {str(booked[0]): "invoice 1.pdf", str(booked[1]): "invoice 2.pdf"}
+
+
+async def test_a_file_without_documents_has_no_links(client: httpx.AsyncClient, bill: Bill) -> None:
+    await bill()
+
+    _, (row,), _ = await datev(client)
+
+    assert row["Beleglink"] == ""
+
+
+async def test_an_original_that_is_gone_is_not_in_the_archive(
+    client: httpx.AsyncClient, service: Service, bill: Bill
+) -> None:
+    document_id = await bill()
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        row = await documents.get(conn, document_id)
+    assert row is not None
+    await service.blobs.delete(row.file_path)
+
+    response = await client.get("/api/v1/exports/datev.zip", params=YEAR)
+
+    archive = zipfile.ZipFile(io.BytesIO(response.content))
+    assert archive.namelist() == ["EXTF_Buchungsstapel_20260101_20261231.csv", "document.xml"]
+    assert str(document_id).encode() not in archive.read("document.xml")

@@ -21,7 +21,7 @@ from docmill.files import chunks, is_junk
 from docmill.model.paths import leaves, value_at
 from docmill.model.result import Suggestion, percent_text
 from docmill.reading.convert import PooledUnlocker
-from docmill.schemas.payment_methods import value_in_words
+from docmill.schemas.coded_values import value_in_words
 from docmill.schemas.registry import in_schema_order
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings

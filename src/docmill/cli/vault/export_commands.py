@@ -107,8 +107,9 @@ def export_datev(
 ) -> None:
     """Write the bookings of bills in the DATEV format, for one period in one fiscal year.
 
-    FILE may be a folder; the file in it gets a name as DATEV wants it. Documents that are left out are listed
-    with the reason. Exit code: 0 written, 1 written, and documents were left out, 2 nothing was written.
+    FILE may be a folder; the file in it gets a name as DATEV wants it. A FILE that ends in .zip is an archive
+    with the booked documents, too, which the bookings link to. Documents that are left out are listed with
+    the reason. Exit code: 0 written, 1 written, and documents were left out, 2 nothing was written.
     """
     from docmill.cli.vault.access import load_settings
     from docmill.cli.vault.exports import Target, rules_of, select, write_bookings

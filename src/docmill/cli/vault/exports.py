@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal, cast, get_args
 from uuid import UUID
@@ -128,7 +129,12 @@ async def write_bookings(
     async with existing_service(settings) as service:
         tenant_id = service.default_tenant_id
         bookings = Bookings(service.database, selection, rules, tenant_id=tenant_id)
-        make = bookings.datev if form == "datev" else bookings.ledger
+        if form == "ledger":
+            make = bookings.ledger
+        elif target.path.suffix.lower() == ".zip":
+            make = partial(bookings.datev_archive, service.blobs)
+        else:
+            make = bookings.datev
         await write_export(service, selection, target, make, tenant_id=tenant_id)
     report = bookings.report
     stdout.print(

@@ -11,6 +11,8 @@ Value = TypeVar("Value", str, int)
 Account = Annotated[int, Field(ge=1, le=999_999_999)]
 TaxKey = Annotated[str, Field(pattern=r"^\d{0,4}$")]
 Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
+Category = Literal["AE", "K", "G", "E", "Z", "O", "L", "M"]
+"""A VAT category without VAT on the bill: a code of UNTDID 5305, as in the field `tax_category`."""
 Rate = Annotated[str, Field(pattern=r"^\d{1,2}(\.\d{1,2})?$")]
 """A tax rate in percent, such as `19` or `5.5`."""
 
@@ -27,6 +29,8 @@ revenue: Erlöse, cash: Kasse, transit: Geldtransit."""
 _INPUT_TAX = {"SKR03": {"19": 1576, "7": 1571}, "SKR04": {"19": 1406, "7": 1401}}
 _OUTPUT_TAX = {"SKR03": {"19": 1776, "7": 1771}, "SKR04": {"19": 3806, "7": 3801}}
 _CREDITOR, _DEBTOR = 70000, 10000
+_NEED_A_KEY = frozenset({"AE", "K", "G"})
+"""Categories whose bills must not be booked as if they had nothing to do with VAT."""
 
 
 class Bookkeeping(BaseModel):
@@ -35,7 +39,9 @@ class Bookkeeping(BaseModel):
     creditors, expenses: accounts by the name or VAT number of the seller, debtors: of the buyer. own_vat_ids:
     of the company itself, by which its own invoices are told from those it gets. currency: of bills on which
     none was read; without it they are not booked. input_tax_keys, output_tax_keys, input_tax_accounts,
-    output_tax_accounts: by tax rate in percent.
+    output_tax_accounts: by tax rate in percent. input_category_keys, output_category_keys: by VAT category,
+    of bills without VAT. reduced_sellers: names or VAT numbers of sellers on whose bills without VAT the
+    buyer owes the reduced rate; reduced_category_keys: of those.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -59,6 +65,10 @@ class Bookkeeping(BaseModel):
     expenses: dict[str, Account] = {}
     input_tax_keys: dict[Rate, TaxKey] = {"19": "9", "7": "8", "0": ""}
     output_tax_keys: dict[Rate, TaxKey] = {"19": "3", "7": "2", "0": ""}
+    input_category_keys: dict[Category, TaxKey] = {"AE": "94", "K": "19"}
+    reduced_category_keys: dict[Category, TaxKey] = {"AE": "91", "K": "18"}
+    reduced_sellers: tuple[str, ...] = ()
+    output_category_keys: dict[Category, TaxKey] = {"K": "11", "G": "1"}
     input_tax_accounts: dict[Rate, Account] = {}
     output_tax_accounts: dict[Rate, Account] = {}
 
@@ -89,6 +99,15 @@ class Bookkeeping(BaseModel):
     def tax_key(self, rate: Decimal, *, is_outgoing: bool) -> str | None:
         """The tax key of a rate; None if there is none."""
         return _of_rate(self.output_tax_keys if is_outgoing else self.input_tax_keys, rate)
+
+    def category_key(self, category: str, *, is_outgoing: bool, is_reduced: bool) -> str | None:
+        """The tax key of the part of a bill that has no VAT, by its category; None if there is none."""
+        incoming = self.reduced_category_keys if is_reduced else self.input_category_keys
+        keys: Mapping[str, str] = self.output_category_keys if is_outgoing else incoming
+        key = keys.get(category)
+        if key is None and category not in _NEED_A_KEY:
+            return self.tax_key(Decimal(0), is_outgoing=is_outgoing)
+        return key
 
     def tax_account(self, rate: Decimal, *, is_outgoing: bool) -> int | None:
         """The account for the tax of a rate; None if there is none."""

@@ -20,7 +20,7 @@ from docmill.service.store.exported_results import ExportedResult
 
 ORIGINALS, RECORDS = "originals", "records"
 
-_ALREADY_SMALL = ("image/", "application/pdf", "application/zip", "application/vnd.openxmlformats", "video/")
+ALREADY_SMALL = ("image/", "application/pdf", "application/zip", "application/vnd.openxmlformats", "video/")
 
 
 class Archive:
@@ -42,14 +42,14 @@ class Archive:
             results = await self._results(rows)
             for row in rows:
                 sources[row.id] = name = names.take(row.file_name)
-                original = await _opened(self._blobs, row.file_path)
+                original = await open_original(self._blobs, row.file_path)
                 if original is not None:
                     entry = archive.add(
                         f"{ORIGINALS}/{name}",
                         original,
                         byte_size=row.byte_size,
                         modified_at=row.created_at,
-                        is_compressed=not row.media_type.startswith(_ALREADY_SMALL),
+                        is_compressed=not row.media_type.startswith(ALREADY_SMALL),
                     )
                     async for chunk in entry:
                         yield chunk
@@ -70,7 +70,7 @@ class Archive:
         return vault_record(row, result, source=sources[row.id], reviewed=reviewed, sources=sources)
 
 
-async def _opened(blobs: Blobs, key: str) -> AsyncIterator[bytes] | None:
+async def open_original(blobs: Blobs, key: str) -> AsyncIterator[bytes] | None:
     """The content of a stored file; None if it is gone, which its first bytes tell."""
     chunks = blobs.stream(key)
     try:

@@ -1,7 +1,7 @@
 """Bookings of bills: who owes whom, by which accounts, with which tax; or why a document is not booked."""
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -11,13 +11,15 @@ from docmill.errors import ValidationError
 from docmill.service.config.bookkeeping import Bookkeeping
 from docmill.service.exports.tables import Progress, document_batches, nothing
 from docmill.service.exports.tax import TaxShare, number_of, tax_shares
-from docmill.service.store import near_duplicates
+from docmill.service.store import near_duplicates, parts
 from docmill.service.store.database import Database
 from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.documents import DocumentRow
 
 _BOOKED_TYPES = frozenset({"invoice", "receipt", "credit_note"})
 _CASH = "10"
+DUPLICATE = "it is a duplicate of another document"
+COPY = "it is attached to the same bill, which counts in its place"
 _MOST = Decimal("9999999999.99")
 """The largest amount that the formats take."""
 
@@ -38,7 +40,8 @@ class Bill:
     """A document as bookkeeping sees it.
 
     party: whose account is the counterpart: the seller, or the buyer of one's own invoice. party_account: of
-    the party, or of cash. result_account: expense or revenue. shares: what is booked, negative for a refund.
+    the party, or of cash. result_account: expense or revenue. is_reduced: if it has no VAT because the buyer
+    owes it, that is at the reduced rate. shares: what is booked, negative for a refund.
     """
 
     document_id: UUID
@@ -51,6 +54,8 @@ class Bill:
     is_outgoing: bool
     party_account: int
     result_account: int
+    party_vat_id: str
+    is_reduced: bool
     shares: tuple[TaxShare, ...]
 
     @property
@@ -70,11 +75,15 @@ class LeftOut:
 
 @dataclass(slots=True)
 class BookingReport:
-    """The outcome for the selected documents. outside_count: of those that are dated outside the period."""
+    """The outcome for the selected documents. outside_count: of those that are dated outside the period.
+
+    booked: the documents in a file for DATEV.
+    """
 
     booked_count: int = 0
     outside_count: int = 0
     left_out: list[LeftOut] = field(default_factory=list[LeftOut])
+    booked: list[UUID] = field(default_factory=list[UUID])
 
 
 class NotBookableError(ValidationError):
@@ -102,18 +111,34 @@ async def bill_batches(
     """The bills of the selected documents, in batches. report: is told of every document."""
     async for rows in document_batches(database, selection, tenant_id=tenant_id):
         async with database.tenant(tenant_id) as conn:
-            duplicates = await near_duplicates.known_duplicates(conn, [row.id for row in rows])
-        yield list(_bills(rows, rules, report, duplicates))
+            ids = [row.id for row in rows]
+            duplicates = await near_duplicates.known_duplicates(conn, ids)
+            wholes = await parts.wholes_with_values(conn, ids)
+        copies = {row.id for row in rows if _is_copy(row, wholes.get(row.id, []))}
+        yield list(
+            _bills(rows, rules, report, dict.fromkeys(copies, COPY) | dict.fromkeys(duplicates, DUPLICATE))
+        )
         progress(len(rows))
 
 
+def _is_copy(row: DocumentRow, wholes: Sequence[Mapping[str, Any]]) -> bool:
+    """True for a bill that is attached to the same bill, as the readable form of an e-invoice is."""
+    bill = _identity(row.structured_data or {})
+    return bill is not None and any(_identity(whole) == bill for whole in wholes)
+
+
+def _identity(data: Mapping[str, Any]) -> tuple[str, Decimal] | None:
+    """The number and total of a bill; None if one of them is not known."""
+    number, gross = _key(str(data.get("number") or "")), number_of(data.get("gross_total"))
+    return (number, gross) if number and gross is not None else None
+
+
 def _bills(
-    rows: Sequence[DocumentRow], rules: BookingRules, report: BookingReport, duplicates: set[UUID]
+    rows: Sequence[DocumentRow], rules: BookingRules, report: BookingReport, left_out: Mapping[UUID, str]
 ) -> Iterator[Bill]:
     for row in rows:
-        if row.id in duplicates:
-            reason = "it is a duplicate of another document"
-            report.left_out.append(LeftOut(row.id, row.file_name, reason))
+        if row.id in left_out:
+            report.left_out.append(LeftOut(row.id, row.file_name, left_out[row.id]))
             continue
         try:
             bill = bill_of(row, rules)
@@ -165,7 +190,9 @@ def bill_of(row: DocumentRow, rules: BookingRules) -> Bill:
         result_account=rules.bookkeeping.account("revenue")
         if is_outgoing
         else _chosen(rules.bookkeeping.expenses, party) or rules.bookkeeping.account("expense"),
-        shares=tuple(TaxShare(share.rate, sign * share.net, sign * share.tax) for share in shares),
+        party_vat_id="".join(str(party.get("vat_id") or "").split()),
+        is_reduced=_is_one_of(rules.bookkeeping.reduced_sellers, party),
+        shares=tuple(replace(share, net=sign * share.net, tax=sign * share.tax) for share in shares),
     )
 
 
@@ -192,6 +219,14 @@ def _is_outgoing(data: Mapping[str, Any], bookkeeping: Bookkeeping) -> bool:
     seller: Mapping[str, Any] = data.get("seller") or {}
     vat_id = seller.get("vat_id")
     return bool(vat_id) and _key(str(vat_id)) in {_key(own) for own in bookkeeping.own_vat_ids}
+
+
+def _is_one_of(names: Sequence[str], party: Mapping[str, Any]) -> bool:
+    """True if a party is named, by its VAT number or its name."""
+    return bool(
+        {_key(name) for name in names}
+        & {_key(str(party[key])) for key in ("vat_id", "name") if party.get(key)}
+    )
 
 
 def _chosen(accounts: Mapping[str, int], party: Mapping[str, Any]) -> int | None:

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from docmill.errors import MisconfiguredError, ValidationError
+from docmill.schemas.tax_categories import INTRA_COMMUNITY, TAX_CATEGORIES
 from docmill.service.config.bookkeeping import Bookkeeping
 from docmill.service.exports.bookings import Bill, BookingReport, LeftOut, Period
 from docmill.service.exports.tax import TaxShare
@@ -81,9 +82,16 @@ def file_name(first: date, last: date) -> str:
 
 
 async def datev_file(
-    batches: AsyncIterator[list[Bill]], bookkeeping: Bookkeeping, period: Period, report: BookingReport
+    batches: AsyncIterator[list[Bill]],
+    bookkeeping: Bookkeeping,
+    period: Period,
+    report: BookingReport,
+    *,
+    has_links: bool = False,
 ) -> AsyncGenerator[bytes]:
     """The file in pieces. report: is told of bills that the format cannot take.
+
+    has_links: each booking has a link to the image of its document, which comes along in an archive.
 
     Raises ValidationError if there are more bookings than one file takes.
     """
@@ -93,7 +101,8 @@ async def datev_file(
         rows: list[str] = []
         for bill in bills:
             try:
-                rows += _rows(bill, bookkeeping)
+                rows += _rows(bill, bookkeeping, has_links=has_links)
+                report.booked.append(bill.document_id)
             except ValidationError as error:
                 report.booked_count -= 1
                 report.left_out.append(LeftOut(bill.document_id, bill.file_name, error.message))
@@ -125,21 +134,17 @@ def header(bookkeeping: Bookkeeping, period: Period, now: datetime) -> str:
     return ";".join(fields)
 
 
-def _rows(bill: Bill, bookkeeping: Bookkeeping) -> list[str]:
+def _rows(bill: Bill, bookkeeping: Bookkeeping, *, has_links: bool) -> list[str]:
     """A line for each tax rate. Raises ValidationError if the format cannot take the bill."""
     if bill.currency != _CURRENCY:
         raise ValidationError(f"its currency is {bill.currency}, and no exchange rate is known")
-    return [_row(bill, share, bookkeeping) for share in bill.shares]
+    return [_row(bill, share, bookkeeping, has_links=has_links) for share in bill.shares]
 
 
-def _row(bill: Bill, share: TaxShare, bookkeeping: Bookkeeping) -> str:
-    key = bookkeeping.tax_key(share.rate, is_outgoing=bill.is_outgoing)
-    if key is None:
-        setting = "output_tax_keys" if bill.is_outgoing else "input_tax_keys"
-        raise ValidationError(
-            f"there is no tax key for {share.rate.normalize():f} %: set bookkeeping.{setting}"
-        )
+def _row(bill: Bill, share: TaxShare, bookkeeping: Bookkeeping, *, has_links: bool) -> str:
+    key = _tax_key(bill, share, bookkeeping)
     is_debit = bill.is_outgoing == (share.gross > 0)
+    is_supply_within_eu = bill.is_outgoing and share.category == INTRA_COMMUNITY
     values = {
         "Umsatz (ohne Soll/Haben-Kz)": _amount(abs(share.gross)),
         "Soll/Haben-Kennzeichen": "S" if is_debit else "H",
@@ -151,13 +156,43 @@ def _row(bill: Bill, share: TaxShare, bookkeeping: Bookkeeping) -> str:
         "Belegfeld 1": _NO_NUMBER.sub("", bill.number).lstrip("+-")[:_LONGEST_NUMBER],
         "Belegfeld 2": f"{bill.due_on:%d%m%y}" if bill.due_on else "",
         "Buchungstext": bill.text[:_LONGEST_TEXT],
+        "Beleglink": f'BEDI "{bill.document_id}"' if has_links else "",
         "Beleginfo - Art 1": "docmill",
         "Beleginfo - Inhalt 1": str(bill.document_id),
+        "EU-Land u. UStID (Bestimmung)": bill.party_vat_id if is_supply_within_eu else "",
         "Festschreibung": "1" if bookkeeping.finalised else "0",
     }
     return ";".join(
         f'"{_text(values.get(name, ""))}"' if name in _TEXTS else values.get(name, "") for name in COLUMNS
     )
+
+
+def _tax_key(bill: Bill, share: TaxShare, bookkeeping: Bookkeeping) -> str:
+    """The tax key of a part of a bill. Raises ValidationError if the settings have none for it."""
+    side = "output" if bill.is_outgoing else "input"
+    if not share.category:
+        key = bookkeeping.tax_key(share.rate, is_outgoing=bill.is_outgoing)
+        if key is None:
+            rate = f"{share.rate.normalize():f} %"
+            raise ValidationError(f"there is no tax key for {rate}: set bookkeeping.{side}_tax_keys")
+        return key
+    keys = {
+        category: bookkeeping.category_key(category, is_outgoing=bill.is_outgoing, is_reduced=bill.is_reduced)
+        for category in share.category.split()
+    }
+    missing = [category for category, key in keys.items() if key is None]
+    if missing:
+        words = TAX_CATEGORIES.get(missing[0], missing[0])
+        group = "reduced" if bill.is_reduced and not bill.is_outgoing else side
+        raise ValidationError(
+            f"{words} ({missing[0]}): no tax key is set; set bookkeeping.{group}_category_keys"
+        )
+    chosen = {key for key in keys.values() if key is not None}
+    if len(chosen) > 1:
+        raise ValidationError(
+            f"it has several VAT categories without VAT ({', '.join(keys)}); book it by hand"
+        )
+    return chosen.pop()
 
 
 def _amount(amount: Decimal) -> str:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
@@ -13,11 +13,12 @@ _OFF = Decimal("0.02")
 
 @dataclass(frozen=True, slots=True)
 class TaxShare:
-    """The part of a bill with one tax rate. rate: in percent."""
+    """The part of a bill with one tax rate. rate: in percent. category: of VAT, if it has no tax."""
 
     rate: Decimal
     net: Decimal
     tax: Decimal
+    category: str = ""
 
     @property
     def gross(self) -> Decimal:
@@ -28,11 +29,16 @@ class TaxShare:
 def tax_shares(data: Mapping[str, Any], rates: Sequence[Decimal]) -> list[TaxShare] | None:
     """The shares of a bill, which together are its total; None if its values do not tell them.
 
-    rates: that a bill may have, where no line names one.
+    rates: that a bill may have, where no line names one. On a bill without VAT, lines may name the rate of
+    the tax that the buyer owes.
     """
     gross, net, tax = (number_of(data.get(name)) for name in ("gross_total", "net_total", "tax_total"))
     if gross is None:
         return None
+    categories = tax_categories(data)
+    if categories and "S" not in categories and not tax and (net is None or abs(net - gross) <= _OFF):
+        return [TaxShare(Decimal(0), gross, Decimal(0), " ".join(categories))]
+    without_vat = " ".join(category for category in categories if category != "S")
     tip = number_of(data.get("tip")) or Decimal(0)
     if tip and net is not None and tax is not None and abs(net + tax + tip - gross) <= _OFF:
         gross -= tip
@@ -42,7 +48,13 @@ def tax_shares(data: Mapping[str, Any], rates: Sequence[Decimal]) -> list[TaxSha
     shares = _by_lines(lines, gross) or _by_totals(gross, net, tax, _rates_of(lines) or rates)
     if shares is None:
         return None
+    shares = [share if share.rate else replace(share, category=without_vat) for share in shares]
     return [*shares, TaxShare(Decimal(0), tip, Decimal(0))] if tip else shares
+
+
+def tax_categories(data: Mapping[str, Any]) -> list[str]:
+    """The VAT categories of a bill, as codes of UNTDID 5305; none if they are not known."""
+    return str(data.get("tax_category") or "").split()
 
 
 def number_of(value: object) -> Decimal | None:

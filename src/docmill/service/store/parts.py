@@ -142,6 +142,25 @@ async def wholes_of(conn: Conn, document_id: UUID, *, limit: int = 50) -> list[W
         return await cur.fetchall()
 
 
+async def wholes_with_values(conn: Conn, document_ids: Sequence[UUID]) -> dict[UUID, list[dict[str, Any]]]:
+    """The values of the documents to which these are attached, by id; none of those in the bin."""
+    cur = await conn.execute(
+        """
+        SELECT part.child_id, parent.structured_data
+          FROM part
+          JOIN document parent ON parent.id = part.parent_id
+         WHERE part.child_id = ANY(%(ids)s)
+           AND part.kind = 'attachment'
+           AND parent.structured_data IS NOT NULL
+        """,
+        {"ids": list(document_ids)},
+    )
+    values: dict[UUID, list[dict[str, Any]]] = {}
+    for child_id, data in await cur.fetchall():
+        values.setdefault(child_id, []).append(data)
+    return values
+
+
 async def root_of(conn: Conn, ingestion_id: UUID) -> Root:
     """With which upload an ingestion came: its own, unless it processes a part."""
     async with conn.cursor(row_factory=class_row(Root)) as cur:

@@ -21,6 +21,7 @@ from docmill.understanding.constraints.letters import letter_fields
 from docmill.understanding.constraints.parties import parties, shop
 from docmill.understanding.constraints.payment_method import payment_method
 from docmill.understanding.constraints.payment_terms import payment_terms, settlement
+from docmill.understanding.constraints.tax_category import tax_category
 from docmill.understanding.constraints.totals import balances, currency, tip, totals
 from docmill.understanding.constraints.withheld_tax import with_withheld_tax
 from docmill.understanding.fields.analysis_cache import candidates_of, once
@@ -116,6 +117,8 @@ def ruled_findings(
         findings = {**parties(candidates, document_type), **findings}
     if definition.payment_method:
         findings.update(payment_method(candidates, document_type, findings.get("gross_total")))
+    if definition.line_items == "table":
+        findings.update(tax_category(candidates, findings))
     if definition.payment_terms:
         findings.update(payment_terms(candidates))
     if "subject" in definition.fields:

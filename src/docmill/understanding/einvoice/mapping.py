@@ -66,6 +66,8 @@ def map_terms(terms: TermValues, fields: type[BaseModel]) -> BaseModel:
     # UBL before the standard does without the total (BT-112): it is the amount due if nothing was prepaid.
     is_before_en16931 = "ubl:xpath" in (terms.text("BT-24") or "ubl:xpath")
     is_due_total = is_before_en16931 and not any(number in terms for number in ("BT-112", "BT-113", "BT-114"))
+    categories = dict.fromkeys(row.text("BT-118") for row in terms.all("BG-23"))
+    data["tax_category"] = " ".join(sorted(filter(None, categories))) or None
     data["gross_total"] = terms.number("BT-115" if is_due_total else "BT-112")
     # Accounts and banks may be identified in other ways than by IBAN and BIC.
     account, bank = (re.sub(r"\s", "", terms.text(number) or "") for number in ("BT-84", "BT-86"))

@@ -312,5 +312,8 @@ PAYMENT_CLAUSES: Phrases[str] = _phrases_of_languages(
 )
 """Terms of payment without a number of days, with their kind; see `PaymentWords`."""
 
+TAX_CATEGORIES: Phrases[str] = _phrases_of_languages(lambda language: language.taxes.categories)
+"""Phrases that say why a bill has no VAT, with the code of the category in UNTDID 5305."""
+
 METHODS: Phrases[str] = _phrases_of_languages(lambda language: language.methods)
 """Names of means of payment, with their code in UNTDID 4461."""

@@ -39,6 +39,18 @@ _CONDITIONAL: Mapping[str | None, re.Pattern[str]] = {
     ),
     **{language.code: re.compile(_whole(language.payment.conditional)) for language in LANGUAGES},
 }
+_CONDITIONAL_TAX: Mapping[str | None, re.Pattern[str]] = {
+    None: re.compile(
+        _whole(
+            word for language in LANGUAGES for word in language.taxes.conditional if len(word) > _LONG_WORD
+        )
+    ),
+    **{
+        language.code: re.compile(_whole(language.taxes.conditional))
+        for language in LANGUAGES
+        if language.taxes.conditional
+    },
+}
 _DISCOUNT = re.compile(_starting(_DISCOUNTS))
 _MONTH_END = re.compile(_whole(phrase for terms in _TERMS for phrase in terms.month_end))
 _SETTLED = re.compile(_whole(phrase for terms in _TERMS for phrase in terms.settled))
@@ -127,6 +139,15 @@ def is_conditional(text: str, language: str | None) -> bool:
     """
     folded = fold(text)
     return any(_CONDITIONAL[code].search(folded) for code in {language, None} if code in _CONDITIONAL)
+
+
+def is_conditional_tax(text: str, language: str | None) -> bool:
+    """True if a sentence says when a tax would be due, without a word on this document.
+
+    language: as in `is_conditional`. Negations are none: `no VAT is charged`.
+    """
+    folded = fold(text)
+    return any(_CONDITIONAL_TAX[code].search(folded) for code in {language, None} if code in _CONDITIONAL_TAX)
 
 
 def offers_discount(text: str) -> bool:

@@ -193,6 +193,17 @@ class PaymentWords(_Table):
     clauses: Words
 
 
+class TaxWords(_Table):
+    """Phrases that say why a bill has no VAT.
+
+    categories: by the code of the VAT category in UNTDID 5305 (BT-118 of EN 16931). conditional: words of
+    sentences that say when it would be so.
+    """
+
+    conditional: Words
+    categories: Mapping[str, Words]
+
+
 class Language(_Table):
     """The words of one language and its habits of writing.
 
@@ -244,6 +255,7 @@ class Language(_Table):
     measured: Words
     dollars: Mapping[str, str]
     currencies: Mapping[str, str]
+    taxes: TaxWords
     dates: DateWords
     address: AddressWords
     parties: PartyWords

@@ -115,6 +115,18 @@ async def get_datev(vault: TheVault, wanted: Annotated[BookingsQuery, Query()]) 
     )
 
 
+@router.get("/datev.zip", response_class=Response)
+@needs("read")
+async def get_datev_archive(vault: TheVault, wanted: Annotated[BookingsQuery, Query()]) -> Response:
+    """Bookings of a period in the DATEV format with the booked documents, which they link to."""
+    first, last = check_period(wanted.period, vault.settings.bookkeeping)
+    bookings = await _bookings(vault, wanted)
+    name = datev_name(first, last).removesuffix(".csv")
+    return await _download(
+        _explained(bookings.datev_archive(vault.service.blobs)), f"{name}.zip", "application/zip"
+    )
+
+
 @router.get("/ledger.csv", response_class=Response)
 @needs("read")
 async def get_ledger(vault: TheVault, wanted: Annotated[BookingsQuery, Query()]) -> Response:

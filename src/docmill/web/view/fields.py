@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from docmill.model.document import Box
 from docmill.model.paths import leaves
 from docmill.model.result import Evidence, Failure, MatchKind, Schema, Suggestion, percent_text
-from docmill.schemas import payment_methods
+from docmill.schemas.coded_values import WORDS_BY_PATH
 from docmill.schemas.field_names import FIELD_NAMES, ITEM, TABLES, field_name
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
@@ -149,15 +149,16 @@ class Field:
     @property
     def options(self) -> list[tuple[str, str]]:
         """The values to choose from, with their words; empty for a field in which people write."""
-        if self.path != payment_methods.PATH:
+        words_by_code = WORDS_BY_PATH.get(self.path)
+        if words_by_code is None:
             return []
         not_known = gettext("Not known")
-        methods = {code: gettext(words) for code, words in payment_methods.PAYMENT_METHODS.items()}
-        return list(({"": not_known, self.value: self.value or not_known} | methods).items())
+        options = {code: gettext(words) for code, words in words_by_code.items()}
+        return list(({"": not_known, self.value: self.value or not_known} | options).items())
 
     def words_for(self, value: str) -> str:
         """A value of this field as people are shown it."""
-        words = payment_methods.PAYMENT_METHODS.get(value) if self.options else None
+        words = WORDS_BY_PATH.get(self.path, {}).get(value)
         return gettext(words) if words else value
 
     @property
