@@ -145,8 +145,7 @@ async def measure(clients: int, files: int, size: int) -> None:
     """Print the figures."""
     # Not a folder of root's own: the server runs as another user.
     with tempfile.TemporaryDirectory(prefix="docmill-bench-") as folder:
-        Path(folder).chmod(0o711)  # as root, the database's user passes through it
-        settings = Settings(data_dir=Path(folder) / "data")
+        settings = Settings(data_dir=Path(folder))
         async with open_service(settings):
             pass
         (Path(folder) / "bare").mkdir()

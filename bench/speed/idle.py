@@ -33,8 +33,7 @@ def main() -> None:
 
 async def measure(quiet_s: int) -> None:
     with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
-        Path(folder).chmod(0o711)  # as root, the database's user passes through it
-        settings = Settings(data_dir=Path(folder) / "data")
+        settings = Settings(data_dir=Path(folder))
         async with open_service(settings) as service:
             with _process("web", settings, "--port", "8097") as web, _process("worker", settings) as worker:
                 await _until_ready("http://127.0.0.1:8097/readyz")

@@ -44,8 +44,7 @@ async def take(queue: Queue) -> tuple[str, float]:
 
 async def measure(flood: int) -> None:
     with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
-        Path(folder).chmod(0o711)  # as root, the database's user passes through it
-        async with open_service(Settings(data_dir=Path(folder) / "data")) as service:
+        async with open_service(Settings(data_dir=Path(folder))) as service:
             async with service.database.accounts() as conn:
                 modest = await tenants.add(conn, "Modest")
             started = time.perf_counter()

@@ -13,7 +13,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from docmill.service.storage.postgres_server import SERVER_USER, EmbeddedPostgres
+from docmill.service.storage.postgres_server import EmbeddedPostgres
+from docmill.service.storage.server_user import SERVER_USER
 
 # Fewer than our pools have, so that they are shared.
 SERVER_CONNECTIONS = 8

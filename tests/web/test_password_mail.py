@@ -17,7 +17,6 @@ from docmill.web.app import create_app
 from support.people import PASSWORD, Browser
 from support.postbox import Postbox, taking_mails
 
-
 CHOSEN = "Win at https://evil.example now"
 """A name that a stranger would like to send to others in a mail of the vault."""
 

@@ -46,7 +46,9 @@ def matches(service: Service) -> Matches:
 @pytest.fixture
 async def anna(service: Service) -> UUID:
     async with service.database.accounts() as conn:
-        user_id = await add_user(conn, email="anna@example.org", name="Anna", password_hash=None)
+        user_id = await add_user(
+            conn, email="anna@example.org", name="Anna", password_hash=None, is_verified=True
+        )
     assert user_id is not None
     return user_id
 
