@@ -15,7 +15,7 @@ from docmill.resilience.concurrency import cancel_and_wait
 from docmill.service.app import Service
 from docmill.service.intake.accept import Accepted
 from docmill.service.observe.metrics import Metrics
-from docmill.service.ports import Message
+from docmill.service.ports import ExpectedMessage, Message
 from docmill.service.processing.work_folders import note_begun
 from docmill.service.protocol.pause import Cause
 from docmill.service.queue.postgres import PostgresQueue
@@ -160,8 +160,8 @@ class TestLostMessages:
     async def test_a_queue_that_cannot_tell_is_not_flooded(
         self, service: Service, sweeper: Sweeper, upload: Upload, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        async def cannot_tell(_queue: PostgresQueue, bodies: Sequence[str]) -> list[str]:
-            return list(bodies)
+        async def cannot_tell(_queue: PostgresQueue, expected: Sequence[ExpectedMessage]) -> list[str]:
+            return [message.body for message in expected]
 
         monkeypatch.setattr(PostgresQueue, "unsent", cannot_tell)
         await upload()
@@ -469,13 +469,13 @@ class TestTurns:
         repaired = asyncio.Event()
         asked = 0
 
-        async def down_at_first(_queue: PostgresQueue, bodies: Sequence[str]) -> list[str]:
+        async def down_at_first(_queue: PostgresQueue, expected: Sequence[ExpectedMessage]) -> list[str]:
             nonlocal asked
             asked += 1
             if asked == 1:
                 raise NetworkError("the queue is down")
             repaired.set()
-            return list(bodies)
+            return [message.body for message in expected]
 
         monkeypatch.setattr(PostgresQueue, "unsent", down_at_first)
         await upload()

@@ -20,6 +20,7 @@ from docmill.service.protocol.matching_rules import (
     Pause,
     Postpone,
     Redeliver,
+    Resend,
     matching_settlement,
     unclaimed_matching,
 )
@@ -270,12 +271,12 @@ class MatchingWorker(Worker):
             case Discard():
                 yield (QUEUE, self.queue.delete, (delivery,))
             case Postpone(delay_s=delay_s):
-                yield (QUEUE, self.queue.release, (delivery, int(delay_s)))
+                yield (QUEUE, self.queue.postpone, (delivery, int(delay_s)))
             case GiveUpDead():
                 if (yield (DATABASE, self.store.give_up_dead, (row,))):
                     yield (QUEUE, self.queue.delete, (delivery,))
                 else:
-                    yield (QUEUE, self.queue.release, (delivery, 0))
+                    yield (QUEUE, self.queue.postpone, (delivery, 0))
 
     def _attempt(self, claim: Claim, delivery: Delivery, passage: Passage) -> Steps:
         row = claim.row
@@ -317,6 +318,10 @@ class MatchingWorker(Worker):
                 yield (QUEUE, self.queue.delete, (delivery,))
             case Abandon():
                 self.kernel.note("{} has lost {}", self.process.name, claim.row.name)
+            case Resend():
+                release = partial(self.store.release, counts=False)
+                if (yield (DATABASE, release, (claim, 0))) == "ended":
+                    yield (QUEUE, self.queue.send, (delivery.message.row,))
             case Redeliver(delay_s=delay_s) | Pause(delay_s=delay_s):
                 yield from self.set_back(claim, delivery, int(delay_s), counts=isinstance(follows, Redeliver))
             case Fail(keeps_message=keeps_message):
@@ -353,9 +358,17 @@ class MatchingQueue(Queue):
 
 
 class MatchingSqsQueue(SqsQueue):
-    """See `SqsQueue`."""
+    """See `SqsQueue`. What waits is not replaced: duplicates would become ever more."""
 
     __slots__ = ()
+
+    def must_replace(self, delivery: Delivery) -> bool:
+        del delivery
+        return False
+
+    @property
+    def fewest_to_die(self) -> int:
+        return 0
 
 
 class MatchingWorld(World):

@@ -8,7 +8,9 @@ from docmill.service.protocol.claim_rules import (
     ClaimLostError,
     Delete,
     GiveUpCrashed,
+    Leave,
     Obstacle,
+    SendAgain,
     Settlement,
     TurnedAway,
     Wait,
@@ -16,7 +18,7 @@ from docmill.service.protocol.claim_rules import (
 )
 from docmill.service.protocol.pause import Passage
 from simulation.kernel import DATABASE, QUEUE, Request, Steps
-from simulation.queue import Delivery
+from simulation.queue import Delivery, Message, Queue, SqsQueue
 from simulation.store import Claim, Row, Store, Unsent
 from simulation.worker import PAUSE_S, Worker
 from simulation.world import Intake, Variant
@@ -30,6 +32,8 @@ UNUSED = "failed before its attempts were used up"
 STUCK = "something is stuck"
 NO_LETTER = "a failed document has no dead letter"
 JOURNAL = "a stored transcription changed"
+WAITED = "waiting used up a message"
+ALIVE = "a living worker was taken for dead"
 UNREACHABLE = "the last message of an unfinished ingestion is gone"
 
 
@@ -237,6 +241,27 @@ class ShutdownCounts(Worker):
             yield (QUEUE, self.queue.release, (delivery, 0))
 
 
+class WaitsCountAsReceives(Queue):
+    def refund(self, message: Message) -> None:
+        pass
+
+
+class WaitingMessagesAreNotReplaced(SqsQueue):
+    def must_replace(self, delivery: Delivery) -> bool:
+        del delivery
+        return False
+
+
+class LostMessagesAreLeftAlone(Worker):
+    """The lease runs out, as if the worker had died."""
+
+    def settlement(
+        self, claim: Claim, outcome: DocmillError | ClaimLostError | None, passage: Passage
+    ) -> Settlement:
+        follows = super().settlement(claim, outcome, passage)
+        return Leave() if isinstance(follows, SendAgain) else follows
+
+
 class SendsAfterTheCommit(Intake):
     """No outbox: a crash between the two loses the message."""
 
@@ -279,6 +304,12 @@ MUTATIONS: dict[str, tuple[Variant, str]] = {
         STUCK,
     ),
     "a shutdown counts as an attempt": (Variant(worker=ShutdownCounts), UNUSED),
+    "waits are counted as receives": (Variant(queue=WaitsCountAsReceives), WAITED),
+    "a message that waits in SQS is never replaced": (
+        Variant(external_queue=WaitingMessagesAreNotReplaced),
+        WAITED,
+    ),
+    "a lost message is taken for a lost claim": (Variant(worker=LostMessagesAreLeftAlone), ALIVE),
     "the lease is kept when the claim is given back": (Variant(store=LeaseKeptWhenGivenBack), STUCK),
     "a document is given up while its last attempt runs": (
         Variant(store=GivesUpWhatIsLeased, worker=GivesUpBeforeTheLeaseEnds),

@@ -34,6 +34,9 @@ BEHAVIOURS: tuple[tuple[Behaviour, ...], ...] = (
     (Behaviour("no key for long", (5, 5), MisconfiguredError("no key")),) * 4 + (FINE,),
     (Behaviour("not asked", (5, 0), NetworkError("not asked", retry_after_s=30, attempted=False)),) * 4
     + (FINE,),
+    (Behaviour("left alone for long", (0, 5), NetworkError("not asked", retry_after_s=30, attempted=False)),)
+    * 30
+    + (FINE,),
     (ODD,),
     (Behaviour("fatal", (10, 0), fatal=True),),
     (Behaviour("fatal once", (10, 0), fatal=True), FINE),

@@ -9,15 +9,20 @@ _FOREVER_S = 100_000
 
 
 class Message:
-    """row: whose ingestion it names. receipt: of its last delivery. gone: deleted or dead."""
+    """row: whose ingestion it names. receipt: of its last delivery. gone: deleted or dead.
 
-    __slots__ = ("gone", "receipt", "received", "row", "visible_at")
+    received: as the queue counts. deliveries: in truth; waits: how many of these found that they must wait.
+    """
+
+    __slots__ = ("deliveries", "gone", "receipt", "received", "row", "visible_at", "waits")
 
     def __init__(self, row: Row, visible_at: int) -> None:
         self.row = row
         self.visible_at = visible_at
         self.receipt = 0
         self.received = 0
+        self.deliveries = 0
+        self.waits = 0
         self.gone = False
 
 
@@ -57,12 +62,15 @@ class Queue:
 
     def _deliver(self, message: Message) -> Delivery:
         message.received += 1
+        message.deliveries += 1
         message.receipt += 1
         message.visible_at = self.kernel.now + self.visibility_s
         return Delivery(message, message.receipt)
 
     def _die(self, message: Message) -> None:
         self.kernel.note("a message of {} was received too often and is dead", message.row.name)
+        if self.fewest_to_die > message.deliveries - message.waits:
+            raise Violation("waiting used up a message", message.row.name)
         self.dead.append(message.row)
         self._remove(message)
 
@@ -97,6 +105,26 @@ class Queue:
             delivery.message.visible_at = self.kernel.now + delay_s
             delivery.message.receipt += 1
             self.wake()
+
+    def postpone(self, delivery: Delivery, delay_s: int) -> None:
+        """Release a message of which this delivery is not to count."""
+        if self.accepts(delivery):
+            delivery.message.waits += 1
+            self.refund(delivery.message)
+        self.release(delivery, delay_s)
+
+    def refund(self, message: Message) -> None:
+        message.received -= 1
+
+    def must_replace(self, delivery: Delivery) -> bool:
+        """Whether a message that waits is to be replaced, since the queue cannot refund."""
+        del delivery
+        return False
+
+    @property
+    def fewest_to_die(self) -> int:
+        """Deliveries that a message needs to die in vain."""
+        return self.max_receives
 
     def delete(self, delivery: Delivery) -> None:
         message = delivery.message
@@ -138,6 +166,16 @@ class SqsQueue(Queue):
 
     def accepts(self, delivery: Delivery) -> bool:
         return not delivery.message.gone
+
+    def refund(self, message: Message) -> None:
+        """SQS counts every receive."""
+
+    def must_replace(self, delivery: Delivery) -> bool:
+        return 2 * delivery.message.received > self.max_receives
+
+    @property
+    def fewest_to_die(self) -> int:
+        return self.max_receives // 2
 
     def release(self, delivery: Delivery, delay_s: int) -> None:
         if not delivery.message.gone:

@@ -81,7 +81,7 @@ class Claim:
     """What a worker knows of its claim, and the `number` it has in truth.
 
     in_company: whether its process worked on something else at any time of it. is_free: whether it ended
-    without having been an attempt.
+    without having been an attempt. message_lost: its message is, and nothing has been done about that.
     """
 
     row: Row
@@ -93,6 +93,7 @@ class Claim:
     working: bool = True
     in_company: bool = False
     is_free: bool = False
+    message_lost: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -220,6 +221,8 @@ class Store:
 
     def count_death(self, row: Row) -> None:
         """The last claim was lost: it was no attempt."""
+        if row.last is not None and row.last.message_lost and row.last.process.alive:
+            raise Violation("a living worker was taken for dead", row.name)
         row.deaths += 1
         self.refund(row)
         row.free += 1

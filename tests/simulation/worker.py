@@ -15,6 +15,8 @@ from docmill.service.protocol.claim_rules import (
     GiveUpCrashed,
     Isolate,
     Leave,
+    MessageLostError,
+    SendAgain,
     Settlement,
     TurnedAway,
     Wait,
@@ -96,9 +98,18 @@ class Worker:
 
     def _return(self, delivery: Delivery) -> Steps:
         try:
-            yield (QUEUE, self.queue.release, (delivery, 0))
+            yield from self.postpone(delivery, 0)
         except ServerError:
             return
+
+    def postpone(self, delivery: Delivery, delay_s: int) -> Steps:
+        """Give a message back uncounted."""
+        if self.queue.must_replace(delivery):
+            delivery.message.waits += 1
+            yield (QUEUE, self.queue.send, (delivery.message.row, delay_s))
+            yield (QUEUE, self.queue.delete, (delivery,))
+        else:
+            yield (QUEUE, self.queue.postpone, (delivery, delay_s))
 
     def _start(self, delivery: Delivery) -> None:
         self.handled += 1
@@ -129,7 +140,7 @@ class Worker:
         document = id_of(delivery.message.row)
         try:
             if (wait_s := self.pauses.may_begin_in_s(document)) > 0:
-                yield (QUEUE, self.queue.release, (delivery, int(wait_s)))
+                yield from self.postpone(delivery, int(wait_s))
             else:
                 yield from self.handle(delivery, alone=False)
         finally:
@@ -147,7 +158,7 @@ class Worker:
             case Delete():
                 yield (QUEUE, self.queue.delete, (delivery,))
             case Wait(delay_s=delay_s):
-                yield (QUEUE, self.queue.release, (delivery, int(delay_s)))
+                yield from self.postpone(delivery, int(delay_s))
             case Isolate():
                 yield from self.isolate(delivery)
             case GiveUpCrashed():
@@ -155,7 +166,7 @@ class Worker:
                 if ended:
                     yield (QUEUE, self.queue.delete, (delivery,))
                 else:
-                    yield (QUEUE, self.queue.release, (delivery, 0))
+                    yield from self.postpone(delivery, 0)
 
     def turned_away(self, obstacle: claim_rules.Obstacle | None, *, alone: bool) -> TurnedAway:
         return claim_rules.turned_away(obstacle, alone=alone)
@@ -173,7 +184,7 @@ class Worker:
             finally:
                 self.closed = False
             return
-        yield (QUEUE, self.queue.release, (delivery, 0))
+        yield from self.postpone(delivery, 0)
 
     def _work(self, claim: Claim, delivery: Delivery) -> Steps:
         passage = self.pauses.passage(id_of(claim.row))
@@ -206,6 +217,7 @@ class Worker:
     ) -> Steps:
         """Settle what came of an attempt."""
         claim.is_free = _is_free(outcome, passage)
+        claim.message_lost = isinstance(outcome, MessageLostError)
         yield from self.settle(claim, delivery, self.settlement(claim, outcome, passage))
 
     def _attempt(self, claim: Claim, delivery: Delivery, passage: Passage) -> Steps:
@@ -262,6 +274,8 @@ class Worker:
                 self.kernel.note("{} has lost {}", self.process.name, claim.row.name)
             case Retry():
                 yield from self.retry(claim, delivery, follows)
+            case SendAgain():
+                yield from self.send_again(claim, delivery)
             case GiveUp(error=error):
                 if (yield (DATABASE, self.store.fail, (claim, error))):
                     yield (QUEUE, self.queue.delete, (delivery,))
@@ -270,12 +284,21 @@ class Worker:
         delay_s = int(retry.delay_s)
         self.kernel.note("{} failed {}: {}", self.process.name, claim.row.name, retry.error.code)
         if (yield (DATABASE, partial(self.store.set_back, counts=retry.counts), (claim, delay_s))):
-            yield (QUEUE, self.queue.release, (delivery, delay_s))
+            if retry.counts:
+                yield (QUEUE, self.queue.release, (delivery, delay_s))
+            else:
+                yield from self.postpone(delivery, delay_s)
+
+    def send_again(self, claim: Claim, delivery: Delivery) -> Steps:
+        """Give back a claim whose message is lost."""
+        claim.message_lost = False
+        if (yield (DATABASE, partial(self.store.set_back, counts=False), (claim, 0))):
+            yield (QUEUE, self.queue.send, (delivery.message.row,))
 
     def let_go(self, claim: Claim, delivery: Delivery) -> Steps:
         try:
             if (yield (DATABASE, partial(self.store.set_back, counts=False), (claim, 0))):
-                yield (QUEUE, self.queue.release, (delivery, 0))
+                yield from self.postpone(delivery, 0)
         except ServerError:
             self.kernel.note("{} could not give {} back", self.process.name, claim.row.name)
 
@@ -288,6 +311,9 @@ class Worker:
                 return
             try:
                 held = yield from self.extend(claim, delivery)
+            except MessageLostError as loss:
+                self.kernel.cancel(job, loss)
+                return
             except ServerError:
                 yield max(0, min(_RETRY_S, claim.believed_until - self.kernel.now))
                 continue
@@ -299,7 +325,7 @@ class Worker:
 
     def extend(self, claim: Claim, delivery: Delivery) -> Generator[Request, bool, bool]:
         if not (yield (QUEUE, self.queue.extend, (delivery, self.store.lease_s))):
-            return False
+            raise MessageLostError
         return (yield (DATABASE, self.store.extend, (claim,)))
 
 

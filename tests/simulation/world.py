@@ -20,6 +20,7 @@ _RETRY_S = 5
 _RESTART_S = 20
 _OTHERS_S = 120
 _LONGEST_S = 25_000
+_MAX_RECEIVES = 24
 
 
 class Intake:
@@ -81,7 +82,7 @@ class World:
         self.kernel = kernel = Kernel(random, trouble=plan.trouble, stalls=plan.stalls, trace=trace)
         self.store = variant.store(kernel, LEASE_S, MAX_ATTEMPTS)
         queue = variant.external_queue if plan.external_queue else variant.queue
-        self.queue = queue(kernel, LEASE_S, 40 if plan.sweeper and variant.sweeps else 10_000)
+        self.queue = queue(kernel, LEASE_S, _MAX_RECEIVES if plan.sweeper and variant.sweeps else 10_000)
         self.intake = variant.intake(self.store, self.queue, external_queue=plan.external_queue)
         self.variant = variant
         self.init = Process("init")

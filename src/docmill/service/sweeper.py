@@ -13,7 +13,7 @@ from docmill.service.app import Service
 from docmill.service.intake.orphaned_files import remove_orphaned_files
 from docmill.service.observe.metrics import Metrics
 from docmill.service.ports import DeadMessage
-from docmill.service.processing.matching_repair import MatchingRepair
+from docmill.service.processing.matching_repair import MatchingRepair, expected_messages
 from docmill.service.processing.work_folders import begun_work, dead_workers, forget_worker
 from docmill.service.store import claims, idempotency_keys, pauses, sweeps
 from docmill.service.store.database import Conn
@@ -168,7 +168,7 @@ class Sweeper:
                 idle = await sweeps.idle(conn, grace_s=self._sweep_s, after=self._looked_up_to, limit=_PAGE)
             unsent: set[str] = set()
             if idle:
-                unsent.update(await self._queue.unsent([str(ingestion.id) for ingestion in idle]))
+                unsent.update(await self._queue.unsent(expected_messages(idle)))
             lost = by_tenant(ingestion for ingestion in idle if str(ingestion.id) in unsent)
             for tenant_id, ids in lost.items():
                 sent = await self._send(tenant_id, ids)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
-from docmill.service.ports import DeadMessage, Depth, Message
+from docmill.service.ports import DeadMessage, Depth, ExpectedMessage, Message
 from docmill.service.store.database import new_id
 
 
@@ -101,13 +101,14 @@ class MemoryQueue:
             if self._delivery(message):
                 del self._entries[message.id]
 
-    async def release(self, message: Message, *, delay_s: float = 0) -> None:
+    async def release(self, message: Message, *, delay_s: float = 0, counts: bool = True) -> None:
         """See `Queue.release`."""
         entry = self._delivery(message)
         if entry is None:
             return
         entry.receipt = None
         entry.visible_at = self._clock() + delay_s
+        entry.receive_count -= not counts
         self._changed.set()
 
     async def release_received(self, receiver: str) -> list[str]:
@@ -136,10 +137,10 @@ class MemoryQueue:
         oldest = min((entry.sent_at for entry in due), default=now)
         return Depth(len(due), len(hidden) - in_flight, in_flight, now - oldest)
 
-    async def unsent(self, bodies: Sequence[str]) -> list[str]:
+    async def unsent(self, expected: Sequence[ExpectedMessage]) -> list[str]:
         """See `Queue.unsent`."""
         carried = {entry.body for entry in self._entries.values()}
-        return [body for body in bodies if body not in carried]
+        return [message.body for message in expected if message.body not in carried]
 
     async def dead_messages(self, *, limit: int) -> list[DeadMessage]:
         """See `Queue.dead_messages`."""

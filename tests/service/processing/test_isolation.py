@@ -65,7 +65,7 @@ async def until_given_back(service: Service, accepted: Accepted) -> None:
         while True:
             async with service.database.connection() as conn:
                 cur = await conn.execute(
-                    "SELECT FROM message WHERE body = %s AND receive_count > 0 AND receipt IS NULL",
+                    "SELECT FROM message WHERE body = %s AND receiver <> '' AND receipt IS NULL",
                     [str(accepted.ingestion_id)],
                 )
                 if cur.rowcount:

@@ -9,7 +9,7 @@ from docmill.service.app import Service
 from docmill.service.ports import Message
 from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.processing.lease import Lease
-from docmill.service.protocol.claim_rules import ClaimLostError
+from docmill.service.protocol.claim_rules import ClaimLostError, MessageLostError
 from docmill.service.store.claims import Claim
 from docmill.testing.queue import MemoryQueue
 from support.scripted_steps import Upload
@@ -96,6 +96,18 @@ async def test_a_lost_lease_ends_the_work_though_the_message_is_kept(
             await lease.hold_during(asyncio.Event().wait())
 
     assert queue.reached_again.is_set()
+
+
+async def test_a_lost_message_ends_the_work_and_is_told_from_a_lost_claim(
+    service: Service, upload: Upload
+) -> None:
+    queue = MemoryQueue()
+    lease = await lease_on(service, upload, queue, lease_s=300)
+    await queue.delete([lease.message])
+
+    async with asyncio.timeout(20):
+        with pytest.raises(MessageLostError):
+            await lease.hold_during(asyncio.Event().wait())
 
 
 class BrokenQueue(MemoryQueue):

@@ -17,7 +17,9 @@ from docmill.service.protocol.claim_rules import (
     GiveUpCrashed,
     Isolate,
     Leave,
+    MessageLostError,
     Obstacle,
+    SendAgain,
     Settlement,
     TurnedAway,
     Wait,
@@ -59,6 +61,7 @@ class Row:
         (OPEN, 3, Retry(OPEN, 9, counts=False)),
         (None, 1, Delete()),
         (ClaimLostError(), 1, Leave()),
+        (MessageLostError(), 3, SendAgain()),
     ],
 )
 def test_the_class_of_an_outcome_decides(

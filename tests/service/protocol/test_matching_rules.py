@@ -11,7 +11,7 @@ from docmill.errors import (
     ServerError,
     UnauthorizedError,
 )
-from docmill.service.protocol.claim_rules import ClaimLostError
+from docmill.service.protocol.claim_rules import ClaimLostError, MessageLostError
 from docmill.service.protocol.matching_rules import (
     Abandon,
     Discard,
@@ -22,6 +22,7 @@ from docmill.service.protocol.matching_rules import (
     Pause,
     Postpone,
     Redeliver,
+    Resend,
     matching_settlement,
     unclaimed_matching,
 )
@@ -43,6 +44,7 @@ LATER = RateLimitedError("slow", retry_after_s=900)
         (None, 1, 0.0, Discard()),
         (None, 3, 0.0, Discard()),
         (ClaimLostError(), 1, 0.0, Abandon()),
+        (MessageLostError(), 3, 0.0, Resend()),
         (DOWN, 1, 0.0, Redeliver(DOWN, 300)),
         (DOWN, 2, 0.0, Redeliver(DOWN, 1800)),
         (DOWN, 3, 0.0, Fail(DOWN, keeps_message=True)),

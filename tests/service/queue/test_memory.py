@@ -1,6 +1,6 @@
 import pytest
 
-from contracts.queue import MAX_RECEIVES, VISIBILITY_S, QueueContract
+from contracts.queue import MAX_RECEIVES, MAX_WAITING_RECEIVES, VISIBILITY_S, QueueContract
 from docmill.service.ports import Queue
 from docmill.testing.queue import MemoryQueue
 
@@ -14,6 +14,10 @@ class TestMemoryQueue(QueueContract):
     @pytest.fixture
     def queue(self) -> Queue:
         return MemoryQueue(visibility_s=VISIBILITY_S, max_receives=MAX_RECEIVES, clock=lambda: self.now)
+
+    @pytest.fixture
+    def patient_queue(self) -> Queue:
+        return MemoryQueue(max_receives=MAX_WAITING_RECEIVES, clock=lambda: self.now)
 
 
 async def test_a_receiver_waits_no_longer_than_it_was_told() -> None:

@@ -7,11 +7,11 @@ from uuid import uuid4
 
 import pytest
 
-from contracts.queue import MAX_RECEIVES, VISIBILITY_S, QueueContract
+from contracts.queue import MAX_RECEIVES, MAX_WAITING_RECEIVES, VISIBILITY_S, QueueContract
 from docmill.errors import NetworkError
 from docmill.service.aws.client import AwsRefusedError, Operations, Session, open_operations
 from docmill.service.aws.sqs import Channel, SqsQueue
-from docmill.service.ports import Queue
+from docmill.service.ports import ExpectedMessage, Queue
 from support.aws_emulators import Emulator
 from support.message_groups import receive_groups
 
@@ -27,19 +27,26 @@ class TestSqsQueue(QueueContract):
 
     @pytest.fixture
     async def queue(self, emulator: Emulator, sqs: Operations) -> Queue:
+        return await self.new_queue(emulator, sqs, max_receives=MAX_RECEIVES)
+
+    @pytest.fixture
+    async def patient_queue(self, emulator: Emulator, sqs: Operations) -> Queue:
+        return await self.new_queue(emulator, sqs, max_receives=MAX_WAITING_RECEIVES)
+
+    async def new_queue(self, emulator: Emulator, sqs: Operations, *, max_receives: int) -> Queue:
         self.emulator = emulator
         name = f"test-{uuid4()}"
         self.sqs = sqs
         dead = await sqs.call("create_queue", QueueName=f"{name}-dead")
         arn = f"arn:aws:sqs:eu-central-1:{dead['QueueUrl'].split('/')[-2]}:{name}-dead"
-        policy = f'{{"deadLetterTargetArn": "{arn}", "maxReceiveCount": {MAX_RECEIVES}}}'
+        policy = f'{{"deadLetterTargetArn": "{arn}", "maxReceiveCount": {max_receives}}}'
         queue = await sqs.call("create_queue", QueueName=name, Attributes={"RedrivePolicy": policy})
         self.url = queue["QueueUrl"]
         return SqsQueue(
             Channel(sqs, self.url),
             Channel(sqs, dead["QueueUrl"]),
             visibility_s=VISIBILITY_S,
-            max_receives=MAX_RECEIVES,
+            max_receives=max_receives,
             clock=lambda: time.time() + emulator.ahead_s,
         )
 
@@ -59,6 +66,34 @@ class TestSqsQueue(QueueContract):
             ("d", str(one)),
             ("e", None),
         ]
+
+    async def test_a_message_that_is_replaced_since_it_waits_keeps_its_group(
+        self, patient_queue: Queue
+    ) -> None:
+        tenant_id = uuid4()
+        await patient_queue.send(["a"], tenant_ids=[tenant_id])
+        for _ in range(MAX_WAITING_RECEIVES):
+            await patient_queue.release(await self.receive_one(patient_queue), counts=False)
+
+        assert await receive_groups(self.sqs, self.url, 1) == [("a", str(tenant_id))]
+
+    async def test_a_lost_message_is_known_by_a_later_one_of_its_tenant_while_others_wait(
+        self, queue: Queue
+    ) -> None:
+        tenant_id, other_id = uuid4(), uuid4()
+        await queue.send(["waits", "waits, too"], tenant_ids=[other_id, other_id])
+        await self.let_pass(600)
+        await queue.send(["later"], tenant_ids=[tenant_id])
+        expected = [ExpectedMessage("lost", tenant_id, 500), ExpectedMessage("waits", other_id, 500)]
+        before = await queue.unsent(expected)
+        received = [message for _ in range(3) for message in await queue.receive(limit=1, wait_s=0)]
+        for message in received:
+            await queue.release(message)
+
+        assert before == []
+        assert {message.body for message in received} == {"waits", "waits, too", "later"}
+        assert await queue.unsent(expected) == ["lost"]
+        assert await queue.unsent([ExpectedMessage("waits", other_id, 3700)]) == ["waits"]
 
     async def test_a_redriven_message_keeps_its_group(self, queue: Queue) -> None:
         tenant_id = uuid4()

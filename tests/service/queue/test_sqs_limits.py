@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from docmill.errors import ServerError
 from docmill.service.aws.client import AwsRefusedError, Operations
 from docmill.service.aws.sqs import MAX_BODY_BYTES, Channel, SqsQueue
-from docmill.service.ports import Message
+from docmill.service.ports import ExpectedMessage, Message
 
 Answer = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
@@ -323,8 +323,9 @@ async def test_a_message_is_unsent_when_fewer_wait_than_are_asked_for() -> None:
 
     queue = queue_of(Client(answer))
 
-    assert await queue.unsent(["a", "b"]) == []
-    assert await queue.unsent(["a", "b", "c"]) == ["a", "b", "c"]
+    expected = [ExpectedMessage(body) for body in "abc"]
+    assert await queue.unsent(expected[:2]) == []
+    assert await queue.unsent(expected) == ["a", "b", "c"]
 
 
 def refused(code: str) -> ClientError:

@@ -13,7 +13,7 @@ from uuid import UUID
 from docmill.errors import DocmillError, ServerError, ungrouped
 from docmill.resilience.concurrency import see_through, wait_until_ended
 from docmill.service.aws.client import AwsRefusedError, Operations
-from docmill.service.ports import DeadMessage, Depth, Message
+from docmill.service.ports import DeadMessage, Depth, ExpectedMessage, Message
 
 BATCH = 10
 """The most messages in one call."""
@@ -44,6 +44,16 @@ _CONCURRENT_CALLS = 10
 
 _SLACK_S = 60
 """SQS hides no message for longer than twelve hours after it was received; we stay so far below."""
+
+_OUT_OF_ORDER_S = 60
+"""SQS delivers a group's messages about in the order in which they were sent; this much may be out of it."""
+
+_SURELY_LOST_S = 3600
+"""What has been due for so long and is in nobody's hands is sent again, whatever waits beside it."""
+
+_FEWEST_RECEIVES = 20
+"""Allowed so few receives, a message is not replaced when it waits: whoever gets it would, again and again,
+and SQS delivers twice at times, so that messages would become ever more."""
 
 _DEAD_HELD_S = 60
 
@@ -197,6 +207,7 @@ def _seconds(visibility_s: float) -> int:
 class _Delivery:
     taken_at: float
     over_at: float
+    group: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +250,8 @@ class SqsQueue:
         self._deliveries: dict[str, _Delivery] = {}
         self._held: dict[str, _DeadMessage] = {}
         self._nothing_older_than = clock()
+        self._newest_of: dict[str | None, float] = {}
+        """When the newest message of each group was sent that was received here."""
 
     async def send(
         self, bodies: Sequence[str], *, delay_s: float = 0, tenant_ids: Sequence[UUID | None] = ()
@@ -281,8 +294,9 @@ class SqsQueue:
             receipt: delivery for receipt, delivery in self._deliveries.items() if delivery.over_at > now
         }
         for message in due:
-            self._deliveries[message.receipt] = _Delivery(now, now + self._visibility_s)
+            self._deliveries[message.receipt] = _Delivery(now, now + self._visibility_s, message.group)
             self._nothing_older_than = max(self._nothing_older_than, message.sent_at)
+            self._newest_of[message.group] = max(self._newest_of.get(message.group, 0), message.sent_at)
         return [Message(message.id, message.body, message.receipt, message.receive_count) for message in due]
 
     async def _give_back(self, messages: Sequence[Message]) -> None:
@@ -308,11 +322,20 @@ class SqsQueue:
         for message in messages:
             self._deliveries.pop(message.receipt, None)
 
-    async def release(self, message: Message, *, delay_s: float = 0) -> None:
-        """See `Queue.release`. A delivery whose time is over is left alone: another may have the message."""
+    async def release(self, message: Message, *, delay_s: float = 0, counts: bool = True) -> None:
+        """See `Queue.release`. A delivery whose time is over is left alone: another may have the message.
+
+        SQS counts every receive. Where one is not to count, the message is replaced by a new one before it
+        has been received too often.
+        """
         now = self._clock()
         delivery = self._deliveries.get(message.receipt)
-        if delivery is not None and delivery.over_at > now:
+        if delivery is None or delivery.over_at <= now:
+            pass
+        elif not counts and 2 * message.receive_count > self._max_receives >= _FEWEST_RECEIVES:
+            await self._channel.send([message.body], delay_s=delay_s, groups=[delivery.group])
+            await self._channel.delete([message.receipt])
+        else:
             longest_s = LONGEST_VISIBILITY_S - _SLACK_S - (now - delivery.taken_at)
             await self._channel.hide([message.receipt], max(0, min(delay_s, longest_s)))
         self._deliveries.pop(message.receipt, None)  # not before: what has failed is tried again
@@ -338,12 +361,23 @@ class SqsQueue:
             self._nothing_older_than = now
         return Depth(due, delayed, in_flight, max(0, now - self._nothing_older_than))
 
-    async def unsent(self, bodies: Sequence[str]) -> list[str]:
-        """See `Queue.unsent`. SQS can only be asked how many messages wait: with too few, all are named."""
-        if not bodies:
+    async def unsent(self, expected: Sequence[ExpectedMessage]) -> list[str]:
+        """See `Queue.unsent`. SQS can only be asked how many messages wait: with too few, all are named.
+
+        With enough, those that are overtaken: a message of the same tenant has been received here that was
+        sent after they had fallen due. And those that have been due for an hour.
+        """
+        if not expected:
             return []
         due, delayed, _ = await self._channel.counts()
-        return list(bodies) if due + delayed < len(bodies) else []
+        if due + delayed < len(expected):
+            return [message.body for message in expected]
+        return [message.body for message in expected if self._is_overtaken(message)]
+
+    def _is_overtaken(self, message: ExpectedMessage) -> bool:
+        group = str(message.tenant_id) if message.tenant_id else None
+        due_at = self._clock() - message.due_for_s
+        return self._newest_of.get(group, 0) > due_at + _OUT_OF_ORDER_S or message.due_for_s > _SURELY_LOST_S
 
     async def dead_messages(self, *, limit: int) -> list[DeadMessage]:
         """See `Queue.dead_messages`. For a minute no other process sees them; newest means sent last."""

@@ -28,6 +28,15 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedMessage:
+    """A message that should be in the queue, in nobody's hands. due_for_s: seconds since it fell due."""
+
+    body: str
+    tenant_id: "UUID | None" = None
+    due_for_s: float = 0
+
+
+@dataclass(frozen=True, slots=True)
 class DeadMessage:
     """A message that was received too often without ever being deleted."""
 
@@ -107,8 +116,12 @@ class Queue(Protocol):
         """Delete messages that have been handled."""
         ...
 
-    async def release(self, message: Message, *, delay_s: float = 0) -> None:
-        """Give the message back, due after `delay_s`."""
+    async def release(self, message: Message, *, delay_s: float = 0, counts: bool = True) -> None:
+        """Give the message back, due after `delay_s`.
+
+        counts: whether this delivery counts towards the maximum of receives. One that only found out that it
+        has to wait does not: a message may wait for as long as it takes.
+        """
         ...
 
     async def ping(self) -> None:
@@ -119,8 +132,8 @@ class Queue(Protocol):
         """The numbers of messages in the queue now."""
         ...
 
-    async def unsent(self, bodies: Sequence[str]) -> list[str]:
-        """The `bodies` without a message, as far as the queue can tell; some may have one."""
+    async def unsent(self, expected: "Sequence[ExpectedMessage]") -> list[str]:
+        """The bodies of those that have no message, as far as the queue can tell; some may have one."""
         ...
 
     async def dead_messages(self, *, limit: int) -> list[DeadMessage]:

@@ -31,6 +31,7 @@ from docmill.service.protocol.claim_rules import (
     GiveUpCrashed,
     Isolate,
     Leave,
+    SendAgain,
     Wait,
     settlement,
     turned_away,
@@ -171,10 +172,13 @@ class Jobs:
         except Exception as error:  # noqa: BLE001  it is logged where it is one of ours
             reason = type(outcome_of(error)).__name__
             log.warning("message left to be delivered again", extra={"reason": reason})
-            await self.give_back(message, delay_s=_AGAIN_S)
+            await self.give_back(message, delay_s=_AGAIN_S, counts=True)
 
-    async def give_back(self, message: Message, *, delay_s: float = 0) -> None:
-        """Release a message, tried again until that is done or its time must be over: it would be hidden."""
+    async def give_back(self, message: Message, *, delay_s: float = 0, counts: bool = False) -> None:
+        """Release a message, tried again until that is done or its time must be over: it would be hidden.
+
+        counts: see `Queue.release`.
+        """
         with suppress(DocmillError):
             async for attempt in stamina.retry_context(
                 on=DocmillError,
@@ -184,7 +188,7 @@ class Jobs:
                 timeout=self._settings.lease_s,
             ):
                 with attempt:
-                    await see_through(self._queue.release(message, delay_s=delay_s))
+                    await see_through(self._queue.release(message, delay_s=delay_s, counts=counts))
 
     async def _handle(self, message: Message) -> None:
         try:
@@ -197,7 +201,7 @@ class Jobs:
         try:
             # What it waits for is still paused: nothing of it is done over again meanwhile.
             if (wait_s := self._pauses.may_begin_in_s(ingestion_id)) > 0:
-                await self._queue.release(message, delay_s=wait_s)
+                await self._queue.release(message, delay_s=wait_s, counts=False)
             else:
                 await self._claim_and_work(ingestion_id, message, alone=False)
         finally:
@@ -360,15 +364,10 @@ class Jobs:
             case Leave():
                 log.warning("claim lost: nothing is written or deleted")
                 return "lost"
-            case Retry(error=reason, delay_s=delay_s, counts=counts):
-                level = logging.WARNING if counts else logging.INFO
-                log.log(level, "attempt failed", extra={"code": reason.code, "step": reason.step})
-                if not await self._claim_writer.set_back(
-                    lease.claim, error=reason, delay_s=delay_s, counts=counts
-                ):
-                    return "lost"
-                await self.give_back(lease.message, delay_s=delay_s)
-                return "retried"
+            case SendAgain():
+                return await self._send_again(lease)
+            case Retry():
+                return await self._retry(lease, follows)
             case GiveUp(error=reason):
                 log.error("ingestion failed", extra={"code": reason.code, "step": reason.step})
                 receive_count = lease.message.receive_count
@@ -376,6 +375,25 @@ class Jobs:
                     return "lost"
                 await self._deletions.ask(lease.message)
                 return "failed"
+
+    async def _retry(self, lease: Lease, retry: Retry) -> Outcome:
+        """Give the claim back, and then its message, for a later attempt."""
+        reason, delay_s, counts = retry.error, retry.delay_s, retry.counts
+        level = logging.WARNING if counts else logging.INFO
+        log.log(level, "attempt failed", extra={"code": reason.code, "step": reason.step})
+        if not await self._claim_writer.set_back(lease.claim, error=reason, delay_s=delay_s, counts=counts):
+            return "lost"
+        await self.give_back(lease.message, delay_s=delay_s, counts=counts)
+        return "retried"
+
+    async def _send_again(self, lease: Lease) -> Outcome:
+        """Give back the claim whose message is lost. A message that cannot be sent is sent by the sweeper."""
+        if not await self._claim_writer.set_back(lease.claim, error=None, delay_s=0, counts=False):
+            log.warning("claim lost: nothing is written or deleted")
+            return "lost"
+        log.warning("message lost: the document is given back and sent again")
+        await self._queue.send([lease.message.body], tenant_ids=[lease.claim.tenant_id])
+        return "released"
 
     async def _let_go(self, lease: Lease) -> bool:
         """Give the document back, so that another worker can take it at once; the attempt does not count.
@@ -387,7 +405,7 @@ class Jobs:
             async with asyncio.timeout(LETTING_GO_S):
                 held = await self._claim_writer.set_back(lease.claim, error=None, delay_s=0, counts=False)
                 if held:
-                    await self._queue.release(lease.message)
+                    await self._queue.release(lease.message, counts=False)
         except (DocmillError, TimeoutError) as error:
             log.warning("could not give the document back", extra={"reason": type(error).__name__})
         return held

@@ -12,7 +12,7 @@ from docmill.resilience.concurrency import BrokenWorkerError, cancel_and_wait
 from docmill.resilience.spending import Spending
 from docmill.service.ports import Message, Queue
 from docmill.service.processing.claim_writer import ClaimWriter
-from docmill.service.protocol.claim_rules import ClaimLostError
+from docmill.service.protocol.claim_rules import ClaimLostError, MessageLostError
 from docmill.service.store.claims import Claim
 from docmill.service.store.result_columns import StoredFindings, StoredResult
 
@@ -78,9 +78,9 @@ class Lease:
             raise ClaimLostError
 
     async def extend(self) -> None:
-        """Keep message and claim for another `lease_s`. Raises ClaimLostError if either is lost."""
+        """Keep message and claim for another `lease_s`. Raises ClaimLostError or MessageLostError."""
         if not await self.queue.extend(self.message, visibility_s=self.lease_s):
-            raise ClaimLostError
+            raise MessageLostError
         if not await self.claim_writer.extend(self.claim, step=self.progress.step):
             raise ClaimLostError
 
@@ -99,14 +99,15 @@ class ExtendableLease(Protocol):
     @property
     def heartbeat_s(self) -> float: ...  # noqa: D102
     async def extend(self) -> None:
-        """Keep message and claim for another `lease_s`. Raises ClaimLostError if either is lost."""
+        """Keep message and claim for another `lease_s`. Raises ClaimLostError or MessageLostError."""
         ...
 
 
 async def hold_during(lease: ExtendableLease, work: Awaitable[Value]) -> Value:
     """Await `work` and extend the lease meanwhile; cancel it and raise ClaimLostError once that is lost.
 
-    Raises BrokenWorkerError, and `work` is cancelled, if the heartbeats end by a fault of ours.
+    Raises MessageLostError if the message is lost, as far as is known; BrokenWorkerError, with `work`
+    cancelled, if the heartbeats end by a fault of ours.
     """
     beats = _Heartbeats(lease)
     try:
@@ -117,7 +118,7 @@ async def hold_during(lease: ExtendableLease, work: Awaitable[Value]) -> Value:
             raise
         if beats.fault is not None:
             raise BrokenWorkerError("the heartbeats of a document have ended") from beats.fault
-        raise ClaimLostError from error
+        raise beats.loss from error
     finally:
         await beats.end()
 
@@ -131,6 +132,7 @@ class _Heartbeats:
     def __init__(self, lease: ExtendableLease) -> None:
         self.lost = asyncio.timeout(None)
         self.fault: Exception | None = None
+        self.loss = ClaimLostError()
         self._lease = lease
         self._held_until = lease.since + lease.lease_s
         self._beating: asyncio.Task[None] | None = None
@@ -163,8 +165,8 @@ class _Heartbeats:
                 else:
                     self._held_until = asked_at + self._lease.lease_s
                 await asyncio.sleep(min(pause_s, max(0, self._held_until - time.monotonic())))
-        except ClaimLostError:
-            pass
+        except ClaimLostError as loss:
+            self.loss = loss
         except Exception as error:
             log.exception("a fault in docmill: the heartbeats of a document have ended")
             self.fault = error

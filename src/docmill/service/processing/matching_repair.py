@@ -1,16 +1,18 @@
 """Asks for documents that were never matched, sends lost messages again, and warns of what is stuck."""
 
 import logging
+from collections.abc import Sequence
 from uuid import UUID
 
 from docmill.matching.version import MATCHING_VERSION
 from docmill.service.events.matching_requests import MatchingRequests
+from docmill.service.ports import ExpectedMessage
 from docmill.service.ports.matching import MatchingStep
 from docmill.service.protocol.matching_rules import MATCHABLE_TYPES
 from docmill.service.store import matching_jobs
 from docmill.service.store.claims import lock_documents
 from docmill.service.store.database import Database
-from docmill.service.store.sweeps import by_tenant
+from docmill.service.store.sweeps import IdleWork, by_tenant
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +24,11 @@ _NAMED = 100
 """Most documents that each repair logs by id."""
 
 _FIRST_ID = UUID(int=0)
+
+
+def expected_messages(idle: Sequence[IdleWork]) -> list[ExpectedMessage]:
+    """The messages by which workers would take what is idle."""
+    return [ExpectedMessage(str(each.id), each.tenant_id, each.due_for_s) for each in idle]
 
 
 class MatchingRepair:
@@ -69,7 +76,7 @@ class MatchingRepair:
                 idle = await matching_jobs.idle(
                     conn, grace_s=self._grace_s, after=self._looked_up_to, limit=_PAGE
                 )
-            unsent = set(await self._matching.queue.unsent([str(job.id) for job in idle]))
+            unsent = set(await self._matching.queue.unsent(expected_messages(idle)))
             lost = by_tenant(job for job in idle if str(job.id) in unsent)
             count = 0
             for tenant_id, ids in lost.items():

@@ -30,7 +30,7 @@ from docmill.service.processing.job import LETTING_GO_S, outcome_of
 from docmill.service.processing.lease import hold_during
 from docmill.service.processing.matching_claims import MatchingClaims
 from docmill.service.processing.matching_phases import MatchingPhases
-from docmill.service.protocol.claim_rules import ClaimLostError
+from docmill.service.protocol.claim_rules import ClaimLostError, MessageLostError
 from docmill.service.protocol.matching_rules import (
     MATCHING_TRIES,
     Abandon,
@@ -41,6 +41,7 @@ from docmill.service.protocol.matching_rules import (
     Pause,
     Postpone,
     Redeliver,
+    Resend,
     matching_settlement,
     unclaimed_matching,
 )
@@ -70,9 +71,9 @@ class MatchingLease:
     heartbeat_s: float
 
     async def extend(self) -> None:
-        """Keep message and claim for another `lease_s`. Raises ClaimLostError if either is lost."""
+        """Keep message and claim for another `lease_s`. Raises ClaimLostError or MessageLostError."""
         if not await self.queue.extend(self.message, visibility_s=self.lease_s):
-            raise ClaimLostError
+            raise MessageLostError
         if not await self.claims.extend(self.claim):
             raise ClaimLostError
 
@@ -113,11 +114,14 @@ class MatchingHandler:
         except Exception as error:  # noqa: BLE001  it is logged where it is one of ours
             reason = type(outcome_of(error)).__name__
             log.warning("message left to be delivered again", extra={"reason": reason})
-            await self.give_back(message, delay_s=_AGAIN_S)
+            await self.give_back(message, delay_s=_AGAIN_S, counts=True)
 
-    async def give_back(self, message: Message, *, delay_s: float = 0) -> None:
-        """Release a message, tried again until that is done or its time must be over: it would be hidden."""
-        await self._persistently(lambda: self._queue.release(message, delay_s=delay_s))
+    async def give_back(self, message: Message, *, delay_s: float = 0, counts: bool = False) -> None:
+        """Release a message, tried again until that is done or its time must be over: it would be hidden.
+
+        counts: see `Queue.release`.
+        """
+        await self._persistently(lambda: self._queue.release(message, delay_s=delay_s, counts=counts))
 
     async def _persistently(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         with suppress(DocmillError):
@@ -243,6 +247,8 @@ class MatchingHandler:
             case Abandon():
                 log.warning("claim lost: nothing is written or deleted")
                 return "lost"
+            case Resend():
+                return await self._send_again(claim)
             case Pause(error=reason, delay_s=delay_s) | Redeliver(error=reason, delay_s=delay_s):
                 return await self._set_back(
                     lease, reason, delay_s=delay_s, counts=isinstance(follows, Redeliver)
@@ -271,10 +277,21 @@ class MatchingHandler:
         if ending == "requested again":  # its message is sent
             await self._queue.delete([lease.message])
         elif counts and lease.message.receive_count < MATCHING.max_receives:
-            await self.give_back(lease.message, delay_s=delay_s)
+            await self.give_back(lease.message, delay_s=delay_s, counts=True)
         else:
             await self._persistently(lambda: self._replace(lease.message, lease.claim, delay_s=delay_s))
         return "retried"
+
+    async def _send_again(self, claim: MatchingClaim) -> MatchingOutcome:
+        """Give back the claim whose message is lost. A message that cannot be sent is sent by the sweeper."""
+        ending = await self._claims.set_back(claim, error=None, delay_s=0, counts=False)
+        if ending == "lost":
+            log.warning("claim lost: nothing is written or deleted")
+            return "lost"
+        log.warning("message lost: the document is given back and sent again")
+        if ending == "ended":  # requested again, its message is sent
+            await self._queue.send([str(claim.document_id)], tenant_ids=[claim.tenant_id])
+        return "released"
 
     async def _let_go(self, message: Message, claim: MatchingClaim | MatchingObstacle | None) -> bool:
         """Give a document back, so that another worker can take it at once; the attempt does not count.

@@ -22,6 +22,13 @@ class ClaimLostError(Exception):
     """
 
 
+class MessageLostError(ClaimLostError):
+    """The message is gone, or in other hands; the claim may still stand. The work on it ends all the same.
+
+    Without a message nobody would take over if this worker died, and with two there may be two at work.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Obstacle:
     """The reason why an ingestion could not be claimed.
@@ -63,8 +70,13 @@ class Leave:
     """Do nothing at all: the ingestion and its message are somebody else's."""
 
 
+@dataclass(frozen=True, slots=True)
+class SendAgain:
+    """Give the claim back if it still stands, uncounted, and send another message: the first one is lost."""
+
+
 TurnedAway: TypeAlias = Delete | Wait | Isolate | GiveUpCrashed
-Settlement: TypeAlias = Delete | Leave | Retry | GiveUp
+Settlement: TypeAlias = Delete | Leave | SendAgain | Retry | GiveUp
 
 
 def turned_away(obstacle: Obstacle | None, *, alone: bool = False) -> TurnedAway:
@@ -99,6 +111,8 @@ def settlement(
     match outcome:
         case None:
             return Delete()
+        case MessageLostError():
+            return SendAgain()
         case ClaimLostError():
             return Leave()
         case _:

@@ -9,7 +9,7 @@ from typing import TypeAlias, get_args
 
 from docmill.errors import DocmillError, SetupError, TransientError
 from docmill.matching.match_record import Kind
-from docmill.service.protocol.claim_rules import ClaimLostError
+from docmill.service.protocol.claim_rules import ClaimLostError, MessageLostError
 
 PAYMENT: Kind = "payment"
 BANK_STATEMENT = "bank_statement"
@@ -80,6 +80,11 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class Resend:
+    """Release the document if the claim still stands, uncounted, and send a message: this one is lost."""
+
+
+@dataclass(frozen=True, slots=True)
 class Fail:
     """Fail the document and tell people. keeps_message: for the queue's dead messages, else it is deleted."""
 
@@ -88,7 +93,7 @@ class Fail:
 
 
 UnclaimedMatching: TypeAlias = Discard | Postpone | GiveUpDead
-MatchingSettlement: TypeAlias = Discard | Abandon | Redeliver | Pause | Fail
+MatchingSettlement: TypeAlias = Discard | Abandon | Resend | Redeliver | Pause | Fail
 
 
 def unclaimed_matching(obstacle: MatchingObstacle | None) -> UnclaimedMatching:
@@ -114,7 +119,7 @@ def matching_settlement(
         case None:
             return Discard()
         case ClaimLostError():
-            return Abandon()
+            return Resend() if isinstance(outcome, MessageLostError) else Abandon()
         case SetupError() if pause_s is not None:
             return Pause(outcome, pause_s)
         case TransientError(attempted=False):

@@ -10,7 +10,7 @@ from psycopg.rows import class_row
 
 from docmill.errors import DocmillError
 from docmill.service.events.wakeups import Wakeups
-from docmill.service.ports import DeadMessage, Depth, Message
+from docmill.service.ports import DeadMessage, Depth, ExpectedMessage, Message
 from docmill.service.store.database import Conn, Database, new_id
 
 _NO_ID = UUID(int=0)
@@ -99,7 +99,7 @@ class PostgresQueue:
             except asyncio.CancelledError:
                 messages, _ = await receiving
                 for message in messages:
-                    await self.release(message)
+                    await self.release(message, counts=False)
                 raise
             left_s = deadline - time.monotonic()
             if messages or (left_s <= 0 and not died):
@@ -203,16 +203,23 @@ class PostgresQueue:
                 },
             )
 
-    async def release(self, message: Message, *, delay_s: float = 0) -> None:
+    async def release(self, message: Message, *, delay_s: float = 0, counts: bool = True) -> None:
         """See `Queue.release`. A delivery that is over releases nothing."""
         async with self._database.connection() as conn:
             await conn.execute(
                 """
                 UPDATE message
-                   SET visible_at = clock_timestamp() + make_interval(secs => %(delay_s)s), receipt = NULL
+                   SET visible_at = clock_timestamp() + make_interval(secs => %(delay_s)s),
+                       receipt = NULL,
+                       receive_count = receive_count - %(refund)s
                  WHERE id = %(id)s AND receipt = %(receipt_handle)s
                 """,
-                {"id": message.id, "receipt_handle": message.receipt, "delay_s": delay_s},
+                {
+                    "id": message.id,
+                    "receipt_handle": message.receipt,
+                    "delay_s": delay_s,
+                    "refund": 0 if counts else 1,
+                },
             )
         if not delay_s:
             self.announce()
@@ -276,7 +283,7 @@ class PostgresQueue:
         assert depth is not None  # an aggregate without GROUP BY has one row
         return depth
 
-    async def unsent(self, bodies: Sequence[str]) -> list[str]:
+    async def unsent(self, expected: Sequence[ExpectedMessage]) -> list[str]:
         """See `Queue.unsent`."""
         async with self._database.connection() as conn:
             cur = await conn.execute(
@@ -287,7 +294,7 @@ class PostgresQueue:
                            SELECT FROM message WHERE queue = %(queue)s AND message.body = wanted.body
                        )
                 """,
-                {"queue": self._name, "bodies": list(bodies)},
+                {"queue": self._name, "bodies": [message.body for message in expected]},
             )
             return [body for (body,) in await cur.fetchall()]
 

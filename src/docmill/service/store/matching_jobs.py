@@ -13,6 +13,7 @@ from docmill.service.protocol.matching_rules import MATCHING_TRIES, MatchingObst
 from docmill.service.store import dead_letters
 from docmill.service.store.claims import lock_documents
 from docmill.service.store.database import Conn, storable
+from docmill.service.store.sweeps import IdleWork
 
 Ending = Literal["ended", "requested again", "lost"]
 """`requested again`: the document was asked for meanwhile; its message is to be sent. `lost`: the claim."""
@@ -436,16 +437,19 @@ def _key(claim: MatchingClaim) -> dict[str, object]:
     return {"id": claim.document_id, "fence": claim.fence, "requests": claim.requests}
 
 
-async def idle(conn: Conn, *, grace_s: float, after: UUID, limit: int) -> list[MatchingJobId]:
+async def idle(conn: Conn, *, grace_s: float, after: UUID, limit: int) -> list[IdleWork]:
     """Up to `limit` documents after id `after` that are to be matched, but not for `grace_s` in any hands.
 
     Sent again already, one waits as long again as it had waited until then: a queue that cannot say what it
     holds is not flooded.
     """
-    async with conn.cursor(row_factory=class_row(MatchingJobId)) as cur:
+    async with conn.cursor(row_factory=class_row(IdleWork)) as cur:
         await cur.execute(
             """
-            SELECT document_id AS id, tenant_id
+            SELECT document_id AS id, tenant_id,
+                   extract(
+                       epoch FROM now() - greatest(progress_at, lease_until, next_attempt_at, sent_at)
+                   )::float8 AS due_for_s
               FROM matching_job
              WHERE document_id > %(after)s
                AND greatest(progress_at, lease_until, next_attempt_at, sent_at)

@@ -34,6 +34,15 @@ class OfTenant(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class IdleWork:
+    """An ingestion or document that is due and in nobody's hands, and for how long."""
+
+    id: UUID
+    tenant_id: UUID
+    due_for_s: float
+
+
 def by_tenant(things: Iterable[OfTenant]) -> Mapping[UUID, list[UUID]]:
     """The ids of each tenant."""
     ids: defaultdict[UUID, list[UUID]] = defaultdict(list)
@@ -42,12 +51,12 @@ def by_tenant(things: Iterable[OfTenant]) -> Mapping[UUID, list[UUID]]:
     return ids
 
 
-async def idle(conn: Conn, *, grace_s: float, after: UUID, limit: int) -> list[IngestionId]:
+async def idle(conn: Conn, *, grace_s: float, after: UUID, limit: int) -> list[IdleWork]:
     """Up to `limit` ingestions after id `after` that are in progress, but not for `grace_s` in any hands."""
-    async with conn.cursor(row_factory=class_row(IngestionId)) as cur:
+    async with conn.cursor(row_factory=class_row(IdleWork)) as cur:
         await cur.execute(
             """
-            SELECT id, tenant_id
+            SELECT id, tenant_id, due_for_s
               FROM idle_ingestions(make_interval(secs => %(grace_s)s), %(after)s, %(limit)s)
             """,
             {"grace_s": grace_s, "after": after, "limit": limit},
