@@ -20,10 +20,11 @@ from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store.database import new_id
+from docmill.service.store.login_role import create_login_role
 from docmill.service.store.migrate import migrate
 from docmill.workers.pool import Pool
 from support.aws_emulators import CREDENTIALS, Emulator, running
-from support.databases import UNSAFE, database_folder, fresh_database
+from support.databases import UNSAFE, database_folder, fresh_database, login_url
 from support.docmill_processes import Machine
 from support.dovecot import Dovecot, running_dovecot
 from support.redis_servers import RedisServer
@@ -92,6 +93,7 @@ def postgres() -> Iterator[EmbeddedPostgres]:
         server.start()
         try:
             migrate(server.url())
+            create_login_role(server.url())
             yield server
         finally:
             server.stop()
@@ -122,14 +124,18 @@ def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
 
 @pytest.fixture
 def database_url(postgres: EmbeddedPostgres) -> Iterator[str]:
-    """A fresh copy of the migrated database."""
+    """A fresh copy of the migrated database, as its superuser."""
     with fresh_database(postgres) as url:
         yield url
 
 
 @pytest.fixture
 def settings(database_url: str, tmp_path: Path) -> Settings:
-    return Settings(data_dir=tmp_path, database_url=SecretStr(database_url))
+    return Settings(
+        data_dir=tmp_path,
+        database_url=SecretStr(login_url(database_url)),
+        database_owner_url=SecretStr(database_url),
+    )
 
 
 @pytest.fixture

@@ -412,7 +412,7 @@ class TestEvents:
         monkeypatch.setattr("docmill.service.sweeper._EVENTS", 3)
         for number in range(4):
             await upload(str(number).encode())
-        async with await psycopg.AsyncConnection.connect(service.database.url) as owner:
+        async with await psycopg.AsyncConnection.connect(service.owner_url) as owner:
             await owner.execute("UPDATE event SET at = at - interval '31 days'")
         await upload(b"young")
 

@@ -12,6 +12,7 @@ import psycopg
 from psycopg import sql
 
 from docmill.service.storage.postgres_server import EmbeddedPostgres
+from docmill.service.store.login_role import LOGIN_ROLE
 
 # Safe to lose: what a test writes is gone with it. Makes copies of the template fast.
 UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_wal_size": "1GB"}
@@ -43,6 +44,11 @@ def fresh_database(postgres: EmbeddedPostgres) -> Generator[str]:
         )
         yield postgres.url(name)
         conn.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def login_url(url: str) -> str:
+    """The address of the same database as sessions of docmill log in."""
+    return url.replace("postgres@", f"{LOGIN_ROLE}@", 1)
 
 
 @contextmanager

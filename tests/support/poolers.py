@@ -21,13 +21,14 @@ SERVER_CONNECTIONS = 8
 
 CONFIG = """
 [databases]
-* = host={server} user=postgres
+* = host={server}
 
 [pgbouncer]
 listen_addr =
 listen_port = 6432
 unix_socket_dir = {folder}
-auth_type = any
+auth_type = trust
+auth_file = {folder}/users
 pool_mode = transaction
 default_pool_size = {connections}
 """
@@ -45,9 +46,11 @@ def pgbouncer(postgres: EmbeddedPostgres) -> Generator[Path]:
         (server,) = parse_qs(urlsplit(postgres.url()).query)["host"]
         config = folder / "pgbouncer.ini"
         config.write_text(CONFIG.format(server=server, folder=folder, connections=SERVER_CONNECTIONS))
+        (folder / "users").write_text('"postgres" ""\n"docmill_login" ""\n')
         if user:
             os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
-            config.chmod(0o644)
+            for file in (config, folder / "users"):
+                file.chmod(0o644)
         with subprocess.Popen(
             [program, "-q", config], user=user, group=user, stderr=subprocess.DEVNULL
         ) as process:
@@ -63,4 +66,5 @@ def _until_listening(socket: Path) -> None:
 
 
 def through(bouncer: Path, url: str) -> str:
-    return f"postgresql://postgres@{urlsplit(url).path}?host={quote(str(bouncer), safe='')}&port=6432"
+    address = urlsplit(url)
+    return f"postgresql://{address.username}@{address.path}?host={quote(str(bouncer), safe='')}&port=6432"

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,7 @@ from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.storage.private_files import close_content, private_folder
 from docmill.service.store import sweeps
 from docmill.service.store.database import DEFAULT_TENANT_ID, Database
+from docmill.service.store.login_role import LOGIN_ROLE, create_login_role, warn_of_superuser
 from docmill.service.store.migrate import migrate
 from docmill.service.webhooks.webhook_deliverer import WebhookDeliverer
 from docmill.service.webhooks.webhook_message import WebhookMessages
@@ -74,8 +75,9 @@ class OpenQueue:
 class Service:
     """Everything a web or worker process needs.
 
-    vault_id: of the database, the same for ever. queue: of ingestions. sender: into it, within a transaction.
-    matching_requests: how a document is asked to be matched. fingerprint: of the pipeline, see `Fingerprint`.
+    vault_id: of the database, the same for ever. owner_url: of the database, for the owner of its schema.
+    queue: of ingestions. sender: into it, within a transaction. matching_requests: how a document is asked to
+    be matched. fingerprint: of the pipeline, see `Fingerprint`.
     matching: None if the settings want none; nothing is asked to be matched then.
     """
 
@@ -109,6 +111,7 @@ class Service:
     webhook_deliverer: WebhookDeliverer
     sources: Sources
     tracer: Tracer = NO_TRACER
+    owner_url: str = field(default="", repr=False)
     default_tenant_id: UUID = DEFAULT_TENANT_ID
     matching: MatchingStep | None = None
 
@@ -143,8 +146,7 @@ async def open_service(
     async with AsyncExitStack() as stack:
         tracer = tracer or await stack.enter_async_context(open_tracer(settings))
         await asyncio.to_thread(_close_data_folder, settings.folder)
-        url = await _database_url(settings, stack)
-        await asyncio.to_thread(migrate, url)
+        owner_url, url = await _database_urls(settings, stack)
         database = await stack.enter_async_context(Database(url))
         wakeups = await stack.enter_async_context(Wakeups(database))
         resources = _open_resources(settings, database, wakeups)
@@ -206,6 +208,7 @@ async def open_service(
             ),
             Sources(database, intake, box, settings, wakeups),
             tracer,
+            owner_url=owner_url,
             matching=opened.matching
             and MatchingStep(
                 opened.matching.queue,
@@ -261,16 +264,24 @@ def _close_data_folder(folder: Path) -> None:
         )
 
 
-async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
+async def _database_urls(settings: Settings, stack: AsyncExitStack) -> tuple[str, str]:
+    """The addresses of the database for its owner and for sessions; its schema is that of this release."""
     if settings.database_url is not None:
-        return settings.database_url.get_secret_value()
+        url = settings.database_url.get_secret_value()
+        owner = settings.database_owner_url
+        owner_url = url if owner is None else owner.get_secret_value()
+        await asyncio.to_thread(migrate, owner_url)
+        await asyncio.to_thread(warn_of_superuser, url)
+        return owner_url, url
     server = EmbeddedPostgres(settings.folder / "postgres")
     await asyncio.to_thread(server.start)
     stack.push_async_callback(asyncio.to_thread, server.stop)
     revive = partial(asyncio.to_thread, server.revive)
     watching = asyncio.create_task(keep_doing(revive, what="embedded database", pause_s=_WATCH_S))
     stack.push_async_callback(cancel_and_wait, [watching])
-    return server.url()
+    await asyncio.to_thread(migrate, server.url())
+    await asyncio.to_thread(create_login_role, server.url())
+    return server.url(), server.url(user=LOGIN_ROLE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import documents, reviews
 from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.worker import run_worker
-from support.databases import fresh_database
+from support.databases import fresh_database, login_url
 from support.people import PASSWORD
 from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload, is_read, once
 from support.vault_contents import Rows, files_in, rows_in
@@ -59,7 +59,7 @@ async def export(
     service: Service, folder: TenantFolder, progress: Callable[[int], None] = nothing
 ) -> TenantDescription:
     return await export_tenant(
-        service.database.url,
+        service.owner_url,
         service.blobs,
         folder,
         tenant_id=service.default_tenant_id,
@@ -72,7 +72,11 @@ async def export(
 async def other(postgres: EmbeddedPostgres, settings: Settings, tmp_path: Path) -> AsyncIterator[Service]:
     """Another installation, with nothing in it."""
     with fresh_database(postgres) as url:
-        changes = {"data_dir": tmp_path / "other", "database_url": SecretStr(url)}
+        changes = {
+            "data_dir": tmp_path / "other",
+            "database_url": SecretStr(login_url(url)),
+            "database_owner_url": SecretStr(url),
+        }
         async with open_service(settings.model_copy(update=changes)) as other:
             yield other
 
@@ -108,7 +112,7 @@ def contents(service: Service) -> tuple[Rows, dict[str, str]]:
     tenant_id = service.default_tenant_id
     files = files_in(service.settings.folder)
     ours = {key: value for key, value in files.items() if key.split("/")[0] != "vault"}
-    return rows_in(service.database.url, tenant_id=tenant_id), ours
+    return rows_in(service.owner_url, tenant_id=tenant_id), ours
 
 
 async def test_a_tenant_is_the_same_in_another_installation(
@@ -118,7 +122,7 @@ async def test_a_tenant_is_the_same_in_another_installation(
     rows, files = contents(service)
 
     description = await export(service, folder)
-    await import_tenant(other.database.url, other.blobs, folder, nothing)
+    await import_tenant(other.owner_url, other.blobs, folder, nothing)
 
     imported_rows, imported_files = contents(other)
     assert [name for name in rows if rows[name] != imported_rows[name]] == []
@@ -126,10 +130,10 @@ async def test_a_tenant_is_the_same_in_another_installation(
     assert rows["review"].count(b"\n") == 1
     assert description.missing == ()
     assert imported_files == {key: value for key, value in files.items() if key in description.keys}
-    with psycopg.connect(service.database.url) as conn:
+    with psycopg.connect(service.owner_url) as conn:
         theirs = set(file_keys(conn, stranger))
     assert files.keys() - imported_files.keys() == theirs, "all files of the tenant are among them"
-    assert not any(rows_in(other.database.url, tenant_id=stranger).values())
+    assert not any(rows_in(other.owner_url, tenant_id=stranger).values())
     async with other.database.tenant(other.default_tenant_id) as conn:
         (review,) = await reviews.history(conn, document_id)
     assert (review.path, review.value) == ("number", "8")
@@ -148,9 +152,9 @@ async def test_people_move_with_their_tenant_but_for_their_passwords(
     local_id = await other.accounts.create_first(NewPerson("ben@example.org", "Local", PASSWORD), "Other")
 
     description = await export(service, folder)
-    await import_tenant(other.database.url, other.blobs, folder, nothing)
+    await import_tenant(other.owner_url, other.blobs, folder, nothing)
 
-    with psycopg.connect(other.database.url) as conn:
+    with psycopg.connect(other.owner_url) as conn:
         found = {row[0]: row[1:] for row in conn.execute("SELECT id, email, name, password_hash FROM users")}
         members = conn.execute("SELECT user_id FROM memberships").fetchall()
     assert found[anna_id] == ("anna@example.org", "Anna", None)
@@ -167,12 +171,12 @@ async def test_sources_come_along_paused_and_without_secrets(
     row = await service.sources.add(
         "webhook", "Shop", {}, {}, tenant_id=tenant_id, created_by=DEFAULT_USER_ID
     )
-    with psycopg.connect(service.database.url) as conn:
+    with psycopg.connect(service.owner_url) as conn:
         conn.execute("UPDATE doc_source SET secrets = 'sealed', lease_until = now(), worker_id = 'w'")
     folder = TenantFolder(tmp_path / "tenant")
 
     await export(service, folder)
-    await import_tenant(other.database.url, other.blobs, folder, nothing)
+    await import_tenant(other.owner_url, other.blobs, folder, nothing)
 
     imported = await other.sources.get(row.id, tenant_id=tenant_id)
     assert imported is not None
@@ -184,7 +188,7 @@ async def test_an_imported_tenant_lives_on(
 ) -> None:
     folder = TenantFolder(tmp_path / "tenant")
     await export(service, folder)
-    await import_tenant(other.database.url, other.blobs, folder, nothing)
+    await import_tenant(other.owner_url, other.blobs, folder, nothing)
     stop = asyncio.Event()
     worker = asyncio.create_task(run_worker(other, script.steps(), stop))
 
@@ -216,16 +220,16 @@ async def test_export_and_import_go_on_after_a_kill(
     with pytest.raises(Killed):
         await export(service, folder, killed_after(4))
     with pytest.raises(MisconfiguredError, match="not complete"):
-        await import_tenant(other.database.url, other.blobs, folder, nothing)
+        await import_tenant(other.owner_url, other.blobs, folder, nothing)
     complete = folder.complete_files()
     written = {key: folder.file(key).stat().st_mtime_ns for key in complete}
     with (folder.root / "files.sha256").open("a") as journal:
         journal.write("0123 half a li")
     await export(service, folder)
     with pytest.raises(Killed):
-        await import_tenant(other.database.url, other.blobs, folder, killed_after(4))
+        await import_tenant(other.owner_url, other.blobs, folder, killed_after(4))
     assert contents(other)[0]["document"] == b""
-    await import_tenant(other.database.url, other.blobs, folder, nothing)
+    await import_tenant(other.owner_url, other.blobs, folder, nothing)
 
     assert len(written) == 5
     assert {key: folder.file(key).stat().st_mtime_ns for key in complete} == written
@@ -237,12 +241,11 @@ async def test_numbers_are_moved_behind_those_that_were_given(
 ) -> None:
     del document_id
     folder = TenantFolder(tmp_path / "tenant")
-    async with other.database.tenant(other.default_tenant_id) as conn:
-        await conn.execute("SELECT set_config('role', 'none', true)")
+    async with await psycopg.AsyncConnection.connect(other.owner_url) as conn:
         await conn.execute("SELECT setval(pg_get_serial_sequence('event', 'id')::regclass, 100000)")
     await export(service, folder)
 
-    await import_tenant(other.database.url, other.blobs, folder, nothing)
+    await import_tenant(other.owner_url, other.blobs, folder, nothing)
 
     async def told(vault: Service) -> list[tuple[int, str]]:
         async with vault.database.tenant(vault.default_tenant_id) as conn:
@@ -261,12 +264,12 @@ async def test_what_does_not_fit_is_refused(
     await export(service, folder)
 
     with pytest.raises(MisconfiguredError, match="no export"):
-        await import_tenant(other.database.url, other.blobs, TenantFolder(tmp_path / "absent"), nothing)
+        await import_tenant(other.owner_url, other.blobs, TenantFolder(tmp_path / "absent"), nothing)
     with pytest.raises(MisconfiguredError, match="documents in this installation"):
-        await import_tenant(service.database.url, service.blobs, folder, nothing)
+        await import_tenant(service.owner_url, service.blobs, folder, nothing)
     with pytest.raises(MisconfiguredError, match="another tenant"):
         await export_tenant(
-            service.database.url,
+            service.owner_url,
             service.blobs,
             folder,
             tenant_id=stranger,
@@ -281,19 +284,19 @@ async def test_what_does_not_fit_is_refused(
     whole = table.read_bytes()
     table.write_bytes(whole.replace(b"1.pdf", b"2.pdf"))
     with pytest.raises(CorruptError, match="damaged"):
-        await import_tenant(other.database.url, other.blobs, folder, nothing)
+        await import_tenant(other.owner_url, other.blobs, folder, nothing)
     table.write_bytes(whole)
     key = next(iter(folder.complete_files()))
     folder.file(key).write_bytes(b"other")
     with pytest.raises(CorruptError, match="damaged"):
-        await import_tenant(other.database.url, other.blobs, folder, nothing)
+        await import_tenant(other.owner_url, other.blobs, folder, nothing)
     description = json.loads((folder.root / "tenant.json").read_text())
     (folder.root / "tenant.json").write_text(json.dumps({**description, "schema": "0001"}))
     with pytest.raises(MisconfiguredError, match="same release"):
-        await import_tenant(other.database.url, other.blobs, folder, nothing)
+        await import_tenant(other.owner_url, other.blobs, folder, nothing)
     (folder.root / "tenant.json").write_text(json.dumps({**description, "keys": ["../../evil"]}))
     with pytest.raises(CorruptError, match="cannot have written"):
-        await import_tenant(other.database.url, other.blobs, folder, nothing)
+        await import_tenant(other.owner_url, other.blobs, folder, nothing)
     assert contents(other)[0]["document"] == b""
 
 
@@ -317,13 +320,13 @@ async def test_an_import_reaches_no_other_tenant(
     await export(service, folder)
     untouched = tmp_path / "untouched"
     shutil.copytree(folder.root, untouched)
-    async with await psycopg.AsyncConnection.connect(other.database.url) as conn:
+    async with await psycopg.AsyncConnection.connect(other.owner_url) as conn:
         await conn.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Victim')", [stranger])
     hidden = await other.intake.accept(once(b"hidden"), tenant_id=stranger, file_name="hidden.pdf")
     async with other.database.tenant(stranger) as conn:
         row = await documents.get(conn, hidden.document_id)
     assert row is not None
-    before = rows_in(other.database.url, tenant_id=stranger), files_in(other.settings.folder)
+    before = rows_in(other.owner_url, tenant_id=stranger), files_in(other.settings.folder)
 
     for table, old, new in (
         ("event", str(tenant_id), str(stranger)),
@@ -336,12 +339,12 @@ async def test_an_import_reaches_no_other_tenant(
         shutil.copytree(untouched, folder.root)
         forge(folder, table, old, new)
         with pytest.raises(CorruptError):
-            await import_tenant(other.database.url, other.blobs, folder, nothing)
+            await import_tenant(other.owner_url, other.blobs, folder, nothing)
     _replace_file(folder, untouched, row.file_path)
     with pytest.raises(CorruptError, match="must not replace"):
-        await import_tenant(other.database.url, other.blobs, folder, nothing)
+        await import_tenant(other.owner_url, other.blobs, folder, nothing)
 
-    assert rows_in(other.database.url, tenant_id=stranger) == before[0]
+    assert rows_in(other.owner_url, tenant_id=stranger) == before[0]
     assert before[1].items() <= files_in(other.settings.folder).items()
 
 
@@ -375,6 +378,6 @@ async def test_a_file_that_was_lost_is_named(
     await service.blobs.delete(key)
 
     description = await export(service, folder)
-    await import_tenant(other.database.url, other.blobs, folder, nothing)
+    await import_tenant(other.owner_url, other.blobs, folder, nothing)
 
     assert description.missing == (key,)

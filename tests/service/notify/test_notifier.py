@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
+import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -218,8 +219,7 @@ async def test_after_a_day_a_message_is_given_up(service: Service, caplog: pytes
 
 async def test_tenants_get_messages_of_their_own(service: Service) -> None:
     other = new_id()
-    async with service.database.accounts() as conn:
-        await conn.execute("SELECT set_config('role', 'none', true)")
+    async with await psycopg.AsyncConnection.connect(service.owner_url) as conn:
         await conn.execute("INSERT INTO tenant (id, name) VALUES (%s, 'other')", [other])
     slack = Recorder()
     await fail(service)

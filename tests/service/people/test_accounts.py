@@ -83,10 +83,8 @@ async def test_a_session_holds_until_it_is_ended(service: Service, anna: UUID) -
 @pytest.mark.parametrize("column", ["last_seen_at", "created_at"])
 async def test_a_session_ends_by_itself(service: Service, column: str) -> None:
     session = await service.sign_in.sign_in("anna@example.org", PASSWORD, HERE)
-    async with service.database.accounts() as conn:
-        statement = sql.SQL("UPDATE sessions SET {} = now() - interval '31 days'")
-        if column == "created_at":
-            await conn.execute("RESET ROLE")
+    statement = sql.SQL("UPDATE sessions SET {} = now() - interval '31 days'")
+    async with await psycopg.AsyncConnection.connect(service.owner_url) as conn:
         await conn.execute(statement.format(sql.Identifier(column)))
 
     assert await service.sign_in.of_session(session.token) is None
@@ -175,8 +173,7 @@ async def test_a_key_allows_what_it_says_until_it_ends(service: Service, anna: U
     (row,) = await service.api_keys.page(tenant_id=service.default_tenant_id)
     assert row.last_used_at is not None
     assert row.prefix == key.secret[:9]
-    async with service.database.tenant(service.default_tenant_id) as conn:
-        await conn.execute("RESET ROLE")
+    async with await psycopg.AsyncConnection.connect(service.owner_url) as conn:
         await conn.execute("UPDATE api_keys SET expires_at = now()")
     assert await service.sign_in.of_key(key.secret) is None
 
@@ -262,10 +259,9 @@ async def test_an_entry_of_the_audit_log_is_kept_as_it_is(service: Service, anna
             conn, tenant_id=tenant_id, user_id=anna, action="upload", details={"files": 2}, address="::1"
         )
 
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):  # noqa: PT012  a transaction has two lines
-        async with service.database.tenant(tenant_id) as conn:
-            await conn.execute("RESET ROLE")
-            await conn.execute("DELETE FROM audit_log")
+    async with await psycopg.AsyncConnection.connect(service.owner_url) as owner:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            await owner.execute("DELETE FROM audit_log")
 
     async with service.database.tenant(tenant_id) as conn:
         (entry,) = await audit_log.page(conn)

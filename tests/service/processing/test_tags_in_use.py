@@ -56,7 +56,7 @@ async def filed(service: Service, tenant_id: UUID, number: int, tags: object) ->
 @pytest.fixture
 async def other_tenant(service: Service) -> UUID:
     tenant_id = new_id()
-    async with await psycopg.AsyncConnection.connect(service.database.url) as owner:
+    async with await psycopg.AsyncConnection.connect(service.owner_url) as owner:
         await owner.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Stranger')", [tenant_id])
     return tenant_id
 

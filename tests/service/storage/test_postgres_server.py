@@ -368,3 +368,26 @@ def test_a_server_that_is_left_while_somebody_looks_after_it_is_not_revived(fold
 
     assert not server.revive()
     assert not (folder / "data" / "postmaster.pid").exists()
+
+
+def test_only_the_user_of_docmill_and_of_the_server_may_log_in(folder: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can be another user")
+    server = EmbeddedPostgres(folder)
+    server.start()
+    # As if the folders were open: the socket is not what keeps others out.
+    for path in (folder.parent, folder, folder / "data", folder / "data" / ".s.PGSQL.5432"):
+        path.chmod(0o777)
+    program, url = postgres_server.programs() / "psql", server.url()
+    command = [program, "--no-psqlrc", "--command=SELECT 42", url]
+
+    refused = subprocess.run(
+        command, user="nobody", group="nogroup", extra_groups=[], capture_output=True, text=True, check=False
+    )
+    allowed = subprocess.run(command, capture_output=True, text=True, check=False)
+    for path, mode in ((folder / "data", 0o700), (folder, 0o711), (folder.parent, 0o711)):
+        path.chmod(mode)
+    server.stop()
+
+    assert "Peer authentication failed" in refused.stderr
+    assert (refused.returncode != 0, allowed.returncode) == (True, 0)

@@ -60,7 +60,9 @@ async def test_what_a_killed_worker_was_sending_is_sent_again_with_the_same_id(
     webhook = await tools.add(receiver.url)
     await tools.read()
     assert settings.database_url
+    assert settings.database_owner_url
     variables = {
+        "DOCMILL_DATABASE_OWNER_URL": settings.database_owner_url.get_secret_value(),
         "DOCMILL_DATABASE_URL": settings.database_url.get_secret_value(),
         "DOCMILL_SECRETS__KEY": "k" * 32,
         "DOCMILL_WEBHOOKS__ALLOW_PRIVATE_ADDRESSES": "true",
@@ -112,8 +114,8 @@ async def test_deliveries_interrupted_by_the_database_are_sent_once_it_is_back(
     webhook = await tools.add(receiver.url)
     await tools.read()
     await tools.read()
-    assert settings.database_url
-    url = settings.database_url.get_secret_value()
+    assert settings.database_owner_url
+    url = settings.database_owner_url.get_secret_value()
     sent = threading.Event()
     receiver.on_request = lambda: sent.wait(30)
 

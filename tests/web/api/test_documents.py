@@ -272,8 +272,8 @@ async def test_a_document_of_another_tenant_is_not_found(
 async def foreign_document(service: Service, settings: Settings) -> UUID:
     """A document of somebody else."""
     other = uuid4()
-    assert settings.database_url is not None
-    url = settings.database_url.get_secret_value()
+    assert settings.database_owner_url is not None
+    url = settings.database_owner_url.get_secret_value()
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
         await conn.execute("INSERT INTO tenant (id, name) VALUES (%s, 'another')", [other])
 

@@ -83,8 +83,8 @@ async def test_nobody_is_told_of_anothers_parts(
 ) -> None:
     bill = await add("bill.pdf", b"the same content")
     other = uuid4()
-    assert settings.database_url is not None
-    url = settings.database_url.get_secret_value()
+    assert settings.database_owner_url is not None
+    url = settings.database_owner_url.get_secret_value()
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
         await conn.execute("INSERT INTO tenant (id, name) VALUES (%s, 'another')", [other])
     theirs = [await _accepted(service, other, content) for content in (b"their mail", b"the same content")]

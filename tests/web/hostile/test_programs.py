@@ -137,7 +137,7 @@ async def test_a_key_that_has_ended_opens_nothing(attacked: AttackedVault) -> No
     ]
     async with service.database.tenant(ours.tenant_id) as conn:
         await api_keys.revoke(conn, keys[0].id)
-    async with await psycopg.AsyncConnection.connect(service.database.url) as conn:
+    async with await psycopg.AsyncConnection.connect(service.owner_url) as conn:
         await conn.execute(
             "UPDATE api_keys SET expires_at = now() - interval '1 second' WHERE id = %s", [keys[1].id]
         )

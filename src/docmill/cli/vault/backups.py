@@ -45,7 +45,7 @@ async def export_tenant(settings: Settings, folder: Path) -> int:
     async with existing_service(settings) as service:
         with _spinner("files exported") as progress:
             description = await tenant_export.export_tenant(
-                service.database.url,
+                service.owner_url,
                 service.blobs,
                 TenantFolder(folder),
                 tenant_id=service.default_tenant_id,
@@ -61,7 +61,7 @@ async def import_tenant(settings: Settings, folder: Path) -> int:
     async with open_service(settings) as service:
         with _spinner("files imported") as progress:
             description = await tenant_import.import_tenant(
-                service.database.url, service.blobs, TenantFolder(folder), progress
+                service.owner_url, service.blobs, TenantFolder(folder), progress
             )
         service.feed.announce()
     stdout.print(f"{folder} → tenant {description.tenant_id}", markup=False)

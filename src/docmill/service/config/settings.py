@@ -336,8 +336,9 @@ def default_data_dir(name: str) -> Path:
 class Settings(BaseSettings):
     """The settings of one process. Unknown keys are errors.
 
-    database_url: of a PostgreSQL server; without one, docmill runs its own under `data_dir`. tenant: the one
-    that commands act for, by its name or id; None for the one of the first migration.
+    database_url: of a PostgreSQL server; without one, docmill runs its own under `data_dir`.
+    database_owner_url: of the same database, for the owner of its schema, if that is another user. tenant:
+    the one that commands act for, by its name or id; None for the one of the first migration.
     """
 
     model_config = SettingsConfigDict(
@@ -346,6 +347,7 @@ class Settings(BaseSettings):
 
     data_dir: Path = Field(default_factory=lambda: default_data_dir("docmill"))
     database_url: SecretStr | None = None
+    database_owner_url: SecretStr | None = None
     tenant: str | None = None
     worker: WorkerSettings = WorkerSettings()
     matching: MatchingSettings = MatchingSettings()
@@ -375,7 +377,7 @@ class Settings(BaseSettings):
     bookkeeping: Bookkeeping = Bookkeeping()
     schemas: Annotated[dict[str, OwnSchema], AfterValidator(check_schemas)] = {}
 
-    @field_validator("database_url")
+    @field_validator("database_url", "database_owner_url")
     @classmethod
     def _is_an_address(cls, url: SecretStr | None) -> SecretStr | None:
         """Refuse an invalid address here, because the driver's message would quote the password."""
@@ -385,6 +387,12 @@ class Settings(BaseSettings):
             except ProgrammingError:
                 raise ValueError("is not the address of a PostgreSQL database") from None
         return url
+
+    @model_validator(mode="after")
+    def _owner_is_of_the_database(self) -> Self:
+        if self.database_owner_url is not None and self.database_url is None:
+            raise ValueError("database_owner_url needs database_url, the address for everything else")
+        return self
 
     @model_validator(mode="after")
     def _engines_are_set_up(self) -> Self:

@@ -97,7 +97,7 @@ def _import_rows(url: str, folder: TenantFolder, description: TenantDescription,
         except errors.InsufficientPrivilege as error:
             raise MisconfiguredError(
                 "the database user may not import rows: let an administrator run GRANT SET ON PARAMETER"
-                " session_replication_role TO the user of database_url"
+                " session_replication_role TO the user of database_owner_url (of database_url without it)"
             ) from error
         conn.execute("SELECT set_config('docmill.tenant_id', %s, true)", [str(tenant_id)])
         conn.execute("SELECT set_config('docmill.bin', 'on', true)")

@@ -5,6 +5,7 @@ import hashlib
 import json
 import logging
 import os
+import pwd
 import re
 import shutil
 import socket
@@ -24,7 +25,7 @@ import psutil
 import psycopg
 
 from docmill.errors import MisconfiguredError
-from docmill.service.storage.private_files import close_to_others, private_folder
+from docmill.service.storage.private_files import close_to_others, private_file, private_folder
 from docmill.service.storage.server_user import (
     SERVER_USER,
     add_server_user,
@@ -104,6 +105,7 @@ SOCKET_NAME = ".s.PGSQL.5432"
 MAX_SOCKET_PATH = 103
 """Bytes in `sun_path` without its final NUL: 103 on macOS, 107 on Linux."""
 
+_WHO_MAY_LOG_IN, _USERS = "pg_hba.conf", "pg_ident.conf"
 _STARTS = 4
 _START_TIMEOUT_S = 60
 _POLL_S = 0.05
@@ -138,9 +140,9 @@ class EmbeddedPostgres:
         self._bin = programs()
         self._users: IO[bytes] | None = None
 
-    def url(self, database: str = DATABASE) -> str:
-        """The address of `database` on this server."""
-        return f"postgresql://postgres@/{database}?host={quote(str(self._socket_folder), safe='')}"
+    def url(self, database: str = DATABASE, *, user: str = "postgres") -> str:
+        """The address of `database` on this server. user: a role of the server, its superuser by default."""
+        return f"postgresql://{user}@/{database}?host={quote(str(self._socket_folder), safe='')}"
 
     def start(self) -> None:
         """Start the server, or join it if it runs.
@@ -290,7 +292,8 @@ class EmbeddedPostgres:
         shutil.rmtree(fresh, ignore_errors=True)
         _own_folder(fresh, server_user())
         locale = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--encoding=UTF8")
-        self._run("initdb", "-D", str(fresh), "-U", "postgres", "--auth=trust", "--no-instructions", *locale)
+        authentication = ("--auth-local=peer", "--auth-host=reject")
+        self._run("initdb", "-D", str(fresh), "-U", "postgres", *authentication, "--no-instructions", *locale)
         fresh.rename(self._data)
 
     def _settled(self) -> bool:
@@ -307,10 +310,13 @@ class EmbeddedPostgres:
         """Start a server; False if it does not run: after a kill -9, old children may still be ending."""
         self._drop_stale_pid()
         Origin.here().write(self._origin_file)
+        self._write_authentication()
         settings = {
             "listen_addresses": "",
             "unix_socket_directories": str(self._socket_folder),
             "unix_socket_permissions": "0700",
+            "hba_file": str(self._folder / _WHO_MAY_LOG_IN),
+            "ident_file": str(self._folder / _USERS),
             "jit": "off",
             **self._options,
         }
@@ -324,6 +330,23 @@ class EmbeddedPostgres:
             if not _is_alone(lock):
                 return False
             return self._run("pg_ctl", *arguments, *wait, "start", check=False, lent=[lock.fileno()]) == 0
+
+    def _write_authentication(self) -> None:
+        """Let the user of this process and of the server log in, by what the kernel says of them.
+
+        These may do what they like with the data anyway. The user of another program, or of a child process
+        that opens documents where docmill runs as root, is refused, also if it gets at the socket.
+        """
+        names = {pwd.getpwuid(user).pw_name for user in (os.geteuid(), server_user())}
+        quoted = ('"' + name.replace('"', '""') + '"' for name in sorted(names))
+        users = "".join(f"docmill {name} all\n" for name in quoted)
+        for file, content in ((_USERS, users), (_WHO_MAY_LOG_IN, "local all all peer map=docmill\n")):
+            fresh = self._folder / f"{file}.new"
+            with private_file(fresh) as new:
+                new.write(content.encode())
+                os.fchmod(new.fileno(), 0o640 if is_root() else 0o600)
+                os.fchown(new.fileno(), -1, server_group())
+            fresh.replace(self._folder / file)
 
     def _drop_stale_pid(self) -> None:
         """Remove the pid files of a server that was killed, once nothing works on the data any more.
