@@ -2,11 +2,12 @@ import base64
 import json
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import AsyncGenerator, Generator
 from dataclasses import replace
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -137,6 +138,28 @@ async def test_what_is_not_signed_now_by_the_secret_is_refused(
         response = await client.post(f"/hooks/{row.id}", content=PDF, headers=headers)
         assert response.status_code == 401, headers
     assert await count(service, row) == 0
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"webhook-signature": "v1,"}, {"webhook-signature": "v2," + "a" * 44}, {"webhook-timestamp": "1"}],
+)
+async def test_the_body_of_an_unsigned_or_unknown_request_is_not_read(
+    client: httpx.AsyncClient, row: SourceRow, secret: str, headers: dict[str, str]
+) -> None:
+    has_read: list[str] = []
+
+    async def body(to: str) -> AsyncGenerator[bytes]:
+        has_read.append(to)
+        yield PDF
+
+    known = {} if not headers else {**signed(secret, PDF), **headers}
+    statuses = [
+        (await client.post(f"/hooks/{to}", content=body(str(to)), headers=known)).status_code
+        for to in (row.id, uuid4())
+    ]
+
+    assert (statuses, has_read) == ([401, 404], [])
 
 
 async def test_a_new_secret_leaves_the_one_before_valid_once(

@@ -72,7 +72,9 @@ async def test_the_figures_tell_how_processing_goes(
 
     assert (report["completed"], report["failed"], report["failure_rate"]) == (3, 1, 0.25)
     assert (report["waiting"]["waiting"], report["waiting"]["in_work"]) == (1, 1)
-    assert report["queue"]["due"] >= 2
+    depth = report["queue"]
+    assert (depth["due"], depth["delayed"], depth["in_flight"]) == (1, 0, 1)
+    assert depth["oldest_age_s"] > 0
     assert len(report["hours"]) == 24
     assert sum(hour["completed"] for hour in report["hours"]) == 3
     (step,) = report["steps"]

@@ -141,7 +141,7 @@ class _ErrorHandlers:
     async def on_fault(self, request: Request, _error: Exception) -> Response:
         """The framework logs the fault after this; its answer passes none of our middleware."""
         response = self._answer(request, 500, code="internal", detail=_INTERNAL)
-        response.headers.update(HEADERS)
+        response.headers.update({**HEADERS, "cache-control": "no-store"})
         return response
 
     def _answer(

@@ -74,7 +74,10 @@ def check_host(web: Web) -> None:
 
 
 class SecurityHeaders:
-    """Adds `HEADERS` to every answer that does not set them itself."""
+    """Adds `HEADERS` to every answer that does not set them itself, and keeps it out of caches.
+
+    Files of the pages and pictures of documents say themselves how long they may be kept.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -87,6 +90,7 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
+                headers.setdefault("cache-control", "no-store")
                 if scope.get("scheme") == "https":
                     headers.setdefault("strict-transport-security", "max-age=31536000")
             await send(message)

@@ -150,7 +150,6 @@ async def test_the_list_can_be_filtered(client: httpx.AsyncClient, add: Add, fin
 
     for query, expected in [
         ("state=not_read", kept),
-        ("q=%00new", new),
         ("state=ready", done),
         ("state=processing", new),
         ("document_type=receipt", done),

@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -47,6 +48,55 @@ async def test_who_may_only_read_keeps_no_document_from_its_reviewers(attacked: 
 
     assert looked_at.status_code == 200
     assert lock.json()["is_mine"]
+
+
+async def test_no_cache_keeps_what_belongs_to_an_organisation(attacked: AttackedVault) -> None:
+    """Pictures are kept, but shown only after the vault was asked."""
+    assert attacked.ours.key is not None
+    kept: set[str] = set()
+    async with (
+        attacked.client(session=attacked.ours.sessions["owner"]) as person,
+        attacked.client(key=attacked.ours.key.secret) as program,
+    ):
+        for operation in operations():
+            if operation.method != "GET" or operation.path == "/api/v1/events":
+                continue
+            method, path, request = send_of(operation, {}, attacked.ours.ids)
+            for client in (person, program):
+                answer = await client.request(method, path, **request)
+                if answer.headers["cache-control"] != "no-store":
+                    kept.add(operation.path)
+
+    assert kept == {
+        "/api/docs/assets/{name}",
+        "/api/v1/documents/{document_id}/pages/{number}.webp",
+        "/capture-worker.js",
+        "/capture.webmanifest",
+    }
+
+
+async def test_the_figures_of_the_queue_are_those_of_the_own_organisation(attacked: AttackedVault) -> None:
+    """Documents of others wait, and their number shows neither on the page nor by the API."""
+    async with attacked.client(session=attacked.ours.sessions["viewer"]) as viewer:
+        before = [(await viewer.get(path)).text for path in ("/api/v1/operations", "/ops")]
+        for number in range(3):
+            await attacked.service.intake.accept(
+                _chunks(f"waits {number}".encode()), tenant_id=attacked.theirs.tenant_id, file_name="w.txt"
+            )
+        after = [(await viewer.get(path)).text for path in ("/api/v1/operations", "/ops")]
+    async with attacked.client(session=attacked.theirs.sessions["viewer"]) as other:
+        theirs = (await other.get("/api/v1/operations")).json()
+
+    assert [_without_tokens(text) for text in after] == [_without_tokens(text) for text in before]
+    assert theirs["queue"]["due"] == 3
+
+
+async def _chunks(content: bytes) -> AsyncIterator[bytes]:
+    yield content
+
+
+def _without_tokens(text: str) -> str:
+    return re.sub(r"[0-9a-f]{96}", "", text)
 
 
 async def test_no_cache_keeps_texts_under_the_address_of_another_version(attacked: AttackedVault) -> None:

@@ -90,6 +90,56 @@ async def waiting(conn: Conn) -> WaitingRow:
     return row
 
 
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """The documents of the tenant in a queue. oldest_age_s: since the oldest fell due; 0 when none is due."""
+
+    due: int
+    delayed: int
+    in_flight: int
+    oldest_age_s: float
+
+
+async def queue(conn: Conn) -> QueueRow:
+    """The documents that wait to be processed, or are being processed."""
+    async with conn.cursor(row_factory=class_row(QueueRow)) as cur:
+        await cur.execute(
+            """
+            SELECT count(*) FILTER (WHERE lease_until IS NULL AND due_at <= now()) AS due,
+                   count(*) FILTER (WHERE lease_until IS NULL AND due_at > now()) AS delayed,
+                   count(*) FILTER (WHERE lease_until IS NOT NULL) AS in_flight,
+                   greatest(coalesce(extract(epoch FROM now()
+                            - min(due_at) FILTER (WHERE lease_until IS NULL)), 0), 0)::float8 AS oldest_age_s
+              FROM (SELECT lease_until, coalesce(next_attempt_at, created_at) AS due_at
+                      FROM ingestion
+                     WHERE status = 'in-progress') AS waiting
+            """
+        )
+        row = await cur.fetchone()
+    assert row is not None, "an aggregate has a row"
+    return row
+
+
+async def matching_queue(conn: Conn) -> QueueRow:
+    """The documents that wait to be matched, or are being matched."""
+    async with conn.cursor(row_factory=class_row(QueueRow)) as cur:
+        await cur.execute(
+            """
+            SELECT count(*) FILTER (WHERE lease_until IS NULL AND due_at <= now()) AS due,
+                   count(*) FILTER (WHERE lease_until IS NULL AND due_at > now()) AS delayed,
+                   count(*) FILTER (WHERE lease_until IS NOT NULL) AS in_flight,
+                   greatest(coalesce(extract(epoch FROM now()
+                            - min(due_at) FILTER (WHERE lease_until IS NULL)), 0), 0)::float8 AS oldest_age_s
+              FROM (SELECT lease_until, coalesce(next_attempt_at, requested_at) AS due_at
+                      FROM matching_job
+                     WHERE tenant_id = (SELECT current_tenant())) AS waiting
+            """
+        )
+        row = await cur.fetchone()
+    assert row is not None, "an aggregate has a row"
+    return row
+
+
 async def hours(conn: Conn, *, last: int) -> list[HourRow]:
     """The ingestions that ended in each of the `last` hours, the oldest first, with hours without any."""
     async with conn.cursor(row_factory=class_row(HourRow)) as cur:

@@ -153,7 +153,7 @@ async def get_document(
     row, history = await vault.document_with_history(document_id)
     matching = await vault.matching_state(document_id)
     etag = etag_of(row.version, matching)
-    headers = {"etag": etag, "cache-control": "private, no-cache"}
+    headers = {"etag": etag}
     if is_known(request, etag):
         return Response(None, 304, headers)
     response.headers.update(headers)

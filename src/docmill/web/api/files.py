@@ -15,7 +15,7 @@ from docmill.errors import DocumentError, TransientError
 from docmill.reading.images.kept_scans import format_page_numbers
 from docmill.web.access import Router, needs
 from docmill.web.context import Vault, preprocessed_path
-from docmill.web.page_images import WIDTHS_PX, picture_version, placeholder
+from docmill.web.page_images import WIDTHS_PX, placeholder
 from docmill.web.signed import FilesVault
 
 router = Router(prefix="/documents/{document_id}", tags=["files"])
@@ -44,7 +44,6 @@ async def get_file(
         "content-disposition": f"{shown_as}; filename*=UTF-8''{quote(row.file_name, safe='')}",
         "etag": f'"{row.content_hash}"',
         "accept-ranges": "bytes",
-        "cache-control": "private, no-cache",
     }
     byte_range = _parse_range(range_header, row.byte_size)
     start, stop = byte_range or (0, row.byte_size)
@@ -68,21 +67,22 @@ async def get_page(
     width: Annotated[int, Query(json_schema_extra={"enum": list(WIDTHS_PX)})] = 1000,
     known: Annotated[str | None, Header(alias="if-none-match")] = None,
     accept: Annotated[str, Header()] = "*/*",
-    v: Annotated[str, Query(max_length=40, description="version of the picture; lets it be cached")] = "",
+    v: Annotated[str, Query(max_length=40, description="version of the picture, for another address")] = "",
 ) -> Response:
-    """A page as a picture. Processing again may turn it; a picture requested with `v` may be cached for ever.
+    """A page as a picture. Processing again may turn it; `v` has an open page load it anew then.
 
     A client that accepts images by name, as the `img` of a browser does, gets a placeholder for a page that
     cannot be drawn; others get the error.
     """
     if width not in WIDTHS_PX:
         raise HTTPException(422, f"width is one of {', '.join(map(str, WIDTHS_PX))}")
+    del v
     row, history = await vault.document_with_history(document_id)
     rotation = await vault.rotation(history, number)
-    # Reading may still find that the page is turned.
-    is_settled = row.state != "processing" and v == picture_version(row)
     headers = {
-        "cache-control": "private, max-age=31536000, immutable" if is_settled else "private, no-cache",
+        # Kept, unlike everything else of a tenant: a list has dozens of pictures, and to draw one takes long.
+        # But asked for each time, so that the end of a session or a membership counts at once.
+        "cache-control": "private, no-cache",
         "etag": f'"{row.content_hash}-{number}-{width}-{rotation}"',
         "vary": "accept",
     }
@@ -113,7 +113,6 @@ async def get_preprocessed(document_id: UUID, vault: FilesVault) -> Response:
     size = await vault.service.blobs.size(key)
     headers = {
         "content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}",
-        "cache-control": "private, no-cache",
         "content-length": str(size),
     }
     content = await _open_stream(vault, key, 0, size)

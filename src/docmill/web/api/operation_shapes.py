@@ -15,7 +15,7 @@ class _Shape(BaseModel):
 
 
 class QueueDepth(_Shape):
-    """The messages of the queue, of all tenants. oldest_age_s: since the oldest fell due."""
+    """The organisation's documents in a queue. oldest_age_s: since the oldest fell due."""
 
     due: int
     delayed: int

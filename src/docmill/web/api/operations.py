@@ -72,12 +72,13 @@ async def get_operations(vault: TheVault) -> OperationsReport:
     """How the processing of documents goes: the queue, the last 24 hours, and the spend of 30 days."""
     async with vault.connection() as conn:
         figures = await operations.operations(conn)
-    matching = vault.service.matching
+        queue = await operations.queue(conn)
+        matching_queue = None if vault.service.matching is None else await operations.matching_queue(conn)
     return OperationsReport.model_validate(
         {
             **{name: getattr(figures, name) for name in FIGURES},
-            "queue": await vault.service.queue.depth(),
-            "matching_queue": None if matching is None else await matching.queue.depth(),
+            "queue": queue,
+            "matching_queue": matching_queue,
         }
     )
 

@@ -10,9 +10,7 @@ from fastapi import Depends, Form, Request
 from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from docmill.errors import DocmillError
 from docmill.service.dead_letters import Selection
-from docmill.service.ports import Depth, Queue
 from docmill.service.store import dead_letters, doc_sources, operations, pauses
 from docmill.web.access import Router, needs
 from docmill.web.api.shapes import WORD
@@ -80,16 +78,13 @@ async def show_operations(
         matching = await operations.count_letters(conn, code=chosen.code or None, step=chosen.step or None)
         paused = await pauses.current(conn)
         sources = await doc_sources.every(conn)
-    matches = vault.service.matching
     follow = chosen.link(after=letters[PAGE_SIZE - 1].id) if len(letters) > PAGE_SIZE else None
     return vault.templates.page(
         request,
         "ops.html",
         review_count=await vault.review_count(),
         figures=figures,
-        depth=await _depth(vault.service.queue),
-        matches=matches is not None,
-        matching_depth=None if matches is None else await _depth(matches.queue),
+        matches=vault.service.matching is not None,
         chart=bar_chart(figures.hours),
         size=(WIDTH, HEIGHT),
         hours=operations.HOURS,
@@ -147,11 +142,3 @@ async def discard_letters(vault: TheVault, form: Annotated[LettersForm, Form()])
 async def back() -> RedirectResponse:
     """Go to the page: a refused form leaves the browser at this address."""
     return RedirectResponse("/ops", 303)
-
-
-async def _depth(queue: Queue) -> Depth | None:
-    """The depth of a queue; None if it does not answer now."""
-    try:
-        return await queue.depth()
-    except DocmillError:
-        return None
