@@ -8,8 +8,12 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
 from docmill.matching.wording import DISCREPANCIES, REASONS, RELATION_NAMES
+from docmill.reading.files import containers
+from docmill.reading.formats import embedded_objects, supporting_documents
+from docmill.reading.mail import uuencode
 from docmill.reading.mail.linked_documents import ONLY_LINKED
 from docmill.reading.mail.outlook_msg import ELSEWHERE, EMBEDDED
+from docmill.reading.pdf import attached_files
 from docmill.schemas.coded_values import WORDS_BY_PATH
 from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.field_names import FIELD_NAMES, TABLES
@@ -36,13 +40,22 @@ def source_catalogue() -> Catalog:
         catalogue.add(message, locations=[(f"{_PREFIX}/{Path(path).as_posix()}", 0)], auto_comments=comments)
     for name in _names_of_the_core():
         catalogue.add(name, locations=[("docmill/schemas", 0)])
-    for text in (ONLY_LINKED, ELSEWHERE, EMBEDDED, LEFT_OUT):  # why a part of a mail was not added
-        catalogue.add(text, locations=[("docmill/reading/mail", 0)])
+    for text in _problems_of_parts():
+        catalogue.add(text, locations=[("docmill/reading", 0)])
     catalogue.add(UNSTORABLE, locations=[("docmill/service", 0)])
     catalogue.add(RECEIVER_GONE, locations=[("docmill/service/webhooks", 0)])
     for text in source_texts():
         catalogue.add(text, locations=[("docmill/service/sources", 0)])
     return catalogue
+
+
+def _problems_of_parts() -> Iterator[str]:
+    """The reasons why a file within a document was not added, as far as they name no values."""
+    yield from (ONLY_LINKED, ELSEWHERE, EMBEDDED, LEFT_OUT)
+    yield from (containers.EMPTY, containers.TOO_MUCH, containers.ENCRYPTED, containers.LINK)
+    yield from (attached_files.DAMAGED, attached_files.TOO_MANY, attached_files.UNKNOWN_FILTER)
+    yield from (uuencode.DAMAGED, supporting_documents.DAMAGED)
+    yield from (embedded_objects.DAMAGED, embedded_objects.OBJECT, containers.UNKNOWN_PACKING)
 
 
 def _names_of_the_core() -> Iterator[str]:

@@ -1,3 +1,4 @@
+import base64
 import io
 import json
 import os
@@ -5,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from email.message import EmailMessage
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -349,3 +351,35 @@ def test_files_of_banks_become_statements_and_their_accounts_parts(tmp_path: Pat
     assert records["december.sta"]["data"]["closing_balance"] == "2194.80"
     parts = [record for name, record in records.items() if name.startswith("cards.ofx/")]
     assert [part["document_type"] for part in parts] == ["bank_statement"] * 2
+
+
+def test_files_within_files_become_records_at_any_depth(tmp_path: Path, write_pdf: WritePdf) -> None:
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    bill, letter = write_pdf(tmp_path / "bill.pdf"), write_pdf(tmp_path / "letter.pdf")
+    content = io.BytesIO()
+    with pikepdf.open(letter) as document:
+        attached = pikepdf.AttachedFileSpec(document, bill.read_bytes(), filename="bill.pdf")  # pyright: ignore[reportCallIssue] - its stub forgets the defaults
+        document.attachments["bill.pdf"] = attached
+        document.save(content)
+    inner = EmailMessage()
+    inner["From"], inner["To"], inner["Subject"] = "a@b.example", "c@d.example", "Our bill"
+    inner.set_content("Please find our letter attached.")
+    inner.add_attachment(content.getvalue(), "application", "pdf", filename="letter.pdf")
+    encoded = base64.encodebytes(inner.as_bytes()).decode()
+    head = "From: c@d.example\nTo: e@f.example\nSubject: Forwarded\nMIME-Version: 1.0\n"
+    (inbox / "mail.eml").write_text(
+        f"{head}Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n{encoded}"
+    )
+
+    done = docmill("run", inbox, "--out", tmp_path / "out.jsonl", "--jobs", "1")
+    again = docmill("run", inbox, "--out", tmp_path / "out.jsonl", "--jobs", "1")
+
+    records = _records(tmp_path / "out.jsonl")
+    assert done.returncode == 0, done.stderr
+    path = "mail.eml/Our bill.eml/letter.pdf"
+    assert set(records) == {"mail.eml", "mail.eml/Our bill.eml", path, f"{path}/bill.pdf"}
+    (part,) = records[path]["parts"]
+    assert (part["source"], part["kind"], part["problem"]) == (f"{path}/bill.pdf", "attachment", None)
+    assert records[f"{path}/bill.pdf"]["data"]["gross_total"] == "119.00"
+    assert "4 unchanged" in again.stdout + again.stderr

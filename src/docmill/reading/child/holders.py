@@ -10,6 +10,7 @@ from docmill.model.document import Embedded, Part
 from docmill.reading.files import file_types
 from docmill.reading.files.containers import Member, with_clean_names
 from docmill.reading.files.options import ReadingOptions
+from docmill.reading.formats import embedded_objects
 from docmill.reading.formats.supporting_documents import supporting_documents
 from docmill.reading.pdf import attachments, pdf_file
 from docmill.reading.pdf.attached_files import AttachedFile
@@ -61,5 +62,15 @@ def _open_xml(path: Path, options: ReadingOptions) -> Generator[Sequence[Member]
     yield limit_count(xml_members(attachments.in_file(path)), options)
 
 
-HOLDERS: Mapping[str, OpenContainer] = {file_types.PDF: _open_pdf, attachments.XML: _open_xml}
+@contextmanager
+def _open_office(path: Path, options: ReadingOptions) -> Generator[Sequence[Member]]:
+    with embedded_objects.open_embedded(path, options) as members:
+        yield limit_count(members, options)
+
+
+HOLDERS: Mapping[str, OpenContainer] = {
+    file_types.PDF: _open_pdf,
+    attachments.XML: _open_xml,
+    **dict.fromkeys(embedded_objects.MEDIA_TYPES, _open_office),
+}
 """Openers by media type."""

@@ -130,7 +130,12 @@ def _open_flow(path: Path, media_type: str, options: ReadingOptions) -> OpenedFi
         return OpenedFile(
             media_type, 0, [], embedded, list_members(limit_count(xml_members(embedded), options))
         )
-    return OpenedFile(media_type, 0, [], embedded_data(path, media_type, options))
+    parts: tuple[Part, ...] = ()
+    if media_type in HOLDERS:
+        # What cannot be opened here is told of by the reader of the text.
+        with suppress(DocumentError), HOLDERS[media_type](path, options) as members:
+            parts = list_members(members)
+    return OpenedFile(media_type, 0, [], embedded_data(path, media_type, options), parts)
 
 
 def undecodable_error() -> UnsupportedFileTypeError:

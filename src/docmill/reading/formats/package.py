@@ -48,6 +48,10 @@ class Package:
     def __contains__(self, name: str) -> bool:
         return name in self._names
 
+    def names_below(self, folder: str) -> list[str]:
+        """The names of the parts that begin so, in the order of the archive."""
+        return [name for name in self._names if name.startswith(folder) and not name.endswith("/")]
+
     def picture(self, name: str) -> bytes:
         """The bytes of a picture, which do not count as text does."""
         left, self._left = self._left, MAX_PICTURE_BYTES

@@ -16,7 +16,7 @@ _LINKS = frozenset({"ExternalReference", "URIID"})
 """BT-124: the address of a document that is kept elsewhere."""
 _NAMES = ("DocumentDescription", "Name", "ID", "IssuerAssignedID")
 """Elements that name a reference: BT-123 and BT-122 in UBL and in CII."""
-_DAMAGED = "this file in the XML is damaged; have it sent again"
+DAMAGED = "this file in the XML is damaged; have it sent again"
 
 
 def supporting_documents(content: bytes) -> list[Member]:
@@ -51,4 +51,4 @@ def _decode(text: str) -> bytes:
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except ValueError as error:
-        raise CorruptError(_DAMAGED) from error
+        raise CorruptError(DAMAGED) from error

@@ -15,7 +15,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}[ \t]*")
 _END, _END_OF_BASE64 = "end", "===="
 _MOST_CHECKSUM = 4
 """Characters that some programs write behind a line."""
-_DAMAGED = "this file in the text of the mail is damaged; have it sent again"
+DAMAGED = "this file in the text of the mail is damaged; have it sent again"
 
 
 def split_uuencoded(text: str) -> tuple[str, list[Member]]:
@@ -43,7 +43,7 @@ def split_uuencoded(text: str) -> tuple[str, list[Member]]:
 
 def _content(content: bytes | None) -> bytes:
     if content is None:
-        raise CorruptError(_DAMAGED)
+        raise CorruptError(DAMAGED)
     return content
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from docmill.errors import CorruptError, EncryptedError
-from docmill.reading.files.containers import UNKNOWN_PACKING
 from docmill.reading.pdf.pdf_file import MALFORMED, PdfDocument, open_by_qpdf
 
 MAX_FILES = 1000
@@ -20,6 +19,9 @@ MAX_FILES = 1000
 MAX_NAMED = 5000
 """Attachments of a PDF that are named."""
 TOO_MANY = f"more than {MAX_FILES} files are attached; save this one from the PDF and upload it by itself"
+UNKNOWN_FILTER = (
+    "stored in the PDF in a way that cannot be read; save it from the PDF and upload it by itself"
+)
 DAMAGED = "this attached file is damaged; have it sent again"
 _SIGNS = (b"/EmbeddedFile", b"/FileAttachment", b"/Params")
 """Keys and values that PDFs with attached files have outside of compressed objects."""
@@ -148,4 +150,4 @@ def _decode(name: str, content: bytes, max_bytes: int) -> bytes:
         case "/Crypt":  # qpdf has undone it
             return content
         case _:
-            raise CorruptError(UNKNOWN_PACKING)
+            raise CorruptError(UNKNOWN_FILTER)

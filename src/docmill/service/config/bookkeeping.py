@@ -103,8 +103,8 @@ class Bookkeeping(BaseModel):
     def category_key(self, category: str, *, is_outgoing: bool, is_reduced: bool) -> str | None:
         """The tax key of the part of a bill that has no VAT, by its category; None if there is none."""
         incoming = self.reduced_category_keys if is_reduced else self.input_category_keys
-        keys: Mapping[str, str] = self.output_category_keys if is_outgoing else incoming
-        key = keys.get(category)
+        keys = self.output_category_keys if is_outgoing else incoming
+        key = next((key for known, key in keys.items() if known == category), None)
         if key is None and category not in _NEED_A_KEY:
             return self.tax_key(Decimal(0), is_outgoing=is_outgoing)
         return key
