@@ -1,17 +1,19 @@
 """Folders on the way of the database server's user, where docmill runs as root."""
 
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from docmill.errors import MisconfiguredError
+from docmill.service.storage.postgres_server import EmbeddedPostgres, programs
 from docmill.service.storage.server_user import (
     add_server_user,
-    check_programs,
     let_server_pass,
     server_group,
 )
@@ -68,13 +70,28 @@ def test_a_data_folder_whose_group_is_in_use_is_not_given_another(above: Path) -
     assert mode_and_group(folder.parent) == (0o750, 0)
 
 
-def test_programs_in_a_locked_folder_are_refused(above: Path) -> None:
-    programs = above / "root" / "bin"
-    programs.mkdir(parents=True)
-    check_programs(programs)
-    programs.parent.chmod(0o700)
+def test_a_server_runs_whose_programs_lie_in_a_locked_folder(
+    above: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = above / "root" / "site-packages"
+    package = programs().parent.parent
+    for part in (package, package.with_name(f"{package.name}.libs")):
+        shutil.copytree(part, installed / part.name, symlinks=True)
+    installed.parent.chmod(0o700)
+    locked = installed / package.name / programs().relative_to(package)
+    monkeypatch.setattr("docmill.service.storage.postgres_server.programs", lambda: locked)
+    folder = above / "data" / "postgres"
 
-    with pytest.raises(MisconfiguredError, match=r"where docmill is installed.*/opt/docmill"):
-        check_programs(programs)
+    for _ in range(2):
+        server = EmbeddedPostgres(folder)
+        server.start()
+        try:
+            with psycopg.connect(server.url()) as conn:
+                conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        finally:
+            server.stop()
 
-    assert mode_and_group(programs.parent) == (0o700, 0)
+    copies = list(folder.glob("programs*"))
+    assert len(copies) == 1
+    assert mode_and_group(copies[0]) == (0o700, server_group())
+    assert mode_and_group(installed.parent) == (0o700, 0)

@@ -29,9 +29,9 @@ from docmill.service.storage.private_files import close_to_others, private_file,
 from docmill.service.storage.server_user import (
     SERVER_USER,
     add_server_user,
-    check_programs,
     is_root,
     let_server_pass,
+    programs_for_server,
     server_group,
     server_user,
 )
@@ -270,8 +270,8 @@ class EmbeddedPostgres:
         if close_to_others(self._folder, keep=stat.S_IXGRP if is_servers else 0):
             log.warning("closed a folder to other users", extra={"folder": str(self._folder)})
         if is_root():
-            check_programs(self._bin)
             let_server_pass(self._folder, data_dir=self._data_dir)
+            self._bin = programs_for_server(self._bin, self._folder)
         if not (self._data / "PG_VERSION").exists():
             self._initialise()
         _own_folder(self._socket_folder, server_user())

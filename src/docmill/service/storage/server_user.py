@@ -1,7 +1,9 @@
 """User under whom the embedded PostgreSQL runs where docmill runs as root, and the folders on its way."""
 
+import hashlib
 import os
 import pwd
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -57,13 +59,34 @@ def let_server_pass(folder: Path, *, data_dir: Path) -> None:
         path.chmod(stat.S_IMODE(path.stat().st_mode) | stat.S_IXGRP)
 
 
-def check_programs(folder: Path) -> None:
-    """Raises MisconfiguredError if the server's user may not get to the programs in `folder`."""
-    if not _may_pass(folder):
-        raise MisconfiguredError(
-            f"{_REFUSED} {str(_closed_folder(folder))!r}, where docmill is installed: run docmill as a user"
-            " of its own, or install it where every user may read it, such as '/opt/docmill'"
-        )
+def programs_for_server(programs: Path, folder: Path) -> Path:
+    """The folder of PostgreSQL's programs that the server's user may use: `programs`, or a copy in `folder`.
+
+    As root, docmill may be installed where no other user gets, such as below `/root`.
+    """
+    if not is_root() or _may_pass(programs / "postgres"):
+        return programs
+    status = (programs / "postgres").stat()
+    installed = f"{programs} {status.st_mtime_ns} {status.st_size}"
+    place = folder / f"programs-{hashlib.sha256(installed.encode()).hexdigest()[:16]}"
+    if not place.exists():
+        fresh = folder / "programs.new"
+        shutil.rmtree(fresh, ignore_errors=True)
+        package = programs.parent.parent  # its libraries lie beside it, and are found from there
+        for part in (programs.parent, package.with_name(f"{package.name}.libs")):
+            shutil.copytree(part, fresh / part.relative_to(package.parent), symlinks=True)
+        _give_to_server(fresh)
+        fresh.rename(place)
+    return place / programs.relative_to(programs.parent.parent.parent)
+
+
+def _give_to_server(folder: Path) -> None:
+    """Let the server's user, and no other, use a folder with all that is in it."""
+    for parent, folders, files in os.walk(folder):
+        for path in (Path(parent), *(Path(parent, name) for name in (*folders, *files))):
+            if not path.is_symlink():
+                path.chmod(0o700 if os.access(path, os.X_OK) else 0o600)
+            os.chown(path, server_user(), server_group(), follow_symlinks=False)
 
 
 def _may_pass(folder: Path) -> bool:
