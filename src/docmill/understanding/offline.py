@@ -14,6 +14,7 @@ from docmill.understanding.corrections.apply import apply_corrections
 from docmill.understanding.corrections.fit import make_example, with_reading
 from docmill.understanding.einvoice.extractor import classify_einvoice, extract_einvoice
 from docmill.understanding.einvoice.reading import EmbeddedInvoice, find_einvoice
+from docmill.understanding.formulas import withhold_neighbours
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.understanding.statement_files import classify_statement, extract_statement, find_statement
 from docmill.understanding.types.classifier import classify
@@ -93,7 +94,7 @@ def _extract(
         extraction = read_pages(document, schema, model, document_type)
     if data.failures:
         extraction = extraction.model_copy(update={"failures": (*extraction.failures, *data.failures)})
-    return check_for_several(document, extraction)
+    return check_for_several(document, withhold_neighbours(document, extraction, schema))
 
 
 def read_pages(

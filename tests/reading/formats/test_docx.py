@@ -191,3 +191,45 @@ BROKEN = ["<w:document/>", "<a><b></a>", "", "<?xml version='1.0' encoding='odd'
 def test_a_broken_document_is_corrupt(make_zip: MakeZip, content: str) -> None:
     with pytest.raises(CorruptError, match="damaged"):
         read(make_zip({"word/document.xml": content}))
+
+
+@pytest.mark.parametrize(
+    ("field", "shown"),
+    [
+        ("<w:fldSimple w:instr='=SUM(ABOVE)'/>", "#?"),
+        ("<w:fldSimple w:instr=' =SUM(ABOVE)'><w:r><w:t>7.00</w:t></w:r></w:fldSimple>", "7.00"),
+        ("<w:fldSimple w:instr='DATE'/>", ""),
+        (
+            (
+                "<w:r><w:fldChar w:fldCharType='begin'/><w:instrText> =SUM(ABOVE)</w:instrText>"
+                "<w:fldChar w:fldCharType='separate'/><w:fldChar w:fldCharType='end'/></w:r>"
+            ),
+            "#?",
+        ),
+        (
+            (
+                "<w:r><w:fldChar w:fldCharType='begin'/></w:r><w:r><w:instrText>=A1*B1</w:instrText></w:r>"
+                "<w:r><w:fldChar w:fldCharType='separate'/></w:r><w:r><w:t>9.00</w:t></w:r>"
+                "<w:r><w:fldChar w:fldCharType='end'/></w:r>"
+            ),
+            "9.00",
+        ),
+        (
+            (
+                "<w:r><w:fldChar w:fldCharType='begin'/><w:fldChar w:fldCharType='begin'/><w:instrText>PAGE"
+                "</w:instrText><w:fldChar w:fldCharType='end'/><w:fldChar w:fldCharType='end'/></w:r>"
+            ),
+            "",
+        ),
+    ],
+)
+def test_a_formula_of_a_table_without_a_result_is_shown_as_such(
+    document: Document, tmp_path: Path, field: str, shown: str
+) -> None:
+    add(
+        document,
+        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>Total</w:t></w:r></w:p></w:tc>"
+        f"<w:tc><w:p>{field}</w:p></w:tc></w:tr></w:tbl>",
+    )
+
+    assert blocks(document, tmp_path) == [TableBlock([["Total", shown]])]

@@ -132,3 +132,20 @@ def test_a_password_is_asked_for_without(make_zip: MakeZip) -> None:
 def test_a_broken_text_is_corrupt(make_zip: MakeZip, content: str) -> None:
     with pytest.raises(CorruptError):
         odf.read(make_zip({"content.xml": content}))
+
+
+def test_a_formula_without_a_value_is_shown_as_such(
+    sheets: Callable[[str], list[Block]], text: Callable[[str], list[Block]]
+) -> None:
+    rows = (
+        "<table-row><table-cell><p>Total</p></table-cell><table-cell formula='of:=SUM([.A1])'/></table-row>"
+        "<table-row><table-cell><p>Empty</p></table-cell>"
+        "<table-cell formula='of:=[.A1]' value-type='string' string-value=''/></table-row>"
+        "<table-row><table-cell><p>Done</p></table-cell>"
+        "<table-cell formula='of:=[.A1]' value-type='float' value='7'><p>7</p></table-cell></table-row>"
+    )
+
+    (sheet, *_) = sheets(f"<table name='One'>{rows}</table>")
+    (table,) = text(f"<table>{rows}</table>")
+
+    assert sheet == table == TableBlock([["Total", "#?"], ["Empty", ""], ["Done", "7"]])

@@ -158,3 +158,30 @@ def test_text_boxes_on_a_sheet_follow_its_cells(make_zip: MakeZip) -> None:
 def test_a_workbook_without_its_part_is_corrupt(make_zip: MakeZip) -> None:
     with pytest.raises(CorruptError):
         read(make_zip({"xl/other.xml": "<a/>"}))
+
+
+@pytest.mark.parametrize(
+    ("cell", "on_load", "shown"),
+    [
+        ("<c r='A1'><f>B1</f></c>", "", "#?"),
+        ("<c r='A1'><f>B1</f><v></v></c>", "", "#?"),
+        ("<c r='A1'><f>B1</f><v>0</v></c>", "<calcPr fullCalcOnLoad='1'/>", "#?"),
+        ("<c r='A1'><f>B1</f><v>0</v></c>", "", "0"),
+        ("<c r='A1'><f>B1</f><v>7</v></c>", "<calcPr fullCalcOnLoad='1'/>", "7"),
+        ("<c r='A1'><v>0</v></c>", "<calcPr fullCalcOnLoad='1'/>", "0"),
+        ("<c r='A1' t='str'><f>B1</f><v>text</v></c>", "", "text"),
+        ("<c r='A1' t='str'><f>B1</f><v></v></c>", "", ""),
+        ("<c r='A1' t='e'><f>B1</f><v>#REF!</v></c>", "", "#REF!"),
+    ],
+)
+def test_a_formula_without_a_result_is_shown_as_such(
+    make_zip: MakeZip, cell: str, on_load: str, shown: str
+) -> None:
+    workbook = WORKBOOK["xl/workbook.xml"].replace("</workbook>", f"{on_load}</workbook>")
+    rows = (
+        f"<worksheet><sheetData><row r='1'>{cell}<c r='B1' t='str'><v>x</v></c></row></sheetData></worksheet>"
+    )
+
+    (table, *_) = read(make_zip({**WORKBOOK, "xl/workbook.xml": workbook, "xl/sheet.xml": rows}))
+
+    assert table == TableBlock([[shown, "x"] if shown else ["x"]])

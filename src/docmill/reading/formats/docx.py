@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from docmill.errors import CorruptError
+from docmill.model.cells import NO_RESULT
 from docmill.reading.formats.list_numbering import Numbering
 from docmill.reading.formats.package import (
     Element,
@@ -151,12 +152,12 @@ class _Reader:
                 yield inner.text or ""
             elif name in MARKS:
                 yield MARKS[name]
-            elif name == "br":
-                yield PAGE if attribute(inner, "type") == "page" else "\n"
-            elif name == "lastRenderedPageBreak":
-                yield PAGE
+            elif name in ("br", "lastRenderedPageBreak"):
+                yield "\n" if name == "br" and attribute(inner, "type") != "page" else PAGE
             elif name == "sym":
                 yield TICKS.get((attribute(inner, "char") or "").upper(), "")
+            elif _is_formula_without_result(inner):
+                yield NO_RESULT
             elif name in ("footnoteReference", "endnoteReference"):
                 self._notes.append((name.removesuffix("Reference"), attribute(inner, "id") or ""))
                 yield f"[{len(self._notes)}]"
@@ -232,6 +233,38 @@ def _inside_table(element: Element, name: str) -> Iterator[Element]:
 
 def _span(text: str | None, default: int) -> int:
     return min(int(text), MAX_SPAN) if text and text.isdecimal() and text != "0" else default
+
+
+def _is_formula(instruction: str | None) -> bool:
+    """True for the instruction of a field that calculates, such as `=SUM(ABOVE)`."""
+    return (instruction or "").strip().startswith("=")
+
+
+def _is_formula_without_result(element: Element) -> bool:
+    """True for a field that calculates and has no text as its result: a simple one, or the end of another."""
+    name = local(element)
+    if name == "fldSimple":
+        texts = (text.text or "" for text in element.iter("{*}t"))
+        return _is_formula(attribute(element, "instr")) and not "".join(texts).strip()
+    is_end = name == "fldChar" and attribute(element, "fldCharType") == "end"
+    return is_end and _ends_formula_without_result(element)
+
+
+def _ends_formula_without_result(end: Element) -> bool:
+    """True for the end of a formula's field (ISO/IEC 29500-1, 17.16.18) with no text as its result."""
+    fields: list[list[str]] = []  # of each open field, the instruction and the result
+    paragraph = next((above for above in end.iterancestors() if local(above) == "p"), end)
+    for element in paragraph.iter():
+        if element is end:
+            break
+        name, kind = local(element), attribute(element, "fldCharType")
+        if name == "fldChar" and kind == "begin":
+            fields.append(["", ""])
+        elif name == "fldChar" and kind == "end" and fields:
+            fields.pop()
+        elif name in ("instrText", "t") and fields:
+            fields[-1][name == "t"] += element.text or ""
+    return bool(fields) and _is_formula(fields[-1][0]) and not fields[-1][1].strip()
 
 
 def _is_on(element: Element | None) -> bool:

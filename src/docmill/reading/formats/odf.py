@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from docmill.errors import CorruptError, EncryptedError
+from docmill.model.cells import NO_RESULT
 from docmill.reading.formats.cells import Budget, SheetContent, TableCell, table
 from docmill.reading.formats.cells import blocks as sheet_blocks
 from docmill.reading.formats.package import (
@@ -168,8 +169,12 @@ class _Reader:
             parent = row.getparent()
             header_rows += parent is not None and local(parent) == "table-header-rows"
             cells = [cell for cell in row if local(cell) == "table-cell"]
-            rows.append([TableCell(self._story(cell), *_spans(cell)) for cell in cells])
+            rows.append([TableCell(self._cell(cell), *_spans(cell)) for cell in cells])
         return table(rows, header_rows)
+
+    def _cell(self, cell: Element) -> list[Block]:
+        story = self._story(cell)
+        return [Paragraph(NO_RESULT)] if not plain(story).strip() and _lacks_result(cell) else story
 
 
 def _pictures(package: Package, frame: Element, album: Album) -> Iterator[Block]:
@@ -222,6 +227,8 @@ def _fill(sheet: SheetContent, at: int, row: Element, budget: Budget) -> bool:
     for cell in row:
         repeated = max(_count(cell, "number-columns-repeated"), 1)
         text = "\n".join(_cell_text(inner) for inner in cell if local(inner) == "p").strip()
+        if not text and _lacks_result(cell):
+            text = NO_RESULT
         if text and local(cell) == "table-cell":
             for offset in range(min(repeated, MOST_REPEATED)):
                 if not budget.spend():
@@ -233,6 +240,16 @@ def _fill(sheet: SheetContent, at: int, row: Element, budget: Budget) -> bool:
             is_filled = True
         column += repeated
     return is_filled
+
+
+def _lacks_result(cell: Element) -> bool:
+    """True for a formula without a value. A text may be empty."""
+    values = (f"{name}value" for name in ("", "date-", "time-", "boolean-", "string-"))
+    return (
+        attribute(cell, "formula") is not None
+        and attribute(cell, "value-type") != "string"
+        and all(attribute(cell, name) is None for name in values)
+    )
 
 
 def _cell_text(element: Element) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docmill.errors import CorruptError
+from docmill.model.cells import shown_text
 from docmill.reading.files import delimited
 from docmill.reading.formats import html, supporting_documents
 from docmill.reading.formats.package import Element, local, parse_xml
@@ -96,7 +97,7 @@ def read_table(path: Path) -> list[Block]:
             if left < 0:
                 rest = [MissingBlock(REST.format(count=len(rows)))]
                 break
-            rows.append([cell.strip() for cell in row])
+            rows.append([shown_text(cell) for cell in row])
     except csv.Error:  # a cell of a megabyte: a quotation mark that is none
         return _plain_blocks(content)
     if table is None or table.delimiter != mark or not table.start:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from docmill.errors import CorruptError
+from docmill.model.cells import NO_RESULT
 from docmill.reading.formats import number_format
 from docmill.reading.formats.cells import Budget, SheetContent, blocks
 from docmill.reading.formats.number_format import BUILT_IN, GENERAL
@@ -30,15 +31,21 @@ MAX_DIGITS = 9
 DAMAGED_SHEET = (
     "the sheet {name!r} is damaged, and some of it was not read; open it in Excel and save it again"
 )
+TRUE = ("1", "true")
 BOOLEANS = {"1": "TRUE", "0": "FALSE"}
 
 
 class _Formatting(NamedTuple):
-    """Shared strings and number formats of a workbook. formats: by a cell's style."""
+    """Shared strings and number formats of a workbook.
+
+    formats: by a cell's style. is_uncalculated: whether the program that wrote it leaves all results to the
+    next one (`fullCalcOnLoad`).
+    """
 
     strings: Sequence[str]
     formats: Sequence[str]
     from_1904: bool
+    is_uncalculated: bool
 
 
 def read(path: Path) -> list[Block]:
@@ -77,7 +84,9 @@ def _formatting(package: Package, workbook: Element, relations: Mapping[str, tup
         custom.get(number) or BUILT_IN.get(int(number) if number.isdecimal() else 0, GENERAL)
         for number in numbers
     ]
-    return _Formatting(strings, formats, base in ("1", "true"))
+    calculation = child(workbook, "calcPr")
+    on_load = attribute(calculation, "fullCalcOnLoad") if calculation is not None else None
+    return _Formatting(strings, formats, base in TRUE, on_load in TRUE)
 
 
 def _string(element: Element) -> str:
@@ -142,6 +151,8 @@ def _cell_text(cell: Element, formatting: _Formatting) -> str:
         return "".join(_string(inner) for inner in cell if local(inner) == "is")
     content = child(cell, "v")
     text = (content.text or "") if content is not None else ""
+    if child(cell, "f") is not None and not _has_result(kind, text, formatting):
+        return NO_RESULT
     if kind == "s":
         index = whole_number(text, len(formatting.strings), max_digits=MAX_DIGITS)
         text = formatting.strings[index] if index < len(formatting.strings) else ""
@@ -158,6 +169,16 @@ def _cell_text(cell: Element, formatting: _Formatting) -> str:
         code = formatting.formats[style] if style < len(formatting.formats) else GENERAL
         text = number_format.format_number(number, code, from_1904=formatting.from_1904)
     return text
+
+
+def _has_result(kind: str, text: str, formatting: _Formatting) -> bool:
+    """False for a formula that was never calculated: an empty text may be a result, a missing number not.
+
+    Programs that do not calculate write the number 0 in its place.
+    """
+    if kind != "n":
+        return bool(text) or kind == "str"
+    return bool(text.strip()) and not (formatting.is_uncalculated and text.strip() == "0")
 
 
 def _column(letters: str) -> int:

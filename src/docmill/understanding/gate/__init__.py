@@ -15,6 +15,7 @@ from docmill.understanding.gate.fields import (
     check_schema,
     check_withheld,
 )
+from docmill.understanding.gate.formulas import check_formulas
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.gate.lists import check_lists, check_rows
 from docmill.understanding.gate.numbers import check_listed_numbers, check_numbers
@@ -39,6 +40,7 @@ from docmill.understanding.gate.totals import (
 
 _CHECKS = (
     check_schema,
+    check_formulas,
     check_withheld,
     check_found,
     check_few_values,
