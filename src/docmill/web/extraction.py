@@ -14,12 +14,14 @@ from docmill.reading.mail import uuencode
 from docmill.reading.mail.linked_documents import ONLY_LINKED
 from docmill.reading.mail.outlook_msg import ELSEWHERE, EMBEDDED
 from docmill.reading.pdf import attached_files
+from docmill.reading.statements.table_rows import GUESSED_DIRECTIONS
 from docmill.schemas.coded_values import WORDS_BY_PATH
 from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.field_names import FIELD_NAMES, TABLES
 from docmill.service.intake.attachment_kinds import LEFT_OUT
 from docmill.service.text_input import UNSTORABLE
 from docmill.service.webhooks.webhook_sender import RECEIVER_GONE
+from docmill.understanding.formulas import UNCALCULATED
 from docmill.web.languages import LANGUAGES, SOURCE, path_of
 from docmill.web.view.source_words import source_texts
 
@@ -43,6 +45,8 @@ def source_catalogue() -> Catalog:
     for text in _problems_of_parts():
         catalogue.add(text, locations=[("docmill/reading", 0)])
     catalogue.add(UNSTORABLE, locations=[("docmill/service", 0)])
+    for text in (UNCALCULATED, GUESSED_DIRECTIONS):
+        catalogue.add(text, locations=[("docmill/understanding", 0)])
     catalogue.add(RECEIVER_GONE, locations=[("docmill/service/webhooks", 0)])
     for text in source_texts():
         catalogue.add(text, locations=[("docmill/service/sources", 0)])

@@ -168,12 +168,12 @@ def test_the_other_side_of_a_booking_is_payer_or_payee() -> None:
 def test_rows_that_are_no_bookings_are_reported() -> None:
     rows = "".join(f"{day}.11.2026;{day}.11.2026;A;x;;1,00;\n" for day in range(13, 23))
 
-    table = read_bookings(TABLE + rows + "offen;;B;y;;2,00;\n")
+    table = read_bookings(TABLE + rows + ";;B;y;;2,00;\n")
 
     assert table is not None
     assert len(table.rows) == 12
     assert table.problems == (
-        "1 of the rows of the file are no bookings with a date and an amount, and were left out.",
+        "Row 16 of the file: a date or an amount cannot be read, so this was left out of the bookings.",
     )
 
 

@@ -28,10 +28,14 @@ _MINUS = str.maketrans({"\u2212": "-", "\u2013": "-", "\u2010": "-", "\u00ad": "
 
 
 class WrittenAmount(NamedTuple):
-    """A number as it is written, with points and commas, and whether a sign makes it negative."""
+    """A number as it is written, with points and commas.
+
+    is_negative: whether a sign makes it negative. is_signed: whether it has a sign, such as a plus.
+    """
 
     digits: str
     is_negative: bool
+    is_signed: bool = False
 
     def value(self, mark: DecimalMark) -> Decimal | None:
         """The amount with this decimal mark; None if it is not written so."""
@@ -48,6 +52,12 @@ class WrittenAmount(NamedTuple):
 def words(section: str) -> frozenset[str]:
     """The words of a section of the vocabulary, in all languages."""
     return frozenset(word for of_language in _vocabulary()[section].values() for word in of_language)
+
+
+@cache
+def words_by_language(section: str) -> Mapping[str, frozenset[str]]:
+    """The words of a section of the vocabulary."""
+    return {language: frozenset(each) for language, each in _vocabulary()[section].items()}
 
 
 @cache
@@ -76,11 +86,14 @@ def written_amount(text: str, currencies: frozenset[str]) -> WrittenAmount | Non
     match = re.fullmatch(r"(\(?)\s*([-+]?)\s*([\d.,]+)\s*([-+]?)\s*(\)?)", figures)
     if match is None or not _NUMBER.fullmatch(match[3]) or bool(match[1]) != bool(match[5]):
         return None
-    is_negative = bool(match[1]) or "-" in (match[2], match[4]) or bool(sides & words("marks_of_debits"))
-    return WrittenAmount(match[3], is_negative)
+    signs = f"{match[1]}{match[2]}{match[4]}"
+    is_negative = "(" in signs or "-" in signs or not sides.isdisjoint(_DEBITS)
+    return WrittenAmount(match[3], is_negative, is_signed=bool(signs or sides))
 
 
-_SIDES = frozenset({"s", "h", "dr", "cr", "d", "c"})
+_DEBITS = frozenset({"s", "dr", "d"})
+_SIDES = _DEBITS | {"h", "cr", "c"}
+"""Marks behind an amount."""
 
 
 def find_decimal_mark(amounts: Iterable[WrittenAmount]) -> DecimalMark | None:
