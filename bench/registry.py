@@ -70,6 +70,7 @@ BENCHMARKS = (
     Benchmark("run_ocr", "bench.speed.run_ocr", 8, data=True, quiet=True),
     Benchmark("reading_pdf", "bench.speed.reading_pdf", 5, data=True, quiet=True),
     Benchmark("fairness", "bench.speed.fairness", 1),
+    Benchmark("tenant_children", "bench.speed.tenant_children", 2, quiet=True),
     Benchmark("source_fairness", "bench.speed.source_fairness", 1),
     Benchmark("memory_growth", "bench.speed.memory_growth", 10),
     Benchmark("hostile_files", "bench.speed.hostile_files", 90, data=True, quiet=True),

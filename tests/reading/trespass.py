@@ -115,7 +115,8 @@ def fill_file() -> str:
 def privileges() -> dict[str, str]:
     lines = Path("/proc/self/status").read_text().splitlines()
     fields = dict(line.split(":", 1) for line in lines)
-    return {name: fields[name].strip() for name in ("CapEff", "CapPrm", "CapBnd", "NoNewPrivs", "Seccomp")}
+    names = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp")
+    return {name: fields[name].strip() for name in names}
 
 
 def descriptors() -> list[str]:
@@ -140,3 +141,24 @@ def run_dropped() -> str:
     """A program of one's own."""
     Path("dropped").write_bytes(Path("/bin/true").read_bytes())
     return _refusal(lambda: os.execv("dropped", ["dropped"]))  # noqa: S606 - what is tried
+
+
+_planted: list[str] = []
+
+
+def plant(content: str) -> None:
+    """Leave something in this process for later tasks."""
+    _planted[:] = [content]
+
+
+def planted() -> str | None:
+    """What an earlier task left in this process."""
+    return _planted[0] if _planted else None
+
+
+def plant_at_start() -> None:
+    plant("at the start")
+
+
+def fail_to_load() -> None:
+    raise ImportError("a library is missing")

@@ -5,8 +5,10 @@ import copy
 import errno
 import logging
 import os
+import select
 import signal
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,8 +24,10 @@ from docmill.errors import (
     TooLargeError,
 )
 from docmill.model.document import Words
+from docmill.workers.fair_semaphore import scheduled_for
 from docmill.workers.pool import Pool
 from docmill.workers.scratch import ScratchFolder
+from reading import trespass
 
 Hang = Callable[[Pool], Awaitable[asyncio.Task[bytes]]]
 
@@ -65,6 +69,93 @@ async def test_children_give_way_to_other_processes_if_told_to() -> None:
 async def test_a_child_is_replaced_after_its_last_task() -> None:
     async with Pool(1, max_tasks=1) as pool:
         assert await child_pid(pool) != await child_pid(pool)
+
+
+async def test_a_child_serves_one_tenant_only() -> None:
+    async with Pool(1, many_tenants=True) as pool:
+        with scheduled_for("one", "document"):
+            first = await child_pid(pool)
+            await pool.run(trespass.plant, "for the next", limit_s=30)
+            assert await pool.run(trespass.planted, limit_s=30) == "for the next"
+            assert await child_pid(pool) == first
+        with scheduled_for("other", "document"):
+            assert await pool.run(trespass.planted, limit_s=30) is None
+
+            assert await child_pid(pool) != first
+
+
+async def test_children_of_several_tenants_are_kept_up_to_the_size_of_the_pool() -> None:
+    pids: list[int] = []
+
+    async with Pool(2, many_tenants=True) as pool:
+        for tenant in ("one", "other", "one", "third", "one", "other"):
+            with scheduled_for(tenant, "document"):
+                pids.append(await child_pid(pool))
+
+        assert pids[0] == pids[2] == pids[4]
+        assert len({pids[1], pids[3], pids[5]}) == 3
+        with pytest.raises(ProcessLookupError):
+            os.kill(pids[1], 0)
+
+
+async def test_a_task_of_an_unknown_tenant_gets_a_child_of_its_own_where_there_are_many() -> None:
+    async with Pool(1, many_tenants=True) as pool:
+        assert await child_pid(pool) != await child_pid(pool)
+
+
+async def test_a_tenant_keeps_its_child_for_a_while_and_then_others_have_their_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    served: list[str] = []
+
+    async def work(pool: Pool, tenant: str) -> None:
+        with scheduled_for(tenant, "document"):
+            await pool.run(time.sleep, 0.02, limit_s=30)
+        served.append(tenant)
+
+    async def serve(*, turn_s: float) -> list[str]:
+        served.clear()
+        monkeypatch.setattr("docmill.workers.pool.TURN_S", turn_s)
+        async with Pool(1, many_tenants=True) as pool, asyncio.TaskGroup() as group:
+            for tenant in ("one", "other", "one", "other"):
+                group.create_task(work(pool, tenant))
+        return served
+
+    assert await serve(turn_s=1000) == ["one", "one", "other", "other"]
+    assert await serve(turn_s=0) == ["one", "other", "one", "other"]
+
+
+async def test_children_come_from_a_template_that_has_loaded_what_they_need() -> None:
+    async with Pool(1, max_tasks=1, preload=[trespass.plant_at_start]) as pool:
+        assert await pool.run(trespass.planted, limit_s=30) == "at the start"
+        await pool.run(trespass.plant, "by a child", limit_s=30)
+
+        assert await pool.run(trespass.planted, limit_s=30) == "at the start"
+
+
+async def test_without_a_template_children_start_by_themselves(caplog: pytest.LogCaptureFixture) -> None:
+    async with Pool(1, preload=[trespass.fail_to_load]) as pool:
+        assert await child_pid(pool) != os.getpid()
+
+    assert "the template of reading processes died" in caplog.messages
+
+
+async def test_a_template_that_dies_is_replaced_and_its_children_are_ended() -> None:
+    async with Pool(1, preload=[trespass.limits]) as pool:
+        template = await pool.run(os.getppid, limit_s=30)
+        child = await child_pid(pool)
+        with os.fdopen(os.pidfd_open(template)) as process:
+            os.kill(template, signal.SIGKILL)
+            await asyncio.to_thread(select.select, [process], [], [], 30)
+        assert await child_pid(pool) == child
+
+        with os.fdopen(os.pidfd_open(child)) as process:
+            with pytest.raises(TimeLimitError):
+                await pool.run(signal.pause, limit_s=0.1)
+            assert (await asyncio.to_thread(select.select, [process], [], [], 30))[0]
+
+        assert await child_pid(pool) != child
+        assert await pool.run(os.getppid, limit_s=30) not in {template, os.getpid()}
 
 
 async def test_it_says_how_many_tasks_run_and_wait(pool: Pool, hang: Hang) -> None:
@@ -155,8 +246,9 @@ async def test_cancelling_while_a_child_starts_leaves_nothing_behind(pool: Pool)
 
 async def test_a_child_killed_between_tasks_is_replaced(pool: Pool) -> None:
     pid = await child_pid(pool)
-    os.kill(pid, signal.SIGKILL)
-    await asyncio.to_thread(os.waitid, os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    with os.fdopen(os.pidfd_open(pid)) as process:
+        os.kill(pid, signal.SIGKILL)
+        await asyncio.to_thread(select.select, [process], [], [], 30)
 
     assert await child_pid(pool) != pid
 

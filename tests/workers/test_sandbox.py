@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.errors import CorruptError, TimeLimitError, TooLargeError
+from docmill.errors import CorruptError, MisconfiguredError, TimeLimitError, TooLargeError
 from docmill.workers import sandbox, seccomp
 from docmill.workers import scratch as desk_module
 from docmill.workers.pool import Pool
@@ -183,10 +183,40 @@ async def test_there_are_no_privileges(pool: Pool) -> None:
     privileges = await pool.run(trespass.privileges, limit_s=30)
 
     assert int(privileges["CapBnd"], 16) == 0
-    assert (
-        int(privileges["CapEff"], 16) & ~sandbox.READ_ALL_FILES == 0
-    )  # none, or for programs closed to others
+    kept = sandbox.READ_ALL_FILES if sandbox.landlock_version() else 0  # for programs closed to others
+    for name in ("CapEff", "CapPrm"):
+        assert int(privileges[name], 16) & ~kept == 0
+    assert (int(privileges["CapInh"], 16), int(privileges["CapAmb"], 16)) == (0, 0)
     assert privileges["NoNewPrivs"] == "1"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has capabilities to keep")
+def test_without_landlock_no_capability_is_kept_even_for_programs_closed_to_others() -> None:
+    code = (
+        "from pathlib import Path\n"
+        "from docmill.workers import sandbox\n"
+        "sandbox._programs_are_open = lambda: False\n"
+        "sandbox.restrict_files = lambda allowed: 0\n"
+        "root = Path('/')\n"
+        "sandbox.enter(10**9, folder=root, work=root, user=sandbox.FIRST_USER)\n"
+        "lines = Path('/proc/self/status').read_text().splitlines()\n"
+        "print({line.split()[1].strip('0') for line in lines if line.startswith('Cap')})\n"
+    )
+
+    answers = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+
+    assert answers.stdout == "{''}\n"
+
+
+def test_no_child_starts_that_would_need_rights_to_the_files_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(sandbox, "_programs_are_open", lambda: False)
+    monkeypatch.setattr(sandbox, "landlock_version", lambda: 0)
+
+    with pytest.raises(MisconfiguredError, match="install them where every user may read"):
+        sandbox.user_for_children()
 
 
 @behind("processes")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from structlog.contextvars import bound_contextvars
 
 from docmill.pipeline import Steps
+from docmill.reading.child.tasks import load_rapid_engine, load_readers
 from docmill.resilience.concurrency import cancel_and_wait
 from docmill.service.app import Service
 from docmill.service.match_learning import MatchLearning
@@ -34,7 +35,7 @@ from docmill.service.sources.watching import SourceWatching
 from docmill.service.steps import LearnedModels, open_steps, reading_options
 from docmill.service.store.database import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
-from docmill.understanding.pooled import PooledCorrectionMaker
+from docmill.understanding.pooled import PooledCorrectionMaker, load_vocabularies
 from docmill.workers.pool import Pool
 
 if TYPE_CHECKING:
@@ -244,7 +245,9 @@ async def ready_worker(service: Service, metrics: Metrics | None = None) -> Asyn
     cores = os.cpu_count() or 1
     # All cores but the reserved ones; at least half of them, and one. Pages and the database come first.
     workers = max(1, cores // 2, cores - settings.worker.reserved_cores)
-    async with Pool(workers, niceness=10) as pool:
+    load_reading = load_rapid_engine if "rapidocr" in settings.ocr.engines else load_readers
+    preload = [load_reading, load_vocabularies]
+    async with Pool(workers, niceness=10, many_tenants=True, preload=preload) as pool:
         if metrics is not None:
             metrics.watch_pool("reading", pool)
         schema_models = LearnedModels(settings.own.models())

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from docmill.model.codec import loads
@@ -131,6 +132,11 @@ def _parse_extraction(text: str, schema: Schema) -> Extraction:
 
 
 # The functions below run in the pool. They import late: the vocabularies take a second to load.
+
+
+def load_vocabularies() -> None:
+    """Load what the functions below import, for a process whose children will need it."""
+    import_module("docmill.understanding.offline")
 
 
 def _understand(document: Document, packed: Mapping[str, _PackedSchema], tags: tuple[str, ...]) -> str:

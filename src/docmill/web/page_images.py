@@ -11,6 +11,7 @@ from docmill.ports import PageRenderer
 from docmill.reading.files import file_types
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store.documents import DocumentRow
+from docmill.workers.fair_semaphore import scheduled_for
 
 WIDTHS_PX = (200, 400, 1000, 2000)
 """A small thumbnail, a thumbnail of about 20 KB, a page that fits the window, one to zoom into.
@@ -76,9 +77,10 @@ class PageImages:
         with tempfile.TemporaryDirectory(prefix="docmill-page-") as folder:
             path = Path(folder) / "original"
             await asyncio.to_thread(path.write_bytes, original)
-            image = await self._renderer.render(
-                path, page_number=page_number, width_px=width_px, rotation=rotation
-            )
+            with scheduled_for(row.tenant_id, row.id):
+                image = await self._renderer.render(
+                    path, page_number=page_number, width_px=width_px, rotation=rotation
+                )
         await self._blobs.put_once(key, image)
         return image
 

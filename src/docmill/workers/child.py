@@ -36,9 +36,14 @@ log = logging.getLogger(__name__)
 def main() -> None:
     """Serve until the parent hangs up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    memory_bytes, folder, user = int(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    memory_bytes, folder, user, niceness = sys.argv[1:]
+    run(int(memory_bytes), Path(folder), int(user), niceness=int(niceness))
+
+
+def run(memory_bytes: int, folder: Path, user: int, *, niceness: int) -> None:
+    """Enter the sandbox and serve the socket that is standard input, then end this process."""
     # By the child itself: once its user is another one, a parent without CAP_SYS_NICE may not.
-    os.nice(int(sys.argv[4]))
+    os.nice(niceness)
     sandbox.enter(memory_bytes, folder=folder, work=folder / "work", user=user)
     connection = socket.socket(fileno=os.dup(0))
     # Standard input, output and error lead nowhere: native libraries write there as they please.

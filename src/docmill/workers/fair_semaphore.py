@@ -30,6 +30,11 @@ def scheduled_for(tenant: Hashable, document: Hashable) -> Generator[None]:
         _account.reset(token)
 
 
+def current_tenant() -> Hashable:
+    """The tenant that this code works for; None where nobody has said it."""
+    return _account.get().tenant
+
+
 @contextmanager
 def urgently() -> Generator[None]:
     """Schedule the work of this block first, since a person waits for it."""
@@ -85,9 +90,9 @@ class FairSemaphore:
         if (on_turn := _on_turn.get()) is not None:
             on_turn()
 
-    def release(self) -> None:
-        """End a turn: the next one's begins."""
-        turn = self._urgent.next() or self._other.next()
+    def release(self, tenant: Hashable = None) -> None:
+        """End a turn: the next one's begins. tenant: goes first again, if it waits as urgently as others."""
+        turn = self._urgent.next(tenant) or self._other.next(tenant)
         if turn is None:
             self._free += 1
         else:
@@ -113,10 +118,12 @@ class _Lane:
             self.count -= 1
             self._drop_if_empty(account)
 
-    def next(self) -> asyncio.Future[None] | None:
+    def next(self, preferred: Hashable = None) -> asyncio.Future[None] | None:
         """The turn of whoever comes next, taken out; None if nobody waits."""
         while self._tenants:
-            tenant, documents = next(iter(self._tenants.items()))
+            is_preferred = preferred is not None and preferred in self._tenants
+            tenant = preferred if is_preferred else next(iter(self._tenants))
+            documents = self._tenants[tenant]
             document, turns = next(iter(documents.items()))
             turn = turns.popleft()
             self.count -= 1

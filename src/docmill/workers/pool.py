@@ -5,11 +5,9 @@ import contextlib
 import logging
 import os
 import pickle
-import signal
 import socket
-import subprocess
-import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar, TypeVarTuple
@@ -17,7 +15,15 @@ from typing import Any, Self, TypeAlias, TypeVar, TypeVarTuple
 from docmill.errors import CrashedError, DocmillError, TimeLimitError, TooLargeError, room_in
 from docmill.resilience.time_limits import waiting_for_a_turn
 from docmill.workers.child import LENGTH
-from docmill.workers.fair_semaphore import FairSemaphore
+from docmill.workers.fair_semaphore import FairSemaphore, current_tenant
+from docmill.workers.launching import (
+    ChildOptions,
+    ChildProcess,
+    Launcher,
+    Preload,
+    SpawningLauncher,
+    TemplateLauncher,
+)
 from docmill.workers.replies import OutOfMemoryError, loads, package_of
 from docmill.workers.scratch import SCRATCH, ScratchFolder, remove_abandoned
 
@@ -27,6 +33,9 @@ MAX_RESIDENT_BYTES = 900_000_000
 """A child that holds more than this after a task does no other."""
 MAX_REPLY_BYTES = 512_000_000
 OVERFULL = "reading this file writes more to the disk than is allowed; split it or reduce its size"
+TURN_S = 5.0
+"""Seconds of work after which a child is given to another tenant that waits: the first page that a new child
+recognises takes half a second more."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _LOOKS_EVERY_S = 0.5
 """Interval at which the work folder of a task is checked."""
@@ -43,21 +52,35 @@ class Pool:
 
     A child that hangs, dies or is no longer waited for is killed, which costs its own task and nothing else.
     Children start when first needed and are replaced after `max_tasks`, or when they have grown too large.
-    Callers beyond `workers` wait for their turn, see `workers.fair_semaphore`. A child works in a
-    sandbox (`workers.sandbox`). Close the pool in the event loop that used it.
+    Each works for one tenant only (`workers.fair_semaphore.scheduled_for`); there are never more than
+    `workers` of them. Callers beyond `workers` wait for their turn, see `workers.fair_semaphore`. A child
+    works in a sandbox (`workers.sandbox`). Close the pool in the event loop that used it.
 
     niceness: by how much its children give way to other processes where processors are scarce, from 0 to 19.
+    many_tenants: a task of which nobody has said for whom it is gets a child of its own. preload: functions
+    that load libraries; with them, children are forked from a process that has called them.
     """
 
     def __init__(
-        self, workers: int, *, max_tasks: int = 500, memory_bytes: int = MEMORY_BYTES, niceness: int = 0
+        self,
+        workers: int,
+        *,
+        max_tasks: int = 500,
+        memory_bytes: int = MEMORY_BYTES,
+        niceness: int = 0,
+        many_tenants: bool = False,
+        preload: Sequence[Preload] = (),
     ) -> None:
         self.workers = workers
         self._max_tasks = max_tasks
-        self._memory_bytes = memory_bytes
-        self._niceness = niceness
+        options = ChildOptions(memory_bytes, niceness)
+        self._launcher: Launcher = (
+            TemplateLauncher(options, preload) if preload else SpawningLauncher(options)
+        )
+        self._many_tenants = many_tenants
         self._turns = FairSemaphore(workers)
-        self._idle: list[_Child] = []
+        self._turns_taken = 0
+        self._idle: list[_Child] = []  # the one that has waited longest first
         self._busy: set[_Child] = set()
         self._closed = False
         self._swept = False
@@ -84,10 +107,13 @@ class Pool:
         """
         with waiting_for_a_turn():
             await self._turns.acquire()
+        self._turns_taken += 1
+        preferred: Hashable = None
         try:
-            reply = await self._answer(function, args, limit_s)
+            reply, preferred = await self._answer(function, args, limit_s)
         finally:
-            self._turns.release()
+            self._turns_taken -= 1
+            self._turns.release(preferred)
         if isinstance(reply, DocmillError):
             raise reply
         return reply
@@ -102,10 +128,14 @@ class Pool:
         """Number of tasks that wait for their turn."""
         return self._turns.waiting
 
-    async def _answer(self, function: object, args: tuple[object, ...], limit_s: float) -> Reply:
+    async def _answer(
+        self, function: object, args: tuple[object, ...], limit_s: float
+    ) -> tuple[Reply, Hashable]:
+        """The reply, and the tenant that goes first again."""
         with room_in(SCRATCH):
-            child = await self._child()
+            child = await self._child(current_tenant())
         self._busy.add(child)
+        started = time.monotonic()
         try:
             with room_in(SCRATCH):
                 request = pickle.dumps((function, await child.lend(args)), protocol=5)
@@ -129,30 +159,42 @@ class Pool:
             self._busy.discard(child)
         # After a lack of memory, what it holds is not given back, and the next task would miss it.
         is_worn = child.tasks >= self._max_tasks or isinstance(reply, OutOfMemoryError)
-        if self._closed or is_worn or not is_fit:
+        is_nobodys = self._many_tenants and child.tenant is None
+        if self._closed or is_worn or is_nobodys or not is_fit:
             await child.kill()
-        else:
-            self._idle.append(child)
-        return reply
+            return reply, None
+        self._idle.append(child)
+        child.turn_s += time.monotonic() - started
+        if child.turn_s < TURN_S:
+            return reply, child.tenant
+        child.turn_s = 0.0
+        return reply, None
 
     async def close(self) -> None:
         """Kill every child, now; tasks still running raise CrashedError."""
         self._closed = True
         await asyncio.gather(*(child.kill() for child in [*self._idle, *self._busy]))
         self._idle.clear()
+        await asyncio.to_thread(self._launcher.close)
 
-    async def _child(self) -> "_Child":
+    async def _child(self, tenant: Hashable) -> "_Child":
+        """An idle child of this tenant, or a new one in the place of another's."""
         if self._closed:
             raise RuntimeError("the pool is closed")
-        while self._idle:
-            child = self._idle.pop()
-            if child.alive:
+        while (child := self._idle_child_of(tenant)) is not None:
+            self._idle.remove(child)
+            if child.is_alive:
                 return child
             await child.kill()
         if not self._swept:
             self._swept = True
             await asyncio.to_thread(remove_abandoned)
-        return await _Child.start(self._memory_bytes, self._niceness)
+        while self._idle and len(self._idle) + self._turns_taken > self.workers:
+            await self._idle.pop(0).kill()
+        return await _Child.start(self._launcher, tenant)
+
+    def _idle_child_of(self, tenant: Hashable) -> "_Child | None":
+        return next((child for child in reversed(self._idle) if child.tenant == tenant), None)
 
 
 class _Child:
@@ -160,23 +202,27 @@ class _Child:
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        tenant: Hashable,
+        process: ChildProcess,
         scratch: ScratchFolder,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
+        self.tenant = tenant
         self.tasks = 0
+        self.turn_s = 0.0
+        """Seconds of work since another tenant had a turn."""
         self._process = process
         self._scratch = scratch
         self._reader = reader
         self._writer = writer
 
     @classmethod
-    async def start(cls, memory_bytes: int, niceness: int) -> "_Child":
+    async def start(cls, launcher: Launcher, tenant: Hashable) -> "_Child":
         ours, theirs = socket.socketpair()
         with theirs:
             # In a thread, since forking takes milliseconds; shielded, since a thread cannot be cancelled.
-            starting = asyncio.ensure_future(asyncio.to_thread(_launch, theirs, memory_bytes, niceness))
+            starting = asyncio.ensure_future(asyncio.to_thread(_launch, launcher, theirs))
             try:
                 process, scratch = await asyncio.shield(starting)
             except asyncio.CancelledError:
@@ -184,17 +230,15 @@ class _Child:
                 await asyncio.shield(asyncio.to_thread(_end, *await starting))
                 raise
         reader, writer = await asyncio.open_connection(sock=ours)
-        return cls(process, scratch, reader, writer)
+        return cls(tenant, process, scratch, reader, writer)
 
     @property
-    def alive(self) -> bool:
-        # Not reaped: its number must stay its own until its group has been killed.
-        ended = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        return ended is None
+    def is_alive(self) -> bool:
+        return self._process.is_alive
 
     @property
     def exit_status(self) -> int | None:
-        return self._process.poll()
+        return self._process.exit_status
 
     async def lend(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
         """The arguments, files among them lent."""
@@ -254,50 +298,15 @@ class _Child:
         await asyncio.shield(asyncio.to_thread(_end, self._process, self._scratch))
 
 
-def _end(process: subprocess.Popen[bytes], scratch: ScratchFolder) -> None:
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    scratch.remove()
-
-
-def _launch(
-    connection: socket.socket, memory_bytes: int, niceness: int
-) -> tuple[subprocess.Popen[bytes], ScratchFolder]:
-    """Start a child that inherits no environment, hence no secrets, and no terminal, hence no Ctrl-C.
-
-    -P: the current folder, which anyone may have written to, is no place to import from.
-    """
+def _launch(launcher: Launcher, connection: socket.socket) -> tuple[ChildProcess, ScratchFolder]:
     scratch = ScratchFolder()
-    # Our modules come from these folders; a script's own is none, which the child would be free to read.
-    files = [
-        getattr(module, "__file__", None) for name, module in list(sys.modules.items()) if name != "__main__"
-    ]
-    used: set[str] = set()
-    for file in filter(None, files):
-        containing = [path for path in sys.path if path and file.startswith(path + os.sep)]
-        used.update(sorted(containing, key=len)[-1:])
-    environment = {
-        "PATH": os.defpath,
-        "LANG": "C.UTF-8",
-        "HOME": str(scratch.work),
-        "TMPDIR": str(scratch.work),
-        "PYTHONPATH": os.pathsep.join([path for path in sys.path if path in used]),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "OMP_NUM_THREADS": "1",
-        "MALLOC_ARENA_MAX": "2",
-    }
-    command = [sys.executable, "-P", "-m", "docmill.workers.child"]
     try:
-        process = subprocess.Popen(  # noqa: S603 - our own program, no shell
-            [*command, str(memory_bytes), str(scratch.folder), str(scratch.user), str(niceness)],
-            stdin=connection.fileno(),
-            stdout=subprocess.DEVNULL,
-            env=environment,
-            start_new_session=True,
-        )
+        return launcher.start(connection, scratch), scratch
     except BaseException:
         scratch.remove()
         raise
-    return process, scratch
+
+
+def _end(process: ChildProcess, scratch: ScratchFolder) -> None:
+    process.end()
+    scratch.remove()

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from docmill.errors import MisconfiguredError
 from docmill.workers import seccomp
 
 FIRST_USER = 0x7000_0000
@@ -81,6 +82,11 @@ _MAY_TAKE = _MAY_READ | _REMOVE
 _MAY_WRITE = _MAY_READ | _WRITE_FILE | _REMOVE | _MAKE_DIR | _MAKE_REG | _REFER | _TRUNCATE
 _MAY_USE = _MAY_READ | _WRITE_FILE  # of a device
 
+_PROGRAMS_ARE_CLOSED = (
+    "no process can be started that reads files: Python or docmill is installed where only root may look, "
+    "and this kernel has no Landlock; install them where every user may read, or run docmill as another user"
+)
+
 _in_force: set[str] = set()
 
 
@@ -113,6 +119,8 @@ def enter(memory_bytes: int, *, folder: Path, work: Path, user: int) -> None:
         ]
     )
     protections["files"] = landlock > 0
+    if needs_right and not landlock:  # then nothing but its rights keeps it from the files of others
+        protections["capabilities"] = _drop_capabilities(libc, keep=0)
     protections["system_calls"] = seccomp.refuse_calls(signals_are_bounded=landlock >= _SIGNALS_SINCE)
     _in_force.update(name for name, holds in protections.items() if holds)
     os.chdir(work)
@@ -124,9 +132,14 @@ def in_force() -> list[str]:
 
 
 def user_for_children() -> int:
-    """User id for the next child: one of its own if we are root and it could still work."""
+    """User id for the next child: one of its own if we are root and it could still work.
+
+    Raises MisconfiguredError where children would need rights with which they could read the files of others.
+    """
     if os.geteuid() != 0:
         return os.geteuid()
+    if not _programs_are_open() and not landlock_version():
+        raise MisconfiguredError(_PROGRAMS_ARE_CLOSED)
     held = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
     can_read_all = held is not None and bool(int(held[1], 16) & READ_ALL_FILES)
     return FIRST_USER + secrets.randbits(24) if can_read_all or _programs_are_open() else 0

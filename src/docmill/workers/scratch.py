@@ -53,10 +53,10 @@ class ScratchFolder:
     """
 
     def __init__(self) -> None:
+        self.user = sandbox.user_for_children()
         self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._lock = os.open(self.folder, _FOLDER)
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        self.user = sandbox.user_for_children()
         self.lent, self.work = self.folder / "lent", self.folder / "work"
         self._is_removed = False
         self._lent: dict[Path, _Original] = {}

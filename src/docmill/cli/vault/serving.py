@@ -11,6 +11,7 @@ from docmill.cli.console import stderr, stdout
 from docmill.cli.vault.addresses import Announcement, announced
 from docmill.errors import DocmillError, MisconfiguredError, ungrouped
 from docmill.reading.child.render import LocalRenderer
+from docmill.reading.child.tasks import load_readers
 from docmill.reading.convert import PooledUnlocker
 from docmill.resilience.concurrency import stop_signals
 from docmill.service.app import Service, open_service
@@ -99,7 +100,7 @@ async def _web(process: _Process, announcement: Announcement) -> AsyncGenerator[
     """The web server during the block, which must not end before `stop`; its address."""
     # Pages are drawn in a process of their own: a person who looks must not wait behind recognition. The web
     # server comes before it: a page is there sooner than its pictures.
-    async with Pool(1, niceness=5) as drawing:
+    async with Pool(1, niceness=5, many_tenants=True, preload=[load_readers]) as drawing:
         process.probes.metrics.watch_pool("drawing", drawing)
         app = create_app(
             process.service,

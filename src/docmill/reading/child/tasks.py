@@ -292,6 +292,15 @@ Source: TypeAlias = Path | bytes
 """A file, or the bytes of a picture within one."""
 
 
+def load_readers() -> None:
+    """Load this module with its libraries, for a process whose children will need them."""
+
+
+def load_rapid_engine() -> None:
+    """Load the models of RapidOCR, for a process whose children will need them."""
+    local_engine("rapidocr", ReadingOptions())
+
+
 def recognise_picture(
     source: Source, media_type: str, number: int, options: ReadingOptions, engine: str
 ) -> Recognition:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from docmill.errors import DocmillError, MisconfiguredError
 from docmill.service.config.receiver_settings import SmtpReceiver
-from docmill.service.sources.smtp.signature_check import signatures, verified
+from docmill.service.sources.smtp.signature_check import load_verifier, signatures, verified
 from docmill.workers.pool import Pool
 
 if TYPE_CHECKING:
@@ -193,6 +193,7 @@ async def open_sender_checks(receiver: SmtpReceiver) -> AsyncGenerator[SenderChe
         return
     from docmill.service.sources.smtp.sender_policy import Dns  # noqa: PLC0415  an extra
 
-    async with Pool(1, niceness=5) as pool:
+    # A mail may be for several tenants: each is checked by a process of its own.
+    async with Pool(1, niceness=5, many_tenants=True, preload=[load_verifier]) as pool:
         with closing(SenderChecks(receiver, pool, Dns(receiver.dns_servers))) as checks:
             yield checks

@@ -1,6 +1,7 @@
 """Verification of DKIM signatures, in a child process: bodies are large, and the library holds the GIL."""
 
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,11 @@ def signatures(header: bytes) -> list[tuple[str, str]]:
             is_whole, domain, selector = False, "", ""
         found.append((domain, f"{selector}._domainkey.{domain}") if is_whole else ("", ""))
     return found
+
+
+def load_verifier() -> None:
+    """Load the library, for a process whose children will need it."""
+    import_module("dkim")
 
 
 def verified(path: Path, records: Mapping[str, bytes]) -> list[bool]:
