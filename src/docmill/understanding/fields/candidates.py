@@ -13,6 +13,7 @@ from docmill.model.document import letters_and_digits
 from docmill.model.paths import comparison_key
 from docmill.understanding.page.context import Clues, Contexts, TextsAround, ValueContext
 from docmill.understanding.page.conventions import Conventions
+from docmill.understanding.page.double_labels import LabelledPart, labelled_parts
 from docmill.understanding.page.layout import Layout, Segment, Span
 from docmill.understanding.page.terms import Term, find_terms
 from docmill.understanding.text.codes import (
@@ -184,7 +185,23 @@ class Candidates:
     @cached_property
     def written_dates(self) -> list[Sequence[WrittenDate]]:
         """The dates as they are written, by segment."""
-        return [find_dates(segment.text) for segment in self.layout.segments]
+        written: list[Sequence[WrittenDate]] = [find_dates(segment.text) for segment in self.layout.segments]
+        for index, parts in self.labelled_parts.items():
+            days = [part.day for part in parts if part.day is not None]
+            written[index] = [
+                day for day in written[index] if not _overlaps(day.start, day.stop, parts)
+            ] + days
+        return written
+
+    @cached_property
+    def labelled_parts(self) -> Mapping[int, list[LabelledPart]]:
+        """Parts of values under double labels such as `Number/Date`, by segment."""
+        return labelled_parts(self.layout)
+
+    def _given_clues(self, segment: Segment, start: int) -> Clues | None:
+        """The clues of the part of a value that begins here, if a label names several parts."""
+        parts = self.labelled_parts.get(segment.index, ())
+        return next((part.clues for part in parts if part.start == start), None)
 
     @cached_property
     def _written_amounts(self) -> list[list[WrittenAmount]]:
@@ -227,6 +244,7 @@ class Candidates:
                     kind="date",
                     begin=written[before].stop if before >= 0 else 0,
                     label_stop=written[index - 1].start if role == "end" else day.start,
+                    given=self._given_clues(segment, day.start),
                 )
                 dates.append(
                     Candidate("date", value, (Span(segment, day.start, day.stop),), context, role=role)
@@ -314,12 +332,22 @@ class Candidates:
                     and not self._is_term(Span(segment, amount.start, amount.stop))
                 ),
             ]
+            parts = self.labelled_parts.get(segment.index, ())
+            identifiers.extend(self._numbers_under_labels(segment))
             identifiers.extend(
                 self.candidate("code", code.value, segment, code.start, code.stop)
                 for code in find_identifiers(segment.text)
-                if _SERIES.match(code.value) or not _overlaps(code.start, code.stop, taken)
+                if not _overlaps(code.start, code.stop, parts)
+                and (_SERIES.match(code.value) or not _overlaps(code.start, code.stop, taken))
             )
         return identifiers[:MOST_CANDIDATES]
+
+    def _numbers_under_labels(self, segment: Segment) -> Iterator[Candidate[str]]:
+        """The parts of a segment that a double label says to be numbers."""
+        for part in self.labelled_parts.get(segment.index, ()):
+            if part.day is None:
+                value = segment.text[part.start : part.stop]
+                yield self.candidate("code", value, segment, part.start, part.stop)
 
     @cached_property
     def codes(self) -> list[Candidate[str]]:
@@ -327,6 +355,7 @@ class Candidates:
         codes: list[Candidate[str]] = []
         for segment in self._segments_with_digits:
             text, dates = segment.text, self._marked_dates(segment)
+            codes.extend(self._numbers_under_labels(segment))
             codes.extend(
                 self.candidate("code", groups[0], segment, *groups.span())
                 for groups in _GROUPS.finditer(text)
@@ -480,11 +509,13 @@ class Candidates:
         self, form: Form, value: Value, segment: Segment, start: int, stop: int, *, plain: bool = False
     ) -> Candidate[Value]:
         """A candidate at these characters of a segment."""
-        context = ValueContext(self.contexts, segment, start)
+        context = ValueContext(self.contexts, segment, start, given=self._given_clues(segment, start))
         return Candidate(form, value, (Span(segment, start, stop),), context, plain=plain)
 
 
-def _overlaps(start: int, stop: int, others: Sequence[WrittenDate | WrittenAmount | Term]) -> bool:
+def _overlaps(
+    start: int, stop: int, others: Sequence[WrittenDate | WrittenAmount | Term | LabelledPart]
+) -> bool:
     return any(start < other.stop and other.start < stop for other in others)
 
 

@@ -148,5 +148,13 @@ def _is_printed(document: Document, evidence: Evidence) -> bool:
     boxes = page.words.boxes
     x, y = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
     inside = (box.x0 <= x) & (x <= box.x1) & (box.y0 <= y) & (y <= box.y1)
+    # The place may be a part of a word, where two values are glued together.
+    middle_x, middle_y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+    inside |= (
+        (boxes[:, 0] <= middle_x)
+        & (middle_x <= boxes[:, 2])
+        & (boxes[:, 1] <= middle_y)
+        & (middle_y <= boxes[:, 3])
+    )
     letters = letters_and_digits("".join(page.words.texts[index] for index in np.flatnonzero(inside)))
     return all(letters_and_digits(word) in letters for word in evidence.text.split())

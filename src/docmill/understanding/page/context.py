@@ -149,7 +149,8 @@ class ValueContext:
 
     All places are offsets in the text of the value's segment. _at: where the value begins. begin: where the
     labels that may name it begin; those before name another value. label_stop: where `texts.before` ends, by
-    default at the value. ignored: indices of segments that are no header of the value's column.
+    default at the value. ignored: indices of segments that are no header of the value's column. given: the
+    clues, where a label names several values, of which this is one.
     """
 
     _contexts: Contexts
@@ -160,10 +161,13 @@ class ValueContext:
     begin: int = 0
     label_stop: int | None = None
     ignored: frozenset[int] = frozenset()
+    given: Clues | None = None
 
     @cached_property
     def clues(self) -> Clues:
         """The concepts named by the labels before, left of and above the value; the weakest are left out."""
+        if self.given is not None:
+            return {**self.given}
         contexts, segment = self._contexts, self._segment
         clues = _clues_before(contexts.labels(segment), segment.text, begin=self.begin, at=self._at)
         clues = clues or {**contexts.clues_left(segment, self.kind)}

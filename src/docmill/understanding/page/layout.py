@@ -16,6 +16,8 @@ COLUMN_GAP_CELLS = 1.7
 """A gap wider than this many characters parts two columns."""
 LEAST_OVERLAP = 0.15
 """Share of the narrower of two texts that must overlap for one to stand above the other."""
+_GLUE = ("/", "|")
+"""Signs that part two values in one word."""
 FIRST_PAGES = 3
 LAST_PAGES = 2
 """Header fields stand on a document's first pages and totals on its last; a long document costs no more."""
@@ -83,8 +85,9 @@ class SpanReading(NamedTuple):
 
 def spans_reading(spans: Iterable[Span], words: Words) -> SpanReading:
     """The rectangle and confidence of one or more spans of a page. words: all words of that page."""
+    spans = list(spans)
     ranges = [span.segment.words(span.start, span.stop) for span in spans]
-    boxes = [words.box(start, stop) for start, stop in ranges]
+    boxes = [_box_of(span, words, *range_) for span, range_ in zip(spans, ranges, strict=True)]
     return SpanReading(
         Box(
             min(box.x0 for box in boxes),
@@ -94,6 +97,24 @@ def spans_reading(spans: Iterable[Span], words: Words) -> SpanReading:
         ),
         min(float(words.confidences[start:stop].mean()) for start, stop in ranges),
     )
+
+
+def _box_of(span: Span, words: Words, start: int, stop: int) -> Box:
+    """The box of a span's words `start` to `stop`, without what another value is glued to it by a slash.
+
+    Within such a word all characters count as equally wide.
+    """
+    box, segment = words.box(start, stop), span.segment
+    first, last = start - segment.start, stop - 1 - segment.start
+    before = segment.text[segment.offsets[first] : span.start]
+    after = segment.text[span.stop : segment.offsets[last] + len(words.texts[stop - 1])]
+    if before.endswith(_GLUE):
+        x0, _, x1, _ = words.boxes[start].tolist()
+        box = box._replace(x0=x0 + (x1 - x0) * len(before) / len(words.texts[start]))
+    if after.startswith(_GLUE):
+        x0, _, x1, _ = words.boxes[stop - 1].tolist()
+        box = box._replace(x1=x1 - (x1 - x0) * len(after) / len(words.texts[stop - 1]))
+    return box
 
 
 class Sheet:
