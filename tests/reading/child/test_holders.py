@@ -15,7 +15,7 @@ from docmill.reading.child import tasks
 from docmill.reading.convert import LocalConverter, PooledUnpacker
 from docmill.reading.files.containers import LINK
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.pdf import attached_files
+from docmill.reading.pdf import attached_files, attachments
 from docmill.workers.pool import Pool
 
 CASES = Path(__file__).parents[4] / "shared" / "cases"
@@ -163,6 +163,26 @@ async def test_supporting_documents_of_the_xml_in_a_pdf_become_its_parts(
     _, parts = await take_out(path, tmp_path / "parts")
 
     assert parts == {"plan.txt": b"a plan", "plan (2).txt": b"hours"}
+
+
+def test_an_einvoice_that_is_large_by_its_files_is_read(
+    letter: Letter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attachments, "MAX_BYTES", 1_000)
+    hours = bytes(2_000)
+    xml = UBL % embedded("EmbeddedDocumentBinaryObject", hours, "filename='hours.bin'")
+    bare = tmp_path / "invoice.xml"
+    bare.write_bytes(xml)
+
+    for path in (bare, with_attached(letter("Invoice"), {"a.xml": xml})):
+        opened = tasks.open_original(path, OPTIONS)
+        taken = tasks.take_parts(path, opened.media_type, 0, 10**6, OPTIONS)
+
+        (invoice,) = opened.embedded
+        assert len(invoice.content) < 1_000
+        assert b"<ID>A1</ID>" in invoice.content
+        assert [part.name for part in opened.parts] == ["hours.bin"]
+        assert taken.contents == [hours]
 
 
 async def test_a_supporting_document_that_is_damaged_or_elsewhere_is_named(tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from docmill.model.document import Embedded, Part
+from docmill.model.document import Part
 from docmill.reading.files import file_types
 from docmill.reading.files.containers import Member, with_clean_names
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import embedded_objects
 from docmill.reading.formats.supporting_documents import supporting_documents
 from docmill.reading.pdf import attachments, pdf_file
-from docmill.reading.pdf.attached_files import AttachedFile
+from docmill.reading.pdf.attachments import PdfAttachments
 
 OpenContainer = Callable[[Path, ReadingOptions], AbstractContextManager[Sequence[Member]]]
 """Opens a file's members for the length of a block. Raises EncryptedError, CorruptError, TooLargeError."""
@@ -27,23 +27,23 @@ def list_members(members: Sequence[Member]) -> tuple[Part, ...]:
     return tuple(Part(member.name, member.kind, problem=member.problem) for member in named)
 
 
-def pdf_members(
-    others: Sequence[AttachedFile], embedded: Sequence[Embedded], options: ReadingOptions
-) -> list[Member]:
+def pdf_members(files: PdfAttachments, options: ReadingOptions) -> list[Member]:
     """The files attached to a PDF besides its e-invoices, and those within the e-invoices."""
     most_bytes = options.max_part_bytes + 1  # one more tells that it is too large
-    attached = [
-        Member(file.name, "attachment", partial(file.read, most_bytes), file.problem) for file in others
+    members = [
+        Member(file.name, "attachment", partial(file.read, most_bytes), file.problem) for file in files.others
     ]
-    return limit_count([*attached, *xml_members(embedded)], options)
+    for file in files.sources:
+        members += supporting_documents(file.read(attachments.MAX_BYTES_WITH_FILES))
+    return _limit_count(members, options)
 
 
-def xml_members(embedded: Sequence[Embedded]) -> list[Member]:
-    """The files within e-invoices."""
-    return [member for file in embedded for member in supporting_documents(file.content)]
+def xml_members(path: Path, options: ReadingOptions) -> list[Member]:
+    """The files within the XML of an e-invoice."""
+    return _limit_count(supporting_documents(path.read_bytes()), options)
 
 
-def limit_count(members: Sequence[Member], options: ReadingOptions) -> list[Member]:
+def _limit_count(members: Sequence[Member], options: ReadingOptions) -> list[Member]:
     """The members; those beyond the limit have a problem, because the document is of use without them."""
     most = options.max_parts
     beyond = (replace(member, problem=_TOO_MANY.format(count=most)) for member in members[most:])
@@ -54,18 +54,18 @@ def limit_count(members: Sequence[Member], options: ReadingOptions) -> list[Memb
 def _open_pdf(path: Path, options: ReadingOptions) -> Generator[Sequence[Member]]:
     with pdf_file.open_document(path, options.passwords) as document:
         files = attachments.in_pdf(document, path, options.passwords)
-    yield pdf_members(files.others, files.einvoices, options)
+    yield pdf_members(files, options)
 
 
 @contextmanager
 def _open_xml(path: Path, options: ReadingOptions) -> Generator[Sequence[Member]]:
-    yield limit_count(xml_members(attachments.in_file(path)), options)
+    yield xml_members(path, options)
 
 
 @contextmanager
 def _open_office(path: Path, options: ReadingOptions) -> Generator[Sequence[Member]]:
     with embedded_objects.open_embedded(path, options) as members:
-        yield limit_count(members, options)
+        yield _limit_count(members, options)
 
 
 HOLDERS: Mapping[str, OpenContainer] = {

@@ -18,7 +18,6 @@ from docmill.model.document import Embedded, Page, Part, Words
 from docmill.reading.child.holders import (
     HOLDERS,
     OpenContainer,
-    limit_count,
     list_members,
     pdf_members,
     xml_members,
@@ -114,7 +113,7 @@ def open_original(path: Path, options: ReadingOptions) -> OpenedFile:
             last = min(count, options.pages_per_task)
             pages = _text_pages(path, document, range(1, last + 1), options)
             files = attachments.in_pdf(document, path, options.passwords)
-            parts = list_members(pdf_members(files.others, files.einvoices, options))
+            parts = list_members(pdf_members(files, options))
             return OpenedFile(media_type, count, pages, files.einvoices, parts)
     except DocumentError as error:
         if error.media_type is None:
@@ -127,9 +126,8 @@ def _open_flow(path: Path, media_type: str, options: ReadingOptions) -> OpenedFi
     """Open a format without pages."""
     if media_type == attachments.XML:
         embedded = attachments.in_file(path)
-        return OpenedFile(
-            media_type, 0, [], embedded, list_members(limit_count(xml_members(embedded), options))
-        )
+        members = xml_members(path, options) if embedded else []
+        return OpenedFile(media_type, 0, [], embedded, list_members(members))
     parts: tuple[Part, ...] = ()
     if media_type in HOLDERS:
         # What cannot be opened here is told of by the reader of the text.

@@ -5,9 +5,11 @@ import mimetypes
 from collections.abc import Iterator
 from functools import partial
 
+from lxml import etree
+
 from docmill.errors import CorruptError
 from docmill.reading.files.containers import LINK, Member
-from docmill.reading.formats.package import Element, local, parse_xml
+from docmill.reading.formats.package import Element, local
 
 FILES = frozenset({"EmbeddedDocumentBinaryObject", "AttachmentBinaryObject"})
 """Elements that hold a file in base64: BT-125 in UBL and in CII."""
@@ -24,9 +26,10 @@ def supporting_documents(content: bytes) -> list[Member]:
 
     None for XML that is not well-formed or has a document type declaration.
     """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)  # of files in base64
     try:
-        root = parse_xml(content.lstrip(b"\xef\xbb\xbf \t\r\n"))
-    except (CorruptError, LookupError):
+        root = etree.fromstring(content.lstrip(b"\xef\xbb\xbf \t\r\n"), parser)
+    except (etree.XMLSyntaxError, ValueError, LookupError):
         return []
     if root.getroottree().docinfo.internalDTD is not None:  # no e-invoice may declare one
         return []

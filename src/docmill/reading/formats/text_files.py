@@ -120,7 +120,7 @@ def _with_lines_around(rows: Sequence[Sequence[str]], table: delimited.Delimited
 
 def read_xml(path: Path) -> list[Block]:
     """Read an e-invoice: names in words, groups under headings; any other or broken XML as plain text."""
-    content = path.read_bytes()
+    content = attachments.without_large_files(path.read_bytes())
     if len(content) > attachments.MAX_BYTES or attachments.root(content) not in ROOTS:
         return read(path)
     try:

@@ -1,6 +1,7 @@
 """XML that states an invoice for programs, found by its root element, or by a name of the standards."""
 
 import contextlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +16,10 @@ from docmill.schemas.einvoice_kinds import ATTACHED, ENVELOPE, ROOTS, is_misname
 
 XML = "application/xml"
 MAX_BYTES = 10_000_000
-"""An invoice of 10,000 lines takes as much."""
+"""An invoice of 10,000 lines takes as much, without the files in it."""
+MAX_BYTES_WITH_FILES = 50_000_000
+_FILE = re.compile(rb"(<(?:[\w.-]+:)?(?:EmbeddedDocument|Attachment)BinaryObject\b[^<>]*>)[^<]+")
+"""A supporting document in base64, in UBL and in CII (BT-125)."""
 _BEFORE_XML = b"\xef\xbb\xbf \t\r\n"
 _HEAD_BYTES = 65_536
 """Licences have been seen to stand before the root."""
@@ -29,9 +33,11 @@ _SIGNS_WITHIN = 1_000_000
 
 def in_file(path: Path) -> tuple[Embedded, ...]:
     """The file itself, if it is such XML. Raises CorruptError if it is meant as such and its root is not."""
-    if path.stat().st_size > MAX_BYTES:
+    if path.stat().st_size > MAX_BYTES_WITH_FILES:
         return ()
-    content = path.read_bytes()
+    content = without_large_files(path.read_bytes())
+    if len(content) > MAX_BYTES:
+        return ()
     if root(content) in ROOTS:
         return (Embedded(path.name, XML, content),)
     # The first elements, without Peppol's envelope and its header.
@@ -50,10 +56,16 @@ def in_file(path: Path) -> tuple[Embedded, ...]:
 
 
 class PdfAttachments(NamedTuple):
-    """The files attached to a PDF, each kind in its order."""
+    """The files attached to a PDF, each kind in its order. sources: the e-invoices as they are attached."""
 
-    einvoices: tuple[Embedded, ...]
-    others: tuple[AttachedFile, ...]
+    einvoices: tuple[Embedded, ...] = ()
+    sources: tuple[AttachedFile, ...] = ()
+    others: tuple[AttachedFile, ...] = ()
+
+
+def without_large_files(content: bytes) -> bytes:
+    """The XML as it is, or without the files within it if it is too large with them."""
+    return content if len(content) <= MAX_BYTES else _FILE.sub(rb"\1", content)
 
 
 def in_pdf(document: PdfDocument, path: Path, passwords: Sequence[str] = ()) -> PdfAttachments:
@@ -61,15 +73,12 @@ def in_pdf(document: PdfDocument, path: Path, passwords: Sequence[str] = ()) -> 
 
     document, path, passwords: of the same PDF.
     """
-    einvoices: list[Embedded] = []
-    others: list[AttachedFile] = []
-    for file in attached_files(document, path, passwords):
-        einvoice = _einvoice(file)
-        if einvoice is None:
-            others.append(file)
-        else:
-            einvoices.append(einvoice)
-    return PdfAttachments(tuple(einvoices), tuple(others))
+    files = [(file, _einvoice(file)) for file in attached_files(document, path, passwords)]
+    return PdfAttachments(
+        tuple(einvoice for _, einvoice in files if einvoice is not None),
+        tuple(file for file, einvoice in files if einvoice is not None),
+        tuple(file for file, einvoice in files if einvoice is None),
+    )
 
 
 def _einvoice(file: AttachedFile) -> Embedded | None:
@@ -79,7 +88,7 @@ def _einvoice(file: AttachedFile) -> Embedded | None:
     """
     with contextlib.suppress(CorruptError):
         if ATTACHED.fullmatch(file.name) or root(file.read(_HEAD_BYTES)) in ROOTS:
-            content = file.read(MAX_BYTES + 1)
+            content = without_large_files(file.read(MAX_BYTES_WITH_FILES))
             return Embedded(file.name, XML, content) if 0 < len(content) <= MAX_BYTES else None
     return None
 
