@@ -334,7 +334,8 @@ class PooledUnpacker:
     async def unpack(self, original: Original, document: Document, folder: Path) -> list[PartFile]:
         """See `Unpacker.unpack`."""
         path, options = original.path, self.options
-        sections = [part for part in document.parts if part.kind == "section"]
+        # The statements in the file of a bank are sections as well, but of no pages.
+        sections = [part for part in document.parts if part.first_page is not None]
         are_files_left = len(sections) < len(document.parts)
         files: list[PartFile] = []
         room = options.max_unpacked_bytes
