@@ -138,7 +138,10 @@ def test_balances_turn_the_sign_of_reversals_of_banks_that_state_the_reversed_si
 
 
 def test_pending_entries_are_no_bookings() -> None:
-    assert amounts(message(entry("1.00", status="PDNG") + entry("2.00"))) == ["2.00"]
+    content = message(entry("1.00", status="PDNG") + entry("2.00") + entry("4.00", status="INFO"))
+
+    assert amounts(content) == ["2.00"]
+    assert only(content).not_booked == 2
 
 
 def test_the_closing_balance_of_the_day_before_is_the_opening_one() -> None:

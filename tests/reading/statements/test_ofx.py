@@ -37,6 +37,27 @@ def test_a_bank_account_in_sgml_is_read() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("-45,20", "1.250,00", ["-45.20", "1250.00"]),
+        ("-1,045.20", "+1,250", ["-1045.20", "1250"]),
+        ("-1 045,20", "1.250", ["-1045.20", "1250"]),
+        ("-45,20", "1250.00", ["-45.20", "1250.00"]),
+    ],
+)
+def test_amounts_are_read_with_the_marks_of_the_whole_file(
+    first: str, second: str, expected: list[str]
+) -> None:
+    content = OFX_1.replace("<TRNAMT>-45.20", f"<TRNAMT>{first}").replace(
+        "<TRNAMT>+1250,00", f"<TRNAMT>{second}"
+    )
+
+    (statement,) = ofx.parse(content.replace("<BALAMT>2204.80", "<BALAMT>2204").encode("cp1252"))
+
+    assert [str(booking.amount) for booking in statement.transactions] == expected
+
+
 def test_credit_cards_in_xml_are_read_and_taken_apart() -> None:
     statements = ofx.parse(OFX_2.encode())
 

@@ -85,7 +85,8 @@ def _statement(element: Element, index: int) -> ParsedStatement:
     account = _text(element, "Acct", "Id", "IBAN")
     other = _text(element, "Acct", "Id", "Othr", "Id")
     own_iban = find_iban(account) or find_iban(other)
-    entries = [entry for entry in _children(element, "Ntry") if _is_booked(entry)]
+    stated = list(_children(element, "Ntry"))
+    entries = [entry for entry in stated if _is_booked(entry)]
     start = _day(_text(element, "FrToDt", "FrDtTm")) or _day(_text(element, "FrToDt", "FrDt"))
     end = _day(_text(element, "FrToDt", "ToDtTm")) or _day(_text(element, "FrToDt", "ToDt"))
     opening, opened = _balance(element, _OPENING, _INTERIM, at=0)
@@ -102,6 +103,7 @@ def _statement(element: Element, index: int) -> ParsedStatement:
         period_end=end or closed,
         opening=opening,
         closing=closing,
+        not_booked=len(stated) - len(entries),
     )
     turned = [entry for entry in entries if _is_true(_text(entry, "RvslInd"))]
     booked = _bookings(entries, own_iban)

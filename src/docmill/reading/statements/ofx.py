@@ -13,7 +13,9 @@ from decimal import Decimal
 from xml.sax.saxutils import escape
 
 from docmill.errors import TooLargeError, UnsupportedFileTypeError
+from docmill.model.statement_columns import DecimalMark
 from docmill.reading.files.file_types import OFX
+from docmill.reading.statements.cell_values import find_decimal_mark, written_amount
 from docmill.reading.statements.parsed import (
     MAX_BOOKINGS,
     TOO_LONG,
@@ -23,7 +25,6 @@ from docmill.reading.statements.parsed import (
     damaged,
     day_of,
     decode_statement,
-    exact_amount,
     find_iban,
     one_line,
 )
@@ -80,7 +81,8 @@ def parse(content: bytes) -> list[ParsedStatement]:
     """
     responses = _responses(content)
     check_count(max(len(responses), sum(1 for response in responses for _ in response.all("STMTTRN"))))
-    return [_statement(response, index) for index, response in enumerate(responses)]
+    mark = _decimal_mark(responses)
+    return [_statement(response, index, mark) for index, response in enumerate(responses)]
 
 
 def split(content: bytes, places: Sequence[int]) -> bytes:
@@ -138,13 +140,13 @@ def _tree(text: str) -> Node:
     return root
 
 
-def _statement(response: Node, index: int) -> ParsedStatement:
+def _statement(response: Node, index: int, mark: DecimalMark | None) -> ParsedStatement:
     currency = (response.first("CURDEF") or "").upper() or None
     owner = next(response.all("BANKACCTFROM", "CCACCTFROM"), Node(""))
     account = owner.first("ACCTID")
     iban = find_iban(account)
     listed = next(response.all("BANKTRANLIST"), Node(""))
-    transactions = tuple(_transaction(node, currency) for node in listed.all("STMTTRN"))
+    transactions = tuple(_transaction(node, currency, mark) for node in listed.all("STMTTRN"))
     end = _day(listed.first("DTEND"))
     balance = response.first("LEDGERBAL", "BALAMT")
     as_of = _day(response.first("LEDGERBAL", "DTASOF"))
@@ -158,19 +160,19 @@ def _statement(response: Node, index: int) -> ParsedStatement:
         currency=currency,
         period_start=_day(listed.first("DTSTART")),
         period_end=end or (as_of if is_closing else None),
-        closing=_signed(balance, "a balance") if balance is not None and is_closing else None,
+        closing=_signed(balance, "a balance", mark) if balance is not None and is_closing else None,
         transactions=transactions,
     )
 
 
-def _transaction(node: Node, currency: str | None) -> Transaction:
+def _transaction(node: Node, currency: str | None, mark: DecimalMark | None) -> Transaction:
     other = next(node.all("BANKACCTTO", "CCACCTTO"), Node(""))
     foreign = next(node.all("CURRENCY"), Node("")).first("CURSYM")
     memo = node.first("MEMO")
     name = node.first("PAYEE", "NAME") or node.first("NAME")
     return Transaction(
         date=_day(node.first("DTPOSTED")),
-        amount=_signed(node.first("TRNAMT"), "the amount of a booking"),
+        amount=_signed(node.first("TRNAMT"), "the amount of a booking", mark),
         currency=foreign or currency,
         counterparty=name,
         iban=find_iban(other.first("ACCTID")),
@@ -179,10 +181,24 @@ def _transaction(node: Node, currency: str | None) -> Transaction:
     )
 
 
-def _signed(text: str | None, what: str) -> Decimal:
-    written = (text or "").strip()
-    amount = exact_amount(written.lstrip("+-"), what)
-    return -amount if written.startswith("-") else amount
+def _decimal_mark(responses: Sequence[Node]) -> DecimalMark | None:
+    """The decimal mark of all amounts of a file, which may have marks between thousands, too.
+
+    None if amounts contradict each other; then each counts alone.
+    """
+    nodes = (node for response in responses for node in response.all("TRNAMT", "BALAMT"))
+    amounts = [written for node in nodes if (written := written_amount(node.text, frozenset())) is not None]
+    return find_decimal_mark(amounts)
+
+
+def _signed(text: str | None, what: str, mark: DecimalMark | None) -> Decimal:
+    """The amount with its sign. Raises CorruptError."""
+    written = written_amount(text or "", frozenset())
+    usual = mark or (find_decimal_mark([written]) if written is not None else None)
+    amount = written.value(usual) if written is not None and usual is not None else None
+    if amount is None:
+        raise damaged(f"{what} is no number")
+    return amount
 
 
 def _day(text: str | None) -> date | None:

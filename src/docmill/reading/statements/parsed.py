@@ -36,7 +36,7 @@ class ParsedStatement:
     """A statement of one account.
 
     account: its number where it is no IBAN. places: the indices of the statements of the file that it is made
-    of, from 0.
+    of, from 0. not_booked: how many entries were left out, since they are announced or for information.
     """
 
     places: tuple[int, ...]
@@ -48,6 +48,7 @@ class ParsedStatement:
     opening: Decimal | None = None
     closing: Decimal | None = None
     transactions: tuple[Transaction, ...] = ()
+    not_booked: int = 0
 
 
 def damaged(reason: str) -> CorruptError:
@@ -165,4 +166,5 @@ def _join(earlier: ParsedStatement, later: ParsedStatement) -> ParsedStatement:
         period_end=max(ends, default=None),
         closing=later.closing,
         transactions=(*earlier.transactions, *later.transactions),
+        not_booked=earlier.not_booked + later.not_booked,
     )

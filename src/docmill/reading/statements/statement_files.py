@@ -30,6 +30,7 @@ TABLE_TYPES = frozenset({CSV.media_type, TSV.media_type})
 _COLUMNS = tuple(Transaction.model_fields)
 _TITLES = ("Date", "Amount", "Currency", "Counterparty", "IBAN", "Reference", "Description")
 UNREADABLE = "Some characters of the file cannot be read; compare the texts with those of the bank."
+NOT_BOOKED = "Entries of the file that are only announced or for information, and are left out: {count}."
 _UNREAD = "\ufffd"
 
 
@@ -151,8 +152,15 @@ def _data_of(source: StatementFormat, statement: ParsedStatement) -> StatementDa
         rows=tuple(
             tuple(_shown(getattr(booking, name)) for name in _COLUMNS) for booking in statement.transactions
         ),
-        problems=(UNREADABLE,) if any(_UNREAD in str(value) for _, value in leaves(values)) else (),
+        problems=tuple(_problems(statement, values)),
     )
+
+
+def _problems(statement: ParsedStatement, values: BankStatement) -> Iterator[str]:
+    if any(_UNREAD in str(value) for _, value in leaves(values)):
+        yield UNREADABLE
+    if statement.not_booked:
+        yield NOT_BOOKED.format(count=statement.not_booked)
 
 
 def _head(values: BankStatement, account: str | None) -> Iterator[HeadRow]:

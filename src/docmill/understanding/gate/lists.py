@@ -36,7 +36,7 @@ def check_lists(judged: GateInput) -> Iterator[Failure]:
     if not amounts:
         yield from _check_bookings(judged)
     if amounts and (opening is None or closing is None):
-        yield from _check_balances(judged)
+        yield from _check_balances(judged, amounts)
     if opening is None or closing is None or not amounts or None in amounts:
         return
     total = opening + sum(amounts, Decimal(0))
@@ -58,9 +58,14 @@ def _check_bookings(judged: GateInput) -> Iterator[Failure]:
         yield Failure(check="bookings_missing", message=message, fields=("transactions",))
 
 
-def _check_balances(judged: GateInput) -> Iterator[Failure]:
-    """A failure of a printed statement whose balances prove neither its bookings nor their signs."""
-    if judged.own_fields is None and not has_own_tables(judged.document):
+def _check_balances(judged: GateInput, amounts: Sequence[Decimal | None]) -> Iterator[Failure]:
+    """A failure of a statement whose balances prove neither its bookings nor their signs.
+
+    In the tables of a file, rows are certain, and so are signs where some amounts are negative.
+    """
+    document = judged.document
+    is_signed = bool(document.embedded) or any(amount is not None and amount < 0 for amount in amounts)
+    if judged.own_fields is None and not (has_own_tables(document) and is_signed):
         missing = tuple(
             name for name in ("opening_balance", "closing_balance") if judged.values.get(name) is None
         )
