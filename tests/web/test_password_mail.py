@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from docmill.ports import PageRenderer
 from docmill.service.app import open_service
 from docmill.service.config.settings import Settings
+from docmill.service.people import sign_in
 from docmill.service.people.accounts import NewPerson
 from docmill.web.app import create_app
 from support.people import PASSWORD, Browser
@@ -62,6 +63,43 @@ async def test_a_mailed_link_sets_a_new_password(browser: Browser, postbox: Post
     assert (await browser.sign_in("anna@example.org")).status_code == 401
     assert (await browser.sign_in("anna@example.org", "another good one")).status_code == 303
     assert (await browser.open(page)).status_code == 422
+
+
+async def test_a_mailed_link_leads_past_a_lock_that_others_caused(
+    browser: Browser, postbox: Postbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sign_in, "MOST_FOR_EMAIL", 2)
+    for _ in range(2):
+        await browser.sign_in("anna@example.org", "wrong password")
+    locked = await browser.sign_in("anna@example.org")
+
+    await browser.send("/forgotten", "/forgotten", email="anna@example.org")
+    (mail,) = postbox.mails
+    content = mail.content if isinstance(mail.content, bytes) else (mail.content or "").encode()
+    text = message_from_bytes(content, policy=policy.default).get_content()
+    page = text.partition("http://localhost")[2].split()[0]
+    token = page.partition("token=")[2]
+    await browser.send(page, "/password", token=token, password="another good one")
+    entered = await browser.sign_in("anna@example.org", "another good one")
+
+    assert locked.status_code == 429
+    assert '<a href="/forgotten">a link by mail</a>' in locked.text
+    assert entered.status_code == 303
+
+
+async def test_a_browser_keeps_that_somebody_has_signed_in_there(browser: Browser) -> None:
+    browser.client.cookies.set("docmill-browser", "chosen", domain="localhost.local")
+
+    first = await browser.sign_in("anna@example.org")
+    (kept,) = [text for text in first.headers.get_list("set-cookie") if text.startswith("docmill-browser=")]
+    secret = browser.client.cookies["docmill-browser"]
+    await browser.send("/", "/logout")
+    await browser.sign_in("anna@example.org")
+
+    assert "chosen" not in kept
+    assert "HttpOnly" in kept
+    assert "SameSite=lax" in kept
+    assert browser.client.cookies["docmill-browser"] == secret
 
 
 async def test_nobody_is_flooded_with_mails(browser: Browser, postbox: Postbox) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 SESSION_COOKIE = "docmill-session"
 VISIT_COOKIE = "docmill-visit"
+BROWSER_COOKIE = "docmill-browser"
 MCP_PATH = "/mcp"
 _OF_PROGRAMS = ("/api/", "/hooks/")
 FORM_TOKEN = "form_token"  # noqa: S105  the name of a field

@@ -232,6 +232,7 @@ async def test_a_password_link_works_once_and_ends_sessions(service: Service, an
         "SELECT secret_hash FROM api_keys",
         "SELECT token_hash FROM one_time_links",
         "SELECT * FROM sign_in_attempts",
+        "SELECT * FROM familiar_origin",
         "INSERT INTO memberships SELECT tenant_id, user_id, 'owner' FROM memberships",
     ],
 )

@@ -18,6 +18,7 @@ WITHOUT_TENANT = {
         "users",
         "sessions",
         "sign_in_attempts",
+        "familiar_origin",
         "one_time_links",
         "identities",
     ),  # seen by transactions of accounts

@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from ipaddress import ip_address, ip_network
@@ -13,15 +14,26 @@ from docmill.service.config.web import Web
 from docmill.service.people.access import SCOPES, SCOPES_OF_ROLE, Access, Scope
 from docmill.service.people.passwords import Passwords
 from docmill.service.people.tokens import hash_token, new_token
-from docmill.service.store import api_keys, audit_log, memberships, sessions, sign_in_attempts, users
-from docmill.service.store.database import Database, storable
+from docmill.service.store import (
+    api_keys,
+    audit_log,
+    familiar_origins,
+    memberships,
+    sessions,
+    sign_in_attempts,
+    users,
+)
+from docmill.service.store.database import Conn, Database, storable
 from docmill.service.store.sessions import SessionSummary
 
 log = logging.getLogger(__name__)
 
 WINDOW = timedelta(minutes=15)
 MOST_FOR_ADDRESS_AND_EMAIL = 10
+MOST_FOR_BROWSER = 10
+"""By a browser in which the person has signed in before. No attempts of others count for it."""
 MOST_FOR_EMAIL = 100
+"""From all networks together in which the person has not signed in before, against who guesses from many."""
 MOST_FOR_ADDRESS = 100
 MOST_RESETS_FOR_EMAIL = 3
 MOST_RESETS_FROM_ADDRESS = 20
@@ -41,10 +53,26 @@ class SignInRefusedError(ValidationError):
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """The origin of a request. address: None if that is unknown."""
+    """The origin of a request. address: None if that is unknown. browser: see `SignIn.trust_browser`."""
 
     address: str | None = None
     user_agent: str | None = None
+    browser: str | None = field(default=None, repr=False)
+
+    @property
+    def network(self) -> str:
+        """The network by which attempts are counted. Of IPv6 one client has one of 64 bits."""
+        try:
+            parsed = ip_address(self.address or "")
+        except ValueError:
+            return self.address or ""
+        return str(ip_network((parsed, 64), strict=False)) if parsed.version == 6 else str(parsed)  # noqa: PLR2004
+
+    @property
+    def origins(self) -> dict[str, bytes]:
+        """The network and the browser, as `familiar_origins` keeps them."""
+        browser = {} if self.browser is None else {"browser": _subject("browser", self.browser)}
+        return {"network": _subject("network", self.network), **browser}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +114,12 @@ class SignIn:
 
         Whether there is such an account shows neither in the answer nor in its time.
         """
-        address, email = _origin(visitor.address), storable(email).strip().lower()[:1000]
-        subjects = {
-            _subject("both", address, email): MOST_FOR_ADDRESS_AND_EMAIL,
-            _subject("email", email): MOST_FOR_EMAIL,
-            _subject("address", address): MOST_FOR_ADDRESS,
-        }
-        await self._count_attempt(subjects)
+        email = storable(email).strip().lower()[:1000]
+        async with self._database.accounts() as conn:
+            familiar = await familiar_origins.of_email(conn, email, visitor.origins.values())
+            subjects = _subjects(email, visitor, familiar)
+            waits_s = await _count(conn, subjects)
+        _refuse_too_many(waits_s)
         async with self._database.accounts() as conn:
             user = await users.by_email(conn, email)
         password_hash = user.password_hash if user else None
@@ -102,7 +129,8 @@ class SignIn:
                 "E-mail address or password is wrong.", user_id=user.id if user else None
             )
         async with self._database.accounts() as conn:
-            await sign_in_attempts.forget(conn, [*subjects][:2], window=WINDOW)
+            await sign_in_attempts.forget(conn, [*subjects][:1], window=WINDOW)
+            await familiar_origins.add(conn, user.id, [visitor.origins["network"]])
             if password_hash and self._passwords.needs_rehash(password_hash):
                 await users.set_password(conn, user.id, await self._passwords.hash(password))
         return user.id
@@ -126,28 +154,29 @@ class SignIn:
 
     async def count_reset(self, email: str, visitor: Visitor) -> None:
         """Count a request for a new password. Raises RateLimitedError after too many."""
-        address = _origin(visitor.address)
-        await self._count_attempt(
-            {
-                _subject("reset", email.strip().lower()[:1000]): MOST_RESETS_FOR_EMAIL,
-                _subject("resets from", address): MOST_RESETS_FROM_ADDRESS,
-            }
-        )
-
-    async def _count_attempt(self, subjects: dict[bytes, int]) -> None:
+        subjects = {
+            _subject("reset", email.strip().lower()[:1000]): MOST_RESETS_FOR_EMAIL,
+            _subject("resets from", visitor.network): MOST_RESETS_FROM_ADDRESS,
+        }
         async with self._database.accounts() as conn:
-            counts = [
-                (await sign_in_attempts.count(conn, subject, window=WINDOW), most)
-                for subject, most in sorted(subjects.items())  # in one order, so that none waits for another
-            ]
-        waits = [wait_s for (attempts, wait_s), most in counts if attempts > most]
-        if waits:
-            minutes = math.ceil(max(waits) / 60)
-            raise RateLimitedError(
-                "Too many attempts. Try again in "
-                + ("one minute." if minutes <= 1 else f"{minutes} minutes."),
-                retry_after_s=max(waits),
-            )
+            waits_s = await _count(conn, subjects)
+        _refuse_too_many(waits_s)
+
+    async def trust_browser(self, user_id: UUID, visitor: Visitor, *, alone: bool = False) -> str:
+        """Note that a person has proven who they are in this browser; the secret that it is to keep.
+
+        With it, the browser is not locked out by attempts elsewhere. One that it brings along is taken only
+        if it is known: another might be known to who put it there. alone: all other browsers are forgotten.
+        """
+        async with self._database.accounts() as conn:
+            known = visitor.origins.get("browser")
+            is_known = known is not None and await familiar_origins.of_user(conn, user_id, known)
+            secret = visitor.browser if is_known and visitor.browser and not alone else new_token()
+            if alone:
+                await familiar_origins.forget(conn, user_id)
+            trusted = Visitor(visitor.address, browser=secret)
+            await familiar_origins.add(conn, user_id, trusted.origins.values())
+        return secret
 
     async def log_refusal(self, user_id: UUID, visitor: Visitor) -> None:
         """Tell the organisations of a person that a sign-in was refused; after the answer, see `verify`."""
@@ -263,13 +292,37 @@ class SignIn:
             return await sessions.end(conn, session_id, user_id=user_id)
 
 
-def _origin(address: str | None) -> str:
-    """The address by which attempts are counted. Of IPv6 one client has a whole network of 64 bits."""
-    try:
-        parsed = ip_address(address or "")
-    except ValueError:
-        return address or ""
-    return str(ip_network((parsed, 64), strict=False)) if parsed.version == 6 else str(parsed)  # noqa: PLR2004
+def _subjects(email: str, visitor: Visitor, familiar: Collection[bytes]) -> dict[bytes, int]:
+    """The subjects for which an attempt to sign in is counted, with their limits; first the nearest one.
+
+    Wrong passwords of others must not lock the right person out: neither the browser in which they have
+    signed in before, nor, unless the others are there, too, their network.
+    """
+    origins = visitor.origins
+    if origins.get("browser") in familiar:
+        return {_subject("browser and email", visitor.browser or "", email): MOST_FOR_BROWSER}
+    nearest = {_subject("both", visitor.network, email): MOST_FOR_ADDRESS_AND_EMAIL}
+    if origins["network"] not in familiar:
+        nearest[_subject("email", email)] = MOST_FOR_EMAIL
+    return {**nearest, _subject("address", visitor.network): MOST_FOR_ADDRESS}
+
+
+async def _count(conn: Conn, subjects: Mapping[bytes, int]) -> list[float]:
+    """Count an attempt; the seconds to wait for each subject that has too many."""
+    counts = [
+        (await sign_in_attempts.count(conn, subject, window=WINDOW), most)
+        for subject, most in sorted(subjects.items())  # in one order, so that none waits for another
+    ]
+    return [wait_s for (attempts, wait_s), most in counts if attempts > most]
+
+
+def _refuse_too_many(waits_s: Sequence[float]) -> None:
+    if waits_s:
+        minutes = math.ceil(max(waits_s) / 60)
+        raise RateLimitedError(
+            "Too many attempts. Try again in " + ("one minute." if minutes <= 1 else f"{minutes} minutes."),
+            retry_after_s=max(waits_s),
+        )
 
 
 def _subject(*parts: str) -> bytes:

@@ -67,7 +67,7 @@ async def come_back(
     if before is not None and before.session_id is not None:
         await vault.service.sign_in.end_session(before.session_id, before.user_id)
     session = await vault.service.sign_in.begin_session(user_id, visitor_of(request), by="openid")
-    response = enter(request, vault, session, pending.to)
+    response = await enter(request, vault, session, pending.to)
     _COOKIE.forget(response)
     return response
 

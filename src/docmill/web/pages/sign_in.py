@@ -2,6 +2,7 @@
 
 import logging
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import BackgroundTasks, Form, Query, Request
 from starlette.background import BackgroundTask
@@ -12,7 +13,15 @@ from docmill.service.people.accounts import LinkIsOverError, NewPerson
 from docmill.service.people.passwords import SHORTEST
 from docmill.service.people.sign_in import NewSession, SignInRefusedError, Visitor
 from docmill.service.people.tokens import new_token
-from docmill.web.access import SESSION_COOKIE, VISIT_COOKIE, Router, client_address, local_address, needs
+from docmill.web.access import (
+    BROWSER_COOKIE,
+    SESSION_COOKIE,
+    VISIT_COOKIE,
+    Router,
+    client_address,
+    local_address,
+    needs,
+)
 from docmill.web.addresses import absolute_address
 from docmill.web.context import TheVault, Vault
 from docmill.web.languages import current_language, gettext, gettext_noop, in_language
@@ -24,6 +33,7 @@ router = Router(include_in_schema=False)
 
 _Typed = Annotated[str, Form()]
 _DAY_S = 24 * 3600
+_BROWSER_DAYS = 365
 # No mail has a text that somebody chose, such as a name: whoever has an account, also one whose address was
 # never proven, could send it to others under the name of the vault.
 _MAIL_TEXT = gettext_noop("""Hello,
@@ -38,7 +48,23 @@ If it was not you, ignore this mail: nothing has changed.
 
 def visitor_of(request: Request) -> Visitor:
     """Return where a request came from."""
-    return Visitor(client_address(request), request.headers.get("user-agent"))
+    browser = request.cookies.get(BROWSER_COOKIE)
+    return Visitor(client_address(request), request.headers.get("user-agent"), browser)
+
+
+async def trust_browser(
+    request: Request, response: Response, vault: Vault, user_id: UUID, *, alone: bool = False
+) -> None:
+    """Have the browser keep that the person has signed in there; see `SignIn.trust_browser`."""
+    secret = await vault.service.sign_in.trust_browser(user_id, visitor_of(request), alone=alone)
+    response.set_cookie(
+        BROWSER_COOKIE,
+        secret,
+        max_age=_BROWSER_DAYS * _DAY_S,
+        httponly=True,
+        samesite="lax",
+        secure=request.url.scheme == "https",
+    )
 
 
 def set_session_cookie(request: Request, response: Response, token: str, vault: Vault) -> None:
@@ -64,6 +90,7 @@ def visit_page(
     content = {
         "message": "",
         "shortest_password": SHORTEST,
+        "is_limited": False,
         "openid": openid.label if openid.is_set_up else "",
         **content,
     }
@@ -79,10 +106,11 @@ def visit_page(
     return response
 
 
-def enter(request: Request, vault: Vault, session: NewSession, to: str) -> Response:
+async def enter(request: Request, vault: Vault, session: NewSession, to: str) -> Response:
     """Send a person to a page of the vault with their new session."""
     response = RedirectResponse(local_address(to), 303)
     set_session_cookie(request, response, session.token, vault)
+    await trust_browser(request, response, vault, session.user_id)
     return response
 
 
@@ -130,6 +158,7 @@ async def sign_in(
             email=email[:254],
             is_changed=False,
             message=error.message,
+            is_limited=isinstance(error, RateLimitedError),
         )
         if isinstance(error, RateLimitedError):
             response.headers["retry-after"] = str(round(error.retry_after_s or 0))
@@ -139,7 +168,7 @@ async def sign_in(
         return response
     if before is not None and before.session_id is not None:
         await vault.service.sign_in.end_session(before.session_id, before.user_id)
-    return enter(request, vault, session, to)
+    return await enter(request, vault, session, to)
 
 
 @router.post("/logout")
@@ -205,7 +234,7 @@ async def create_first_account(
             message=error.message,
         )
     session = await vault.service.sign_in.begin_session(user_id, visitor_of(request), by="first account")
-    return enter(request, vault, session, "/")
+    return await enter(request, vault, session, "/")
 
 
 async def _may_make_first(request: Request, vault: Vault, token: str) -> bool:
@@ -259,7 +288,7 @@ async def accept_invitation(
     session = await vault.service.sign_in.begin_session(
         user_id, visitor, tenant_id=tenant_id, by="invitation"
     )
-    return enter(request, vault, session, "/")
+    return await enter(request, vault, session, "/")
 
 
 @router.get("/forgotten")
@@ -340,4 +369,6 @@ async def set_password(
         return visit_page(
             request, vault, "password.html", status=422, token=token, email=user.email, message=error.message
         )
-    return RedirectResponse("/login?changed=1", 303)
+    response = RedirectResponse("/login?changed=1", 303)
+    await trust_browser(request, response, vault, user.id, alone=True)
+    return response
