@@ -6,11 +6,13 @@ Each gives the names of the errors it met, so that a test sees that it was refus
 import contextlib
 import ctypes
 import errno
+import hashlib
 import os
 import resource
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -141,6 +143,21 @@ def run_dropped() -> str:
     """A program of one's own."""
     Path("dropped").write_bytes(Path("/bin/true").read_bytes())
     return _refusal(lambda: os.execv("dropped", ["dropped"]))  # noqa: S606 - what is tried
+
+
+def burn(seconds: float, threads: int) -> None:
+    """Use processor time in so many threads at once."""
+
+    def work() -> None:
+        while time.process_time() < end:
+            hashlib.pbkdf2_hmac("sha256", b"", b"", 20_000)  # without Python's lock
+
+    end = time.process_time() + seconds
+    started = [threading.Thread(target=work) for _ in range(threads)]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
 
 
 _planted: list[str] = []

@@ -24,6 +24,7 @@ from docmill.errors import (
     TooLargeError,
 )
 from docmill.model.document import Words
+from docmill.resilience.time_limits import TimeLimit
 from docmill.workers.fair_semaphore import scheduled_for
 from docmill.workers.pool import Pool
 from docmill.workers.scratch import ScratchFolder
@@ -188,6 +189,55 @@ async def test_a_child_that_fails_costs_its_own_task_alone(
 
     with pytest.raises(error):
         await pool.run(function, *arguments, limit_s=limit_s)
+
+    assert await pool.run(len, "four", limit_s=30) == 4
+
+
+async def test_time_limits_are_of_the_processor_time_of_threads_and_programs_together() -> None:
+    in_program = [sys.executable, "-c", "while True: pass"]
+
+    async with Pool(1) as pool:
+        for threads in (1, 4):
+            with pytest.raises(TimeLimitError, match=r"more than 0\.5 s of processor time"):
+                await pool.run(trespass.burn, 60.0, threads, limit_s=0.5)
+        with pytest.raises(TimeLimitError, match=r"more than 0\.5 s of processor time"):
+            await pool.run(trespass.run_program, in_program, b"", limit_s=0.5)
+
+        await pool.run(trespass.burn, 0.3, 1, limit_s=0.5)
+        await pool.run(trespass.burn, 0.3, 1, limit_s=0.5)  # what earlier tasks used does not count
+
+
+async def test_a_busy_machine_does_not_make_a_task_too_long() -> None:
+    command = [sys.executable, "-c", "while True: pass"]
+    count = 6 * len(os.sched_getaffinity(0))
+    others = [await asyncio.create_subprocess_exec(*command) for _ in range(count)]
+    try:
+        async with Pool(1, niceness=10) as pool:
+            await pool.run(trespass.burn, 0.1, 1, limit_s=1)
+    finally:
+        for other in others:
+            other.kill()
+            await other.wait()
+
+
+async def test_a_task_that_uses_no_processor_ends_by_the_clock(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("docmill.workers.processor_time.CLOCK_FACTOR", 2)
+
+    with pytest.raises(TimeLimitError, match=r"longer than 0\.4 s and was stopped"):
+        await pool.run(signal.pause, limit_s=0.2)
+
+
+@pytest.mark.parametrize(("function", "arguments"), [(trespass.burn, (60.0, 1)), (signal.pause, ())])
+async def test_the_time_of_a_step_is_that_of_its_tasks(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any], arguments: tuple[Any, ...]
+) -> None:
+    monkeypatch.setattr("docmill.workers.processor_time.CLOCK_FACTOR", 2)
+
+    with pytest.raises(TimeoutError):
+        async with TimeLimit(0.4):
+            await pool.run(function, *arguments, limit_s=60)
 
     assert await pool.run(len, "four", limit_s=30) == 4
 

@@ -1,4 +1,7 @@
-"""Time limits that really cancel and do not count time spent waiting for a turn, and the steps they limit."""
+"""Time limits that really cancel, and the steps they limit.
+
+Time spent waiting for a turn does not count; of work in child processes, their processor time does.
+"""
 
 import asyncio
 import time
@@ -81,6 +84,13 @@ class TimeLimit:
         elif self._left_s is not None:
             self._left_s += seconds
 
+    def charge(self, seconds: float) -> None:
+        """Count seconds of work that the clock, which was stopped for it, does not count itself."""
+        if self._waiting and self._left_s is not None and not self.expired:
+            self._left_s -= seconds
+            if self._left_s <= 0:
+                self._expire()
+
     def stop(self) -> None:
         """Stop the clock; it runs again after as many calls of `go`."""
         if self._timer is not None:
@@ -137,6 +147,22 @@ def waiting_for_a_turn() -> Generator[None]:
     finally:
         for limit in limits:
             limit.go()
+
+
+@contextmanager
+def charged() -> Generator[Callable[[float], None]]:
+    """Stop the clock of every limit around this block, which says itself what counts.
+
+    The block is given a function that counts seconds against all these limits.
+    """
+    limits = _limits.get()
+
+    def charge(seconds: float) -> None:
+        for limit in limits:
+            limit.charge(seconds)
+
+    with waiting_for_a_turn():
+        yield charge
 
 
 class Slots:

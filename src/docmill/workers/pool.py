@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar, TypeVarTuple
 
-from docmill.errors import CrashedError, DocmillError, TimeLimitError, TooLargeError, room_in
-from docmill.resilience.time_limits import waiting_for_a_turn
+from docmill.errors import CrashedError, DocmillError, TooLargeError, room_in
+from docmill.resilience.time_limits import charged
 from docmill.workers.child import LENGTH
 from docmill.workers.fair_semaphore import FairSemaphore, current_tenant
 from docmill.workers.launching import (
@@ -24,6 +24,7 @@ from docmill.workers.launching import (
     SpawningLauncher,
     TemplateLauncher,
 )
+from docmill.workers.processor_time import TaskTimer, processor_seconds
 from docmill.workers.replies import OutOfMemoryError, loads, package_of
 from docmill.workers.scratch import SCRATCH, ScratchFolder, remove_abandoned
 
@@ -37,8 +38,6 @@ TURN_S = 5.0
 """Seconds of work after which a child is given to another tenant that waits: the first page that a new child
 recognises takes half a second more."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_LOOKS_EVERY_S = 0.5
-"""Interval at which the work folder of a task is checked."""
 _Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")
 
@@ -100,20 +99,23 @@ class Pool:
 
         A file among the arguments is lent to the child, which gets a path of its own to it.
 
-        Raises the function's own DocmillError; TimeLimitError after `limit_s` of running, CrashedError if
+        limit_s: of processor time, of all threads and programs of the child together. By the clock, the task
+        may take `CLOCK_FACTOR` times as long. The same time counts for the `TimeLimit`s around this call.
+
+        Raises the function's own DocmillError; TimeLimitError after `limit_s`, CrashedError if
         the child died, TooLargeError if it ran out of memory, ServerError if its disk is full, InternalError
         for any other exception.
         Cancelling kills the work.
         """
-        with waiting_for_a_turn():
+        with charged() as charge:
             await self._turns.acquire()
-        self._turns_taken += 1
-        preferred: Hashable = None
-        try:
-            reply, preferred = await self._answer(function, args, limit_s)
-        finally:
-            self._turns_taken -= 1
-            self._turns.release(preferred)
+            self._turns_taken += 1
+            preferred: Hashable = None
+            try:
+                reply, preferred = await self._answer(function, args, TaskTimer(limit_s, charge))
+            finally:
+                self._turns_taken -= 1
+                self._turns.release(preferred)
         if isinstance(reply, DocmillError):
             raise reply
         return reply
@@ -129,7 +131,7 @@ class Pool:
         return self._turns.waiting
 
     async def _answer(
-        self, function: object, args: tuple[object, ...], limit_s: float
+        self, function: object, args: tuple[object, ...], timer: TaskTimer
     ) -> tuple[Reply, Hashable]:
         """The reply, and the tenant that goes first again."""
         with room_in(SCRATCH):
@@ -139,15 +141,11 @@ class Pool:
         try:
             with room_in(SCRATCH):
                 request = pickle.dumps((function, await child.lend(args)), protocol=5)
-            async with asyncio.timeout(limit_s):
-                reply = await child.ask(request, package_of(function))
+            reply = await child.ask(request, package_of(function), timer)
             is_fit = await asyncio.to_thread(child.tidy)
+            timer.note(child.processor_s)
         except BaseException as error:
             await child.kill()
-            if isinstance(error, TimeoutError):
-                raise TimeLimitError(
-                    f"reading took longer than {limit_s:g} s and was stopped; another attempt may succeed"
-                ) from error
             if isinstance(error, (EOFError, OSError)):
                 status = child.exit_status
                 log.warning("a reading process died", extra={"exit_status": status})
@@ -210,6 +208,8 @@ class _Child:
     ) -> None:
         self.tenant = tenant
         self.tasks = 0
+        self.processor_s = 0.0
+        """Processor time that it had used when it was last looked at."""
         self.turn_s = 0.0
         """Seconds of work since another tenant had a turn."""
         self._process = process
@@ -246,18 +246,21 @@ class _Child:
             return arguments
         return await asyncio.to_thread(self._scratch.lend, arguments)
 
-    async def ask(self, request: bytes, package: str) -> Reply:
+    async def ask(self, request: bytes, package: str, timer: TaskTimer) -> Reply:
         """The reply to a request, after its log records have been passed on.
 
         package: of the function, see `replies.loads`.
-        Raises EOFError on death, TooLargeError if it writes too much.
+        Raises EOFError on death, TooLargeError if it writes too much, TimeLimitError.
         """
         self.tasks += 1
+        timer.start(self.processor_s)
         answering = asyncio.ensure_future(self._answer(request, package))
         try:
-            while not (await asyncio.wait({answering}, timeout=_LOOKS_EVERY_S))[0]:
-                if await asyncio.to_thread(self._scratch.is_overfull):
+            while not (await asyncio.wait({answering}, timeout=timer.look_after_s))[0]:
+                if await asyncio.to_thread(self._look):
                     raise TooLargeError(OVERFULL)
+                timer.note(self.processor_s)
+                timer.check()
             return await answering
         finally:
             answering.cancel()
@@ -279,8 +282,14 @@ class _Child:
             name, level, message, extra = reply
             logging.getLogger(name).log(level, "%s", message, extra=extra)
 
+    def _look(self) -> bool:
+        """Read its processor time; True if it has written too much."""
+        self.processor_s = max(self.processor_s, processor_seconds(self._process.pid))
+        return self._scratch.is_overfull()
+
     def tidy(self) -> bool:
         """Empty the work folder after a task; False if the child is not fit for another."""
+        self.processor_s = max(self.processor_s, processor_seconds(self._process.pid))
         self._scratch.clear()
         process = Path("/proc", str(self._process.pid))
         try:

@@ -29,7 +29,8 @@ USUAL = ("eng", "deu", "fra", "spa", "ita", "nld", "por", "pol")
 """Models for when no languages are set, as far as installed. Each costs time on every page."""
 _WORD_LEVEL = 5
 _COLUMNS = 12
-_LIMIT_S = 50.0
+_LIMIT_S = 500.0
+"""By the clock. The task in which it runs has a limit on processor time, which is what Tesseract uses."""
 _LIST_LIMIT_S = 10.0
 
 
