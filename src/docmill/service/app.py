@@ -188,7 +188,7 @@ async def open_service(
             Accounts(database, passwords := Passwords()),
             Invitations(database, passwords),
             SignIn(database, passwords, settings.web),
-            ApiKeys(database),
+            ApiKeys(database, settings.web),
             mailer,
             OpenIdProvider(settings.oidc),
             Meaning(database, open_embedder(settings.embedding)),

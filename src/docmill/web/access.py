@@ -20,6 +20,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Message
 
 from docmill.service.people.access import Access, Scope, machine_access, signed_access
+from docmill.service.people.permissions import RULES, Permission
 from docmill.service.people.tokens import KEY_PREFIX, is_form_token
 from docmill.service.store import audit_log
 from docmill.web.checked_request import CheckedRequest
@@ -39,9 +40,9 @@ _OF_PROGRAMS = ("/api/", "/hooks/")
 FORM_TOKEN = "form_token"  # noqa: S105  the name of a field
 FORM_TOKEN_HEADER = "x-form-token"  # noqa: S105  the name of a header
 
-Need = Scope | Literal["public", "signed in", "person"]
+Need = Permission | Literal["public", "signed in", "person"]
 """public: everybody. signed in: any person or API key of a tenant. person: somebody who has signed in, with
-any role. The others are scopes, which a role or a key has."""
+any role. The others are permissions, see `RULES`."""
 
 FormCheck = Literal["checked", "streamed", "signed", "unchecked"]
 """The ways of checking the token of a form. streamed: the route reads the body itself, and calls
@@ -179,19 +180,33 @@ async def _admit(request: Request, declaration: Declaration) -> Response | None:
             return await _ask_to_sign_in(request)
         if need == "person" and not access.is_person:
             raise HTTPException(403, "Only a person who has signed in can do this.")
-        if need not in {"person", "signed in"} and need not in access.allows:
-            raise HTTPException(403, _reason(access, need))
+        missing = scopes_needed(need, request.url.path) - access.allows
+        if missing:
+            raise HTTPException(403, _reason(access, missing))
     if request.method not in SAFE_METHODS and declaration.form != "unchecked":
         await _check_token(request, access, declaration)
     return None
 
 
-def _reason(access: Access, need: Need) -> str:
+def scopes_needed(need: Need, path: str) -> frozenset[Scope]:
+    """The scopes that a route needs. Every page shows something of documents, so that it needs `read`."""
+    if need == "public" or need == "person" or need == "signed in":  # noqa: PLR1714  narrows the type
+        return frozenset()
+    of_page: frozenset[Scope] = frozenset() if is_for_programs(path) else frozenset({"read"})
+    return RULES[need].scopes | of_page
+
+
+def _reason(access: Access, missing: frozenset[Scope]) -> str:
     if access.tenant_id is None:
         return "You belong to no organisation (any more). Ask an owner to invite you."
     if access.via == "key":
-        return f"This API key lacks the scope {need!r}."
+        return f"This API key lacks {_named(missing)}."
     return f"Your role, {access.role}, does not allow this. Ask an owner of {access.tenant_name}."
+
+
+def _named(scopes: frozenset[Scope]) -> str:
+    names = " and ".join(repr(scope) for scope in sorted(scopes))
+    return f"the scope {names}" if len(scopes) == 1 else f"the scopes {names}"
 
 
 async def _ask_to_sign_in(request: Request) -> Response:

@@ -1,8 +1,10 @@
 """Invitations as pages and API make them: by mail where there is a server, else as a link to pass on."""
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from docmill.errors import NetworkError
+from docmill.service.people.permissions import may_give
 from docmill.service.store.memberships import Role
 from docmill.web.addresses import absolute_address
 from docmill.web.context import Vault
@@ -19,6 +21,16 @@ If you do not expect this, ignore this mail: nothing happens then.
 """)
 
 
+def check_may_give(vault: Vault, role: Role) -> None:
+    """Check that who asks may give a role to others. Raises HTTPException with the status 403."""
+    if not may_give(vault.access, role):
+        raise HTTPException(
+            403,
+            f"This API key cannot make somebody a {role}: a key gives no role that may more than the key, and"
+            " owners are made by people.",
+        )
+
+
 async def invite_person(request: Request, vault: Vault, role: Role, email: str | None) -> str | None:
     """Make an invitation; its link, to be passed on, or None if it was mailed to the address.
 
@@ -26,11 +38,17 @@ async def invite_person(request: Request, vault: Vault, role: Role, email: str |
     server or an address, the link is shown. Raises ValidationError, and NetworkError if the mail could not be
     sent: there is no invitation then.
     """
+    check_may_give(vault, role)
     email = (email or "").strip() or None
     is_mailed = email is not None and vault.service.mailer.is_set_up
     invitations = vault.service.invitations
     token = await invitations.invite(
-        role, tenant_id=vault.tenant_id, email=email, invited_by=vault.user_id, is_mailed=is_mailed
+        role,
+        tenant_id=vault.tenant_id,
+        email=email,
+        invited_by=vault.user_id,
+        is_mailed=is_mailed,
+        api_key_id=vault.access.api_key_id,
     )
     vault.audit_details.update({"role": role, "email": email})
     link = absolute_address(request, "/join", token=token)

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from docmill.service.app import Service
+from docmill.service.people.access import machine_access
 from docmill.service.store import tenants
 
 Add = Callable[..., Awaitable[UUID]]
@@ -65,7 +66,7 @@ async def test_a_signature_of_another_tenant_opens_nothing_here(
     async with service.database.accounts() as conn:
         elsewhere = await tenants.add(conn, "Elsewhere")
     (token,) = await service.signed_addresses.sign(
-        [path], tenant_id=elsewhere, expires_at=int(time.time()) + 60
+        [path], machine_access(elsewhere), expires_at=int(time.time()) + 60
     )
 
     assert (await client.get(f"{path}?token={token}")).status_code == 404

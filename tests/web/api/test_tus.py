@@ -305,6 +305,32 @@ async def test_an_upload_is_of_one_person_and_needs_the_token_of_their_session(
         await opened.aclose()
 
 
+async def test_an_upload_is_of_the_key_that_began_it(
+    client: httpx.AsyncClient, app: FastAPI, service: Service
+) -> None:
+    owner = await service.accounts.create_first(NewPerson("anna@example.org", "Anna", PASSWORD), "Acme")
+    session = (await service.sign_in.begin_session(owner, Visitor())).token
+    access = await service.sign_in.of_session(session)
+    assert access is not None
+    first, second = [
+        {"authorization": f"Bearer {(await service.api_keys.create(access, name, ['write'], None)).secret}"}
+        for name in ("first", "second")
+    ]
+    location = (await begin(client, first)).headers["location"]
+    person = httpx.AsyncClient(
+        transport=httpx.ASGITransport(app),
+        base_url="http://localhost",
+        headers={"x-form-token": form_token(session)},
+        cookies={"docmill-session": session},
+    )
+
+    seen = [(await client.get(location, headers=key)).status_code for key in (first, second)]
+
+    assert seen == [200, 404]
+    assert (await person.get(location)).status_code == 404
+    await person.aclose()
+
+
 async def test_what_is_given_up_is_removed_after_its_time(
     client: httpx.AsyncClient, service: Service, database_url: str
 ) -> None:

@@ -15,12 +15,12 @@ from support.people import PASSWORD, Browser
 
 QUESTIONS = {
     "en": (
-        "Ben loses access to Acme: their sessions end, and the API keys that they made are revoked.",
+        "Ben loses access to Acme: their sessions here end, and their API keys do nothing any more.",
         "Programs that use the key Scanner are refused from now on.",
         "You are signed out everywhere but in this browser.",
     ),
     "de": (
-        "Ben verliert den Zugang zu Acme: Die Sitzungen enden",
+        "Ben verliert den Zugang zu Acme: Die Sitzungen hier enden",
         "Programme mit dem Schlüssel Scanner werden ab sofort abgewiesen.",
         "Sie werden überall außer in diesem Browser abgemeldet.",
     ),
@@ -78,6 +78,21 @@ async def test_what_cannot_be_undone_is_asked_with_the_name_first(
 
     for html, question in zip(asked, QUESTIONS[language], strict=True):
         assert question in html
+
+
+async def test_a_person_sees_and_ends_the_keys_of_their_apps(annas: Browser, service: Service) -> None:
+    answer = await annas.client.post(
+        "/api/token/", data={"username": "anna@example.org", "password": PASSWORD}
+    )
+    secret = answer.json()["token"]
+    (key,) = await service.api_keys.page(tenant_id=service.default_tenant_id)
+    assert f"{key.prefix}…" in (await annas.open("/profile")).text
+
+    done = await annas.send("/profile", f"/profile/app-keys/{key.id}/end")
+
+    assert done.status_code == 303
+    assert await service.sign_in.of_key(secret) is None
+    assert key.prefix not in (await annas.open("/profile")).text
 
 
 async def test_the_answered_question_removes_the_person(annas: Browser, service: Service) -> None:

@@ -10,10 +10,10 @@ import pytest
 
 from docmill.service.app import Service
 from docmill.service.people.accounts import NewPerson
+from docmill.service.people.keys import APP_KEY, APP_KEY_NAME
 from docmill.service.people.sign_in import MOST_FOR_ADDRESS_AND_EMAIL, Visitor
 from docmill.service.store import documents, tags
 from docmill.service.store.documents import DocumentRow
-from docmill.web.paperless.paperless_routes import KEY_DAYS, KEY_NAME
 from support.people import PASSWORD
 
 EMAIL = "anna@example.org"
@@ -46,12 +46,12 @@ async def test_a_key_of_a_phone_app_reads_and_writes_for_a_year(
 
     (key,) = await service.api_keys.page(tenant_id=service.default_tenant_id)
     assert answer.headers["cache-control"] == "no-store"
-    assert (key.name, key.scopes, key.created_by) == (KEY_NAME, ["read", "write"], anna)
+    assert (key.name, key.scopes, key.created_by) == (APP_KEY_NAME, ["read", "write"], anna)
     assert key.expires_at is not None
-    assert timedelta(0) <= datetime.now(UTC) + timedelta(days=KEY_DAYS) - key.expires_at < timedelta(hours=1)
+    assert timedelta(0) <= datetime.now(UTC) + APP_KEY - key.expires_at < timedelta(hours=1)
     async with service.database.tenant(service.default_tenant_id) as conn:
         cur = await conn.execute("SELECT details ->> 'name' FROM audit_log WHERE action = 'create_key'")
-        assert await cur.fetchall() == [(KEY_NAME,)]
+        assert await cur.fetchall() == [(APP_KEY_NAME,)]
     headers = {"authorization": f"Token {answer.json()['token']}"}
     assert (await client.get("/api/ui_settings/", headers=headers)).status_code == 200
     assert (await client.get("/api/v1/audit-log", headers=headers)).status_code == 403

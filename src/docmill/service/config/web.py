@@ -17,9 +17,10 @@ class Web(Section):
     hosts: names besides those of this machine under which it answers, with their ports; without one, `port`
     and that of the scheme. trusted_proxies: addresses or networks whose X-Forwarded headers are believed.
     session_idle_h, session_days: after so long without a request, and so long after the sign-in, a person has
-    to sign in again. public_url: the address at which people open the vault: all links to it that are given
-    to others begin with it, and it is answered. head_s, body_s, slowest_bytes_s: a request is given up if its
-    head takes longer, or if its body is slower for so long.
+    to sign in again. app_key_idle_days: after so long without use, the key of a scanner's or phone's app
+    ends; app_keys: the most that a person has. public_url: the address at which people open the vault: all
+    links to it that are given to others begin with it, and it is answered. head_s, body_s, slowest_bytes_s: a
+    request is given up if its head takes longer, or if its body is slower for so long.
     """
 
     host: str = "127.0.0.1"
@@ -30,6 +31,8 @@ class Web(Section):
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     session_idle_h: float = Field(default=24, gt=0)
     session_days: float = Field(default=30, gt=0)
+    app_key_idle_days: float = Field(default=90, gt=0)
+    app_keys: int = Field(default=20, ge=1)
     head_s: float = Field(default=20, gt=0)
     body_s: float = Field(default=30, gt=0)
     slowest_bytes_s: float = Field(default=500, ge=0)

@@ -23,7 +23,7 @@ from docmill.service.intake.accept import Intake
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store import partial_uploads as store
 from docmill.service.store.database import Database, new_id
-from docmill.service.store.partial_uploads import Outcome, PartialUpload
+from docmill.service.store.partial_uploads import Outcome, PartialUpload, Uploader
 
 log = logging.getLogger(__name__)
 
@@ -50,12 +50,12 @@ class ResumableUploads:
         self.max_bytes = max_bytes
 
     async def create(
-        self, *, tenant_id: UUID, user_id: UUID, byte_length: int, file_name: str, metadata: str = ""
+        self, uploader: Uploader, *, byte_length: int, file_name: str, metadata: str = ""
     ) -> PartialUpload:
         """Begin an upload.
 
         Raises TooLargeError, ValidationError for an empty file or long metadata, RateLimitedError if this
-        person has too many that are not complete.
+        person or key has too many that are not complete.
         """
         if byte_length > self.max_bytes:
             raise TooLargeError(
@@ -66,25 +66,20 @@ class ResumableUploads:
             raise ValidationError("the file is empty")
         if len(metadata) > LONGEST_METADATA:
             raise ValidationError(f"the metadata of an upload has at most {LONGEST_METADATA} characters")
-        async with self._database.tenant(tenant_id) as conn:
-            if await store.count_open(conn, user_id=user_id) >= MOST_OPEN:
+        async with self._database.tenant(uploader.tenant_id) as conn:
+            if await store.count_open(conn, uploader) >= MOST_OPEN:
                 raise RateLimitedError(
                     f"there are {MOST_OPEN} uploads that are not complete; go on with them, or remove some",
                     retry_after_s=_RETRY_S,
                 )
             return await store.add(
-                conn,
-                tenant_id=tenant_id,
-                user_id=user_id,
-                byte_length=byte_length,
-                file_name=file_name,
-                metadata=metadata,
+                conn, uploader, byte_length=byte_length, file_name=file_name, metadata=metadata
             )
 
-    async def find(self, upload_id: UUID, *, tenant_id: UUID, user_id: UUID) -> PartialUpload | None:
-        """The upload of this person, or None if there is none or it has expired."""
-        async with self._database.tenant(tenant_id) as conn:
-            return await store.get(conn, upload_id, user_id=user_id)
+    async def find(self, upload_id: UUID, uploader: Uploader) -> PartialUpload | None:
+        """The upload of this person or key, or None if there is none or it has expired."""
+        async with self._database.tenant(uploader.tenant_id) as conn:
+            return await store.get(conn, upload_id, uploader)
 
     async def append(
         self, upload: PartialUpload, chunks: AsyncIterator[bytes], *, offset: int, is_whole: bool = False
@@ -164,7 +159,7 @@ class ResumableUploads:
                 uploaded_by=upload.user_id,
             )
         except DocumentError:
-            now = await self.find(upload.id, tenant_id=upload.tenant_id, user_id=upload.user_id)
+            now = await self.find(upload.id, Uploader(upload.tenant_id, upload.user_id, upload.api_key_id))
             if now is None or now.byte_offset == upload.byte_offset:
                 await self.remove(upload)
                 await self._drop([key])

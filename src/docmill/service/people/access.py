@@ -23,8 +23,8 @@ SCOPES_OF_ROLE: dict[Role, frozenset[Scope]] = {
 class Access:
     """A person in a tenant, an API key, a signed address, or this machine while the vault has no account.
 
-    tenant_id: None for a person who belongs to no organisation (any more). user_id: of a key, who made it.
-    role: of a person. tenants: those that the person can switch to, with the present one.
+    tenant_id: None for a person who belongs to no organisation (any more). user_id: of a key, who
+    answers for it. role: of a person. tenants: those that the person can switch to, with the present one.
     language: of the pages, as the person chose it.
     """
 
@@ -45,6 +45,16 @@ class Access:
     def is_person(self) -> bool:
         """True for a person who has signed in."""
         return self.via == "session"
+
+
+def scopes_of(user_id: UUID, role: Role | None) -> frozenset[Scope]:
+    """The scopes of somebody with a role, which limit their keys too: none for who is no member.
+
+    The user of this machine has all of them: its keys were made before there was an account, or by a command.
+    """
+    if user_id == DEFAULT_USER_ID:
+        return frozenset(SCOPES)
+    return SCOPES_OF_ROLE[role] if role else frozenset()
 
 
 def machine_access(tenant_id: UUID) -> Access:

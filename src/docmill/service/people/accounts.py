@@ -17,8 +17,9 @@ from docmill.service.store import (
     sessions,
     tenants,
     users,
+    webhooks,
 )
-from docmill.service.store.database import DEFAULT_TENANT_ID, Database, storable, try_lock
+from docmill.service.store.database import DEFAULT_TENANT_ID, Conn, Database, storable, try_lock
 from docmill.service.store.memberships import Role
 from docmill.service.store.users import UserRow
 
@@ -143,7 +144,8 @@ class Accounts:
         """Return the user of an identity at an OpenID provider; None if there is no account.
 
         The first time, it is the account with the e-mail address that the provider has verified. That ends
-        its sessions and its password: whoever made the account, with any address, has not proven to have it.
+        its sessions, its password and the keys of its devices: whoever made the account, with any address,
+        has not proven to have it.
         An account that the provider knows under another name is not given away with its address.
         """
         async with self._database.accounts() as conn:
@@ -152,6 +154,7 @@ class Accounts:
                 user = await users.by_email(conn, identity.email.strip().lower())
                 if user is not None and not await identities.is_known(conn, identity.issuer, user.id):
                     user_id = user.id
+                    await _end_what_was_before(conn, user)
                     await identities.add(conn, identity.issuer, identity.subject, user_id)
                     await users.set_password(conn, user_id, None)
                     await users.verify(conn, user_id)
@@ -165,9 +168,10 @@ class Accounts:
             return await users.by_email(conn, storable(email).strip().lower())
 
     async def change_role(self, user_id: UUID, role: Role, *, tenant_id: UUID) -> bool:
-        """Give a member another role, which ends their sessions; False if there is no such member.
+        """Give a member another role, which ends their sessions there; False if there is no such member.
 
-        Raises ValidationError if that would leave no owner.
+        Who is no owner any more loses what only owners have: see `_end_ownership`. Raises ValidationError if
+        that would leave no owner.
         """
         async with self._database.accounts(tenant_id) as conn:
             owners = await memberships.lock_owners(conn, tenant_id)
@@ -178,15 +182,16 @@ class Accounts:
                 raise ValidationError("An organisation needs an owner. Make somebody else an owner first.")
             if role != before:
                 await memberships.put(conn, tenant_id, user_id, role)
-                await sessions.end_of_user(conn, user_id)
+                await sessions.end_of_user(conn, user_id, tenant_id=tenant_id)
                 if before == "owner":
-                    await api_keys.revoke_of_user(conn, tenant_id, user_id)
+                    await _end_ownership(conn, tenant_id, user_id)
         return True
 
     async def remove(self, user_id: UUID, *, tenant_id: UUID) -> bool:
-        """Remove a member, end their sessions and revoke the keys they made; False if there is none.
+        """Remove a member, end their sessions there and the keys of their devices; False if there is none.
 
-        What they did stays under their name. Raises ValidationError for the only owner.
+        Other keys do nothing from now on, until an owner takes them over. What the person did stays under
+        their name. Raises ValidationError for the only owner.
         """
         async with self._database.accounts(tenant_id) as conn:
             owners = await memberships.lock_owners(conn, tenant_id)
@@ -195,8 +200,9 @@ class Accounts:
             if owners == {user_id}:
                 raise ValidationError("An organisation needs an owner. Make somebody else an owner first.")
             await memberships.end(conn, tenant_id, user_id)
-            await api_keys.revoke_of_user(conn, tenant_id, user_id)
-            await sessions.end_of_user(conn, user_id)
+            await _end_ownership(conn, tenant_id, user_id)
+            await api_keys.revoke_app_keys(conn, tenant_id, user_id)
+            await sessions.end_of_user(conn, user_id, tenant_id=tenant_id)
         return True
 
     async def password_link(self, user_id: UUID) -> str:
@@ -223,7 +229,7 @@ class Accounts:
         return user
 
     async def set_password(self, token: str, password: str) -> UUID:
-        """Set the password of a link's user, which ends their sessions; the user.
+        """Set the password of a link's user; the user. It ends their sessions and the keys of their devices.
 
         Raises LinkIsOverError, and ValidationError for a password that is refused.
         """
@@ -233,19 +239,24 @@ class Accounts:
         async with self._database.accounts() as conn:
             if await one_time_links.take(conn, hash_token(token), "password") is None:
                 raise LinkIsOverError(LINK_IS_OVER)
+            await _end_what_was_before(conn, user)
             await users.set_password(conn, user.id, password_hash)
             await users.verify(conn, user.id)  # a mail to the address or the operator gave the link
             await sessions.end_of_user(conn, user.id)
         return user.id
 
     async def change_password(self, user_id: UUID, password: str) -> None:
-        """Set the password of a user who has proven who they are. Raises ValidationError."""
+        """Set the password of a user who has proven who they are, and end the keys of their devices.
+
+        Raises ValidationError.
+        """
         async with self._database.accounts() as conn:
             user = await users.by_id(conn, user_id)
         check_new_password(password, email=user.email if user else "")
         password_hash = await self._passwords.hash(password)
         async with self._database.accounts() as conn:
             await users.set_password(conn, user_id, password_hash)
+            await api_keys.revoke_of_person(conn, user_id, kinds=["app"])
             await one_time_links.delete_of_kind(conn, "password", user_id=user_id)
 
     async def choose_language(self, user_id: UUID, language: str | None) -> None:
@@ -258,3 +269,22 @@ class Accounts:
         name = clean_name(name, "your name")
         async with self._database.accounts() as conn:
             await users.rename(conn, user_id, name)
+
+
+async def _end_ownership(conn: Conn, tenant_id: UUID, user_id: UUID) -> None:
+    """End what an owner has begun, for who is none any more.
+
+    Invitations do not work, and webhooks send nothing until another owner takes them over. Keys are limited
+    by the present role at each request, and sources bring in on: both are listed for the owners.
+    """
+    await one_time_links.delete_invitations_by(conn, tenant_id, user_id)
+    await webhooks.pause_of_person(conn, tenant_id, user_id, reason="Its person is no owner any more.")
+
+
+async def _end_what_was_before(conn: Conn, user: UserRow) -> None:
+    """End the keys of a person who has just proven who they are.
+
+    Those of their devices stand for the password of before. If the address was not proven before, somebody
+    else may have made the other keys, too.
+    """
+    await api_keys.revoke_of_person(conn, user.id, kinds=["app"] if user.verified_at else ["app", "program"])

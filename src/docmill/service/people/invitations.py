@@ -9,7 +9,7 @@ from docmill.service.people.accounts import LINK_IS_OVER, LinkIsOverError, NewPe
 from docmill.service.people.passwords import Passwords
 from docmill.service.people.sign_in import clean_email
 from docmill.service.people.tokens import hash_token, new_token
-from docmill.service.store import audit_log, memberships, one_time_links, tenants, users
+from docmill.service.store import api_keys, audit_log, memberships, one_time_links, tenants, users
 from docmill.service.store.database import DEFAULT_USER_ID, Conn, Database
 from docmill.service.store.memberships import Role
 from docmill.service.store.one_time_links import LinkRow, NewInvitation
@@ -41,14 +41,18 @@ class Invitations:
         invited_by: UUID,
         email: str | None = None,
         is_mailed: bool = False,
+        api_key_id: UUID | None = None,
     ) -> str:
         """Make an invitation into a tenant; the token of its link.
 
         email: the only address that can accept it. is_mailed: the link is sent there, and shown to nobody
-        else. Raises ValidationError for what is no address.
+        else. api_key_id: the key that makes it, and with which it ends. Raises ValidationError for what is no
+        address.
         """
         token = new_token()
         async with self._database.accounts(tenant_id) as conn:
+            if api_key_id is not None and not (await api_keys.lock(conn, api_key_id))[0]:
+                raise ValidationError("The API key that makes this invitation has just ended.")
             await one_time_links.add(
                 conn,
                 token_hash=hash_token(token),
@@ -60,6 +64,7 @@ class Invitations:
                     clean_email(email) if email and email.strip() else None,
                     invited_by,
                     is_mailed=is_mailed,
+                    api_key_id=api_key_id,
                 ),
             )
         return token

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from docmill.errors import RateLimitedError, ValidationError
 from docmill.service.config.web import Web
-from docmill.service.people.access import SCOPES, SCOPES_OF_ROLE, Access, Scope
+from docmill.service.people.access import SCOPES, SCOPES_OF_ROLE, Access, Scope, scopes_of
 from docmill.service.people.passwords import Passwords
 from docmill.service.people.tokens import hash_token, new_token
 from docmill.service.store import (
@@ -103,6 +103,7 @@ class SignIn:
         self._passwords = passwords
         self._idle = timedelta(hours=web.session_idle_h)
         self._longest = timedelta(days=web.session_days)
+        self._app_idle = timedelta(days=web.app_key_idle_days)
 
     async def sign_in(self, email: str, password: str, visitor: Visitor) -> NewSession:
         """Begin a session. Raises SignInRefusedError, and RateLimitedError after too many attempts."""
@@ -249,17 +250,23 @@ class SignIn:
         )
 
     async def of_key(self, secret: str) -> Access | None:
-        """Return the access of an API key; None if it does not hold (any more)."""
+        """Return the access of an API key; None if it does not hold (any more).
+
+        It allows what was chosen for it, as far as the present role of who answers for it does.
+        """
         async with self._database.accounts() as conn:
-            key = await api_keys.find(conn, hash_token(secret))
+            key = await api_keys.find(conn, hash_token(secret), app_idle=self._app_idle)
         if key is None:
+            return None
+        chosen: frozenset[Scope] = frozenset(scope for scope in SCOPES if scope in key.scopes)
+        allows = chosen & scopes_of(key.responsible_id, key.role)
+        if not allows:
             return None
         if key.is_due:
             async with self._database.accounts(key.tenant_id) as conn:
                 await api_keys.touch(conn, key.id)
-        allows: frozenset[Scope] = frozenset(scope for scope in SCOPES if scope in key.scopes)
         return Access(
-            "key", key.created_by, key.name, key.tenant_id, key.tenant_name, allows, api_key_id=key.id
+            "key", key.responsible_id, key.name, key.tenant_id, key.tenant_name, allows, api_key_id=key.id
         )
 
     async def switch_tenant(self, access: Access, tenant_id: UUID) -> str | None:

@@ -28,7 +28,7 @@ from docmill.service.sources.json_http import JsonHttp, checked_address
 from docmill.service.sources.kinds import Connection, KindSettings, OpenedSource
 from docmill.service.sources.rate_limits import ItemLimits
 from docmill.service.sources.registry import kind_of
-from docmill.service.store import arrivals, doc_sources, fetch_requests
+from docmill.service.store import api_keys, arrivals, doc_sources, fetch_requests
 from docmill.service.store.arrivals import ArrivalRow
 from docmill.service.store.database import Conn, Database, new_id
 from docmill.service.store.doc_sources import SourceRow
@@ -78,15 +78,18 @@ class Sources:
         *,
         tenant_id: UUID,
         created_by: UUID,
+        api_key_id: UUID | None = None,
     ) -> SourceRow:
         """Make a source, which is watched from now on.
 
-        Raises ValidationError for settings that its kind does not take, a SetupError for those that the
-        installation does not allow, or if secrets cannot be kept.
+        api_key_id: the key that makes it, and with which it ends. Raises ValidationError for settings that
+        its kind does not take, and for a key that has an end; a SetupError for settings that the installation
+        does not allow, or if secrets cannot be kept.
         """
         checked, kept = self._checked(kind, settings, secrets)
         source_id = new_id()
         async with self._database.tenant(tenant_id) as conn:
+            await api_keys.check_lasting(conn, api_key_id, "a source")
             await doc_sources.add(
                 conn,
                 source_id=source_id,
@@ -97,6 +100,8 @@ class Sources:
                 secrets=self._seal(kept, source_id),
                 created_by=created_by,
             )
+            if api_key_id is not None:
+                await doc_sources.bind_to_key(conn, source_id, api_key_id)
             return await _existing(conn, source_id)
 
     async def change(

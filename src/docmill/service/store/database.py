@@ -157,6 +157,13 @@ class Database:
             raise
 
 
+async def enter_tenant(conn: Conn, tenant_id: UUID | None) -> None:
+    """Have the rest of a transaction see and write the rows of another tenant; of none without one."""
+    await conn.execute(
+        "SELECT set_config('docmill.tenant_id', %(tenant_id)s, true)", {"tenant_id": str(tenant_id or "")}
+    )
+
+
 async def reconnect_waiting(pool: AsyncConnectionPool[Any]) -> None:
     """Let the pool try to connect again for those who wait for a connection; it has given up on them."""
     await pool.check()

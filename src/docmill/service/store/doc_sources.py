@@ -103,8 +103,10 @@ async def add(
     try:
         await conn.execute(
             """
-            INSERT INTO doc_source (id, tenant_id, kind, name, settings, secrets, created_by)
-            VALUES (%(id)s, %(tenant_id)s, %(kind)s, %(name)s, %(settings)s, %(secrets)s, %(created_by)s)
+            INSERT INTO doc_source
+                (id, tenant_id, kind, name, settings, secrets, created_by, responsible_id)
+            VALUES (%(id)s, %(tenant_id)s, %(kind)s, %(name)s, %(settings)s, %(secrets)s, %(created_by)s,
+                    %(created_by)s)
             """,
             {
                 "id": source_id,
@@ -118,6 +120,14 @@ async def add(
         )
     except UniqueViolation as error:
         raise _name_taken(name) from error
+
+
+async def bind_to_key(conn: Conn, source_id: UUID, api_key_id: UUID) -> None:
+    """Have a source end with the API key that made it."""
+    await conn.execute(
+        "UPDATE doc_source SET api_key_id = %(api_key_id)s WHERE id = %(id)s",
+        {"id": source_id, "api_key_id": api_key_id},
+    )
 
 
 async def change(

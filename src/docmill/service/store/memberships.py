@@ -76,6 +76,19 @@ async def role_of(conn: Conn, tenant_id: UUID, user_id: UUID) -> Role | None:
     return row[0] if row else None
 
 
+async def present_role(conn: Conn, tenant_id: UUID, user_id: UUID) -> Role | None:
+    """The role of a user in the transaction's tenant, or None; not locked."""
+    cur = await conn.execute(
+        """
+        SELECT role FROM memberships
+         WHERE tenant_id = %(tenant_id)s AND user_id = %(user_id)s AND ended_at IS NULL
+        """,
+        {"tenant_id": tenant_id, "user_id": user_id},
+    )
+    row = await cur.fetchone()
+    return row[0] if row else None
+
+
 async def put(conn: Conn, tenant_id: UUID, user_id: UUID, role: Role) -> None:
     """Give a user a role in a tenant, whatever it was before."""
     await conn.execute(

@@ -39,7 +39,8 @@ class LinkRow:
 class NewInvitation:
     """What an invitation leads into. email: the only address that can accept it; None for any.
 
-    is_mailed: only a mail to that address has the link.
+    is_mailed: only a mail to that address has the link. api_key_id: the key that made it, and with which it
+    ends.
     """
 
     tenant_id: UUID
@@ -47,6 +48,7 @@ class NewInvitation:
     email: str | None
     created_by: UUID
     is_mailed: bool = False
+    api_key_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,12 @@ async def add(
     await conn.execute(
         """
         INSERT INTO one_time_links
-            (id, token_hash, kind, tenant_id, role, email, is_mailed, user_id, created_by, expires_at)
+            (id, token_hash, kind, tenant_id, role, email, is_mailed, user_id, created_by, api_key_id,
+             expires_at)
         VALUES (%(id)s, %(token_hash)s, %(kind)s, %(tenant_id)s, %(role)s, %(email)s, %(is_mailed)s,
-                %(user_id)s, %(created_by)s, clock_timestamp() + %(lifetime)s)
+                %(user_id)s, %(created_by)s, %(api_key_id)s,
+                least(clock_timestamp() + %(lifetime)s,
+                      (SELECT expires_at FROM api_keys WHERE id = %(api_key_id)s)))
         """,
         {
             "id": link_id,
@@ -89,6 +94,7 @@ async def add(
             "is_mailed": invitation is not None and invitation.is_mailed,
             "user_id": user_id,
             "created_by": invitation and invitation.created_by,
+            "api_key_id": invitation and invitation.api_key_id,
             "lifetime": lifetime,
         },
     )
@@ -133,6 +139,17 @@ async def delete_of_kind(conn: Conn, kind: Kind, *, user_id: UUID | None = None)
          WHERE kind = %(kind)s AND (%(user_id)s::uuid IS NULL OR user_id = %(user_id)s)
         """,
         {"kind": kind, "user_id": user_id},
+    )
+
+
+async def delete_invitations_by(conn: Conn, tenant_id: UUID, user_id: UUID) -> None:
+    """Withdraw the open invitations into a tenant that a user has made."""
+    await conn.execute(
+        """
+        DELETE FROM one_time_links
+         WHERE kind = 'invitation' AND tenant_id = %(tenant_id)s AND created_by = %(user_id)s
+        """,
+        {"tenant_id": tenant_id, "user_id": user_id},
     )
 
 

@@ -1,6 +1,6 @@
 """Uploads that arrive in pieces: how far each is, and where its pieces are stored."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -16,7 +16,7 @@ Outcome = Literal["accepted", "already_here", "restored"]
 class PartialUpload:
     """An upload. byte_offset: how much of it is stored. document_id, outcome: None until it is complete.
 
-    metadata: as the client gave it.
+    metadata: as the client gave it. api_key_id: the key that began it; None for the person themselves.
     """
 
     id: UUID
@@ -29,25 +29,34 @@ class PartialUpload:
     document_id: UUID | None
     outcome: Outcome | None
     expires_at: datetime
+    api_key_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Uploader:
+    """Whose an upload is: a person's in any of their sessions, or of one of their API keys alone."""
+
+    tenant_id: UUID
+    user_id: UUID
+    api_key_id: UUID | None = None
 
 
 async def add(
-    conn: Conn, *, tenant_id: UUID, user_id: UUID, byte_length: int, file_name: str, metadata: str
+    conn: Conn, uploader: Uploader, *, byte_length: int, file_name: str, metadata: str
 ) -> PartialUpload:
     """Begin an upload. It expires after 24 hours."""
     async with conn.cursor(row_factory=class_row(PartialUpload)) as cur:
         await cur.execute(
             """
             INSERT INTO partial_upload
-                   (id, tenant_id, user_id, byte_length, file_name, metadata, expires_at)
-            VALUES (%(id)s, %(tenant_id)s, %(user_id)s, %(byte_length)s, %(file_name)s, %(metadata)s,
-                    now() + interval '24 hours')
+                   (id, tenant_id, user_id, api_key_id, byte_length, file_name, metadata, expires_at)
+            VALUES (%(id)s, %(tenant_id)s, %(user_id)s, %(api_key_id)s, %(byte_length)s, %(file_name)s,
+                    %(metadata)s, now() + interval '24 hours')
             RETURNING *
             """,
             {
                 "id": new_id(),
-                "tenant_id": tenant_id,
-                "user_id": user_id,
+                **asdict(uploader),
                 "byte_length": byte_length,
                 "file_name": storable(file_name),
                 "metadata": metadata,
@@ -58,29 +67,33 @@ async def add(
     return added
 
 
-async def count_open(conn: Conn, *, user_id: UUID) -> int:
-    """The uploads of this person that are not complete and have not expired."""
+async def count_open(conn: Conn, uploader: Uploader) -> int:
+    """The uploads of this person or key that are not complete and have not expired."""
     cur = await conn.execute(
         """
         SELECT count(*)
           FROM partial_upload
-         WHERE user_id = %(user_id)s AND document_id IS NULL AND expires_at > now()
+         WHERE user_id = %(user_id)s AND api_key_id IS NOT DISTINCT FROM %(api_key_id)s
+           AND document_id IS NULL AND expires_at > now()
         """,
-        {"user_id": user_id},
+        asdict(uploader),
     )
     (count,) = await cur.fetchone() or (0,)
     return count
 
 
-async def get(conn: Conn, upload_id: UUID, *, user_id: UUID) -> PartialUpload | None:
-    """The upload of this person that has not expired, or None."""
+async def get(conn: Conn, upload_id: UUID, uploader: Uploader) -> PartialUpload | None:
+    """The upload of this person or key that has not expired, or None."""
     async with conn.cursor(row_factory=class_row(PartialUpload)) as cur:
         await cur.execute(
             """
             SELECT * FROM partial_upload
-             WHERE id = %(id)s AND user_id = %(user_id)s AND expires_at >= now()
+             WHERE id = %(id)s
+               AND user_id = %(user_id)s
+               AND api_key_id IS NOT DISTINCT FROM %(api_key_id)s
+               AND expires_at >= now()
             """,
-            {"id": upload_id, "user_id": user_id},
+            {"id": upload_id, **asdict(uploader)},
         )
         return await cur.fetchone()
 

@@ -121,11 +121,18 @@ async def end(conn: Conn, session_id: UUID, *, user_id: UUID) -> bool:
     return cur.rowcount > 0
 
 
-async def end_of_user(conn: Conn, user_id: UUID, *, but: UUID | None = None) -> int:
-    """End the sessions of a user, all but one; how many ended."""
+async def end_of_user(
+    conn: Conn, user_id: UUID, *, but: UUID | None = None, tenant_id: UUID | None = None
+) -> int:
+    """End the sessions of a user, all but one; how many ended. tenant_id: only those that work there."""
     cur = await conn.execute(
-        "DELETE FROM sessions WHERE user_id = %(user_id)s AND id IS DISTINCT FROM %(but)s",
-        {"user_id": user_id, "but": but},
+        """
+        DELETE FROM sessions
+         WHERE user_id = %(user_id)s
+           AND id IS DISTINCT FROM %(but)s
+           AND (%(tenant_id)s::uuid IS NULL OR tenant_id = %(tenant_id)s)
+        """,
+        {"user_id": user_id, "but": but, "tenant_id": tenant_id},
     )
     return cur.rowcount
 

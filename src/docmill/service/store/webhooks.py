@@ -98,8 +98,10 @@ async def add(
     """Add a webhook. secret: encrypted."""
     await conn.execute(
         """
-        INSERT INTO webhook (id, tenant_id, url, events, with_data, secret, created_by)
-        VALUES (%(id)s, %(tenant_id)s, %(url)s, %(events)s, %(with_data)s, %(secret)s, %(created_by)s)
+        INSERT INTO webhook
+            (id, tenant_id, url, events, with_data, secret, created_by, responsible_id)
+        VALUES (%(id)s, %(tenant_id)s, %(url)s, %(events)s, %(with_data)s, %(secret)s, %(created_by)s,
+                %(created_by)s)
         """,
         {
             "id": webhook_id,
@@ -110,6 +112,14 @@ async def add(
             "secret": secret,
             "created_by": created_by,
         },
+    )
+
+
+async def bind_to_key(conn: Conn, webhook_id: UUID, api_key_id: UUID) -> None:
+    """Have a webhook end with the API key that made it."""
+    await conn.execute(
+        "UPDATE webhook SET api_key_id = %(api_key_id)s WHERE id = %(id)s",
+        {"id": webhook_id, "api_key_id": api_key_id},
     )
 
 
@@ -141,6 +151,17 @@ async def pause(conn: Conn, webhook_id: UUID) -> bool:
         "UPDATE webhook SET state = 'paused', reason = NULL WHERE id = %(id)s", {"id": webhook_id}
     )
     return cur.rowcount == 1
+
+
+async def pause_of_person(conn: Conn, tenant_id: UUID, user_id: UUID, *, reason: str) -> None:
+    """Stop the webhooks of a tenant for which a person answers. Needs a transaction of accounts."""
+    await conn.execute(
+        """
+        UPDATE webhook SET state = 'paused', reason = %(reason)s
+         WHERE tenant_id = %(tenant_id)s AND responsible_id = %(user_id)s AND state = 'active'
+        """,
+        {"tenant_id": tenant_id, "user_id": user_id, "reason": reason},
+    )
 
 
 async def resume(conn: Conn, webhook_id: UUID) -> bool:

@@ -11,7 +11,7 @@ from docmill.service.config.webhook_settings import TenantWebhooks
 from docmill.service.events.wakeups import TOPIC, Wakeups
 from docmill.service.notify.webhook_signing import new_signing_secret
 from docmill.service.secret_box import SecretBox
-from docmill.service.store import webhook_deliveries, webhooks
+from docmill.service.store import api_keys, webhook_deliveries, webhooks
 from docmill.service.store.database import Database, new_id
 from docmill.service.store.webhook_deliveries import AttemptRow
 from docmill.service.store.webhooks import WebhookRow
@@ -65,12 +65,23 @@ class WebhookRegistry:
             return await webhooks.get(conn, webhook_id)
 
     async def add(
-        self, url: str, events: Collection[str], *, with_data: bool, tenant_id: UUID, created_by: UUID
+        self,
+        url: str,
+        events: Collection[str],
+        *,
+        with_data: bool,
+        tenant_id: UUID,
+        created_by: UUID,
+        api_key_id: UUID | None = None,
     ) -> NewWebhook:
-        """Make a webhook. Raises ValidationError, MisconfiguredError if no secret can be kept."""
+        """Make a webhook. api_key_id: the key that makes it, and with which it ends.
+
+        Raises ValidationError, MisconfiguredError if no secret can be kept.
+        """
         url, chosen = check_url(url), check_events(events)
         webhook = NewWebhook(new_id(), new_signing_secret())
         async with self._database.tenant(tenant_id) as conn:
+            await api_keys.check_lasting(conn, api_key_id, "a webhook")
             if await webhooks.lock_tenant(conn) >= self._settings.limit:
                 raise ValidationError(
                     f"There are {self._settings.limit} webhooks, which is the limit. Remove one first."
@@ -85,6 +96,8 @@ class WebhookRegistry:
                 secret=self._box.seal(webhook.secret.encode(), owner=webhook.id),
                 created_by=created_by,
             )
+            if api_key_id is not None:
+                await webhooks.bind_to_key(conn, webhook.id, api_key_id)
         return webhook
 
     async def change(

@@ -62,7 +62,7 @@ async def list_notes(document_id: UUID, vault: TheVault) -> NoteList:
 
 
 @router.post("/{document_id}/notes", status_code=201)
-@needs("write")
+@needs("organise")
 async def write_note(document_id: UUID, new: NewNote, vault: TheVault, taking: TheNoteTaking) -> NoteList:
     """Write a note on a document; the answer is all its notes."""
     await _write(document_id, new.text, vault, taking)
@@ -70,7 +70,7 @@ async def write_note(document_id: UUID, new: NewNote, vault: TheVault, taking: T
 
 
 @router.delete("/{document_id}/notes/{note_id}", status_code=204)
-@needs("write")
+@needs("organise")
 async def delete_note(document_id: UUID, note_id: UUID, vault: TheVault, taking: TheNoteTaking) -> Response:
     """Delete a note. One that was imported is not imported again."""
     await _delete(document_id, note_id, vault, taking)
@@ -78,7 +78,7 @@ async def delete_note(document_id: UUID, note_id: UUID, vault: TheVault, taking:
 
 
 @form_router.post("/docs/{document_id}/notes")
-@needs("write")
+@needs("organise")
 async def change_notes(
     document_id: str,
     vault: TheVault,

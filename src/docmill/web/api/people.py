@@ -15,7 +15,7 @@ from docmill.service.store.memberships import Role
 from docmill.web.access import Router, needs
 from docmill.web.api.shapes import IsoDatetime
 from docmill.web.context import TheVault, not_found
-from docmill.web.inviting import invite_person
+from docmill.web.inviting import check_may_give, invite_person
 
 router = Router()
 _PEOPLE: list[str | Enum] = ["people"]
@@ -106,7 +106,12 @@ class RoleChange(_Request):
 
 
 class ApiKey(_Shape):
-    """An API key without its secret. prefix: the first characters of the secret."""
+    """An API key without its secret. prefix: the first characters of the secret.
+
+    kind: `app` for a key of a device that signed in with a person's password. responsible_id: the person
+    whose role limits the key; role: that role now, null for who is no member. parent_id: the key that made
+    it, and with which it ends.
+    """
 
     id: UUID
     name: str
@@ -119,6 +124,11 @@ class ApiKey(_Shape):
     last_used_at: datetime | None
     revoked_at: datetime | None
     is_usable: bool
+    kind: Literal["program", "app"]
+    responsible_id: UUID
+    responsible_name: str | None
+    role: Role | None
+    parent_id: UUID | None
 
 
 class ApiKeyList(_Shape):
@@ -218,6 +228,7 @@ async def withdraw_invitation(invitation_id: UUID, vault: TheVault) -> Response:
 @needs("administer")
 async def change_role(user_id: UUID, change: RoleChange, vault: TheVault) -> Response:
     """Give a person another role, which ends their sessions."""
+    check_may_give(vault, change.role)
     vault.audit_details["role"] = change.role
     if not await vault.service.accounts.change_role(user_id, change.role, tenant_id=vault.tenant_id):
         raise not_found("person")

@@ -43,7 +43,7 @@ class Rotation(BaseModel):
 
 
 @router.post("/documents/{document_id}/signed-addresses")
-@needs("write")
+@needs("share files")
 async def sign_addresses(
     document_id: UUID, signing: Signing, response: Response, vault: TheVault
 ) -> SignedFiles:
@@ -53,9 +53,7 @@ async def sign_addresses(
     address = f"/api/v1/documents/{document_id}"
     paths = [f"{address}/file"]
     paths += [f"{address}/pages/{number}.webp" for number in range(1, page_count_of(row, None) + 1)]
-    tokens = await vault.service.signed_addresses.sign(
-        paths, tenant_id=vault.tenant_id, expires_at=expires_at
-    )
+    tokens = await vault.service.signed_addresses.sign(paths, vault.access, expires_at=expires_at)
     response.headers["cache-control"] = "no-store"
     signed = [f"{path}?token={token}" for path, token in zip(paths, tokens, strict=True)]
     return SignedFiles(file=signed[0], pages=signed[1:], expires_at=datetime.fromtimestamp(expires_at, UTC))

@@ -199,7 +199,7 @@ async def list_source_kinds() -> SourceKindList:
 
 
 @router.post("", status_code=201)
-@needs("administer")
+@needs("connect sources")
 async def create_source(new: NewSource, vault: TheVault) -> Source:
     """Make a source, which is read from now on. With `test`, one that does not work is not made."""
     sources = vault.service.sources
@@ -213,6 +213,7 @@ async def create_source(new: NewSource, vault: TheVault) -> Source:
             new.secrets,
             tenant_id=vault.tenant_id,
             created_by=vault.user_id,
+            api_key_id=vault.access.api_key_id,
         )
     except SetupError as error:
         raise as_mistake(error) from error
@@ -221,7 +222,7 @@ async def create_source(new: NewSource, vault: TheVault) -> Source:
 
 
 @router.post("/test")
-@needs("administer", logged=False)
+@needs("connect sources", logged=False)
 async def test_source_settings(tried: TriedSettings, vault: TheVault) -> SourceTest:
     """Try settings before a source is made of them. Nothing is taken."""
     try:
@@ -246,7 +247,7 @@ async def get_source(source_id: UUID, vault: TheVault) -> Source:
 
 
 @router.patch("/{source_id}")
-@needs("administer")
+@needs("connect sources")
 async def change_source(source_id: UUID, change: SourceChange, vault: TheVault) -> Source:
     """Change the name, the settings as a whole, or some secrets of a source. What watches it begins again."""
     row = await existing_source(source_id, vault)
@@ -270,7 +271,7 @@ async def remove_source(source_id: UUID, vault: TheVault) -> Response:
 
 
 @router.post("/{source_id}/test")
-@needs("administer", logged=False)
+@needs("connect sources", logged=False)
 async def test_source(source_id: UUID, vault: TheVault) -> SourceTest:
     """Try a source. Nothing is taken."""
     row = await existing_source(source_id, vault)
@@ -281,7 +282,7 @@ async def test_source(source_id: UUID, vault: TheVault) -> SourceTest:
 
 
 @router.post("/{source_id}/secrets")
-@needs("administer")
+@needs("connect sources")
 async def make_source_secrets(source_id: UUID, vault: TheVault, response: Response) -> NewSecrets:
     """Make the secrets anew that docmill makes for a kind, such as that of a webhook. They are shown once."""
     row = await existing_source(source_id, vault)
@@ -297,7 +298,7 @@ async def pause_source(source_id: UUID, vault: TheVault) -> Source:
 
 
 @router.post("/{source_id}/resume")
-@needs("administer")
+@needs("connect sources")
 async def resume_source(source_id: UUID, vault: TheVault) -> Source:
     """Go on with a source that was paused, or try one that fails again at once."""
     return await _set_state(source_id, "active", vault)
@@ -327,7 +328,7 @@ async def list_source_items(
 
 
 @router.post("/{source_id}/items/{item_id}/retry", status_code=204)
-@needs("administer")
+@needs("connect sources")
 async def retry_source_item(source_id: UUID, item_id: UUID, vault: TheVault) -> Response:
     """Forget that an item was refused: it is taken when it is found, or sent, again."""
     if not await vault.service.sources.forget_refusal(source_id, item_id, tenant_id=vault.tenant_id):

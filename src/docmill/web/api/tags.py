@@ -123,14 +123,14 @@ async def list_tags(vault: TheVault) -> TagList:
 
 
 @router.post("", status_code=201)
-@needs("write")
+@needs("organise")
 async def create_tag(new: NewTag, vault: TheVault, tagging: TheTagging) -> Tag:
     """Create a tag; if there is one of that name, it is the answer. A removed one begins anew."""
     return Tag.model_validate(await tagging.create(new.name, color=new.color, tenant_id=vault.tenant_id))
 
 
 @router.patch("/{tag_id}")
-@needs("write")
+@needs("organise")
 async def change_tag(tag_id: UUID, change: TagChange, vault: TheVault, tagging: TheTagging) -> Tag:
     """Rename or colour a tag. What had the old name is meant by the new one; 409 if another tag has it."""
     if change.name is not None:
@@ -141,7 +141,7 @@ async def change_tag(tag_id: UUID, change: TagChange, vault: TheVault, tagging: 
 
 
 @router.post("/{tag_id}/merge")
-@needs("write")
+@needs("organise")
 async def merge_tag(tag_id: UUID, merge: Merge, vault: TheVault, tagging: TheTagging) -> Tag:
     """Give the documents of a tag another one in its place; the answer is that one."""
     _found(await tagging.merge(tag_id, merge.into, tenant_id=vault.tenant_id))
@@ -149,7 +149,7 @@ async def merge_tag(tag_id: UUID, merge: Merge, vault: TheVault, tagging: TheTag
 
 
 @router.delete("/{tag_id}", status_code=204)
-@needs("write")
+@needs("organise")
 async def remove_tag(tag_id: UUID, vault: TheVault, tagging: TheTagging) -> Response:
     """Take a tag off all documents. It can be restored with them."""
     _found(await tagging.set_removed(tag_id, is_removed=True, tenant_id=vault.tenant_id))
@@ -157,7 +157,7 @@ async def remove_tag(tag_id: UUID, vault: TheVault, tagging: TheTagging) -> Resp
 
 
 @router.post("/{tag_id}/restore")
-@needs("write")
+@needs("organise")
 async def restore_tag(tag_id: UUID, vault: TheVault, tagging: TheTagging) -> Tag:
     """Give a removed tag back to the documents that had it."""
     _found(await tagging.set_removed(tag_id, is_removed=False, tenant_id=vault.tenant_id))
@@ -175,7 +175,7 @@ async def get_tags_of_document(document_id: UUID, vault: TheVault) -> AssignedTa
 
 
 @assignment_router.post("/{document_id}/tags")
-@needs("write")
+@needs("organise")
 async def tag_document(
     document_id: UUID, wanted: TagsOfDocument, vault: TheVault, tagging: TheTagging
 ) -> AssignedTags:
@@ -192,7 +192,7 @@ async def tag_document(
 
 
 @router.post("/assign")
-@needs("write")
+@needs("organise")
 async def tag_documents(wanted: TagsOfDocuments, vault: TheVault, tagging: TheTagging) -> Tagged:
     """Add tags to many documents, or take some off. Ids that are no document here are left out."""
     changed = await tagging.assign(

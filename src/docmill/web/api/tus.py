@@ -9,7 +9,7 @@ from fastapi import Request, Response
 from pydantic import BaseModel
 
 from docmill.errors import ValidationError
-from docmill.service.store.partial_uploads import Outcome, PartialUpload
+from docmill.service.store.partial_uploads import Outcome, PartialUpload, Uploader
 from docmill.web import tus_protocol
 from docmill.web.access import Router, check_form_token, needs
 from docmill.web.context import TheVault, Vault, not_found
@@ -134,8 +134,7 @@ async def begin_upload(request: Request, vault: TheVault) -> Response:
     check_version(request)
     metadata = request.headers.get("upload-metadata", "")
     upload = await vault.service.resumable_uploads.create(
-        tenant_id=vault.tenant_id,
-        user_id=vault.user_id,
+        _uploader(vault),
         byte_length=number_in(request, "Upload-Length"),
         file_name=tus_protocol.file_name_in(metadata),
         metadata=metadata,
@@ -225,12 +224,14 @@ async def end_upload(upload_id: UUID, request: Request, vault: TheVault) -> Resp
 
 async def _find(upload_id: UUID, vault: Vault) -> PartialUpload:
     """Load the upload. Answers 404 if the caller has none of that id."""
-    upload = await vault.service.resumable_uploads.find(
-        upload_id, tenant_id=vault.tenant_id, user_id=vault.user_id
-    )
+    upload = await vault.service.resumable_uploads.find(upload_id, _uploader(vault))
     if upload is None:
         raise not_found("upload")
     return upload
+
+
+def _uploader(vault: Vault) -> Uploader:
+    return Uploader(vault.tenant_id, vault.user_id, vault.access.api_key_id)
 
 
 def _state(upload: PartialUpload) -> dict[str, str]:

@@ -142,11 +142,16 @@ async def list_webhooks(vault: TheVault) -> WebhookList:
 
 
 @router.post("/webhooks", status_code=201)
-@needs("administer")
+@needs("send events")
 async def add_webhook(new: WebhookToAdd, response: Response, vault: TheVault) -> WebhookSecret:
     """Make a webhook. Its secret is in this answer and nowhere else."""
     webhook = await vault.service.webhooks.add(
-        new.url, new.events, with_data=new.with_data, tenant_id=vault.tenant_id, created_by=vault.user_id
+        new.url,
+        new.events,
+        with_data=new.with_data,
+        tenant_id=vault.tenant_id,
+        created_by=vault.user_id,
+        api_key_id=vault.access.api_key_id,
     )
     vault.audit_details.update({"webhook": str(webhook.id), "events": list(new.events)})
     response.headers["cache-control"] = "no-store"
@@ -164,7 +169,7 @@ async def get_webhook(webhook_id: UUID, vault: TheVault) -> Webhook:
 
 
 @router.patch("/webhooks/{webhook_id}")
-@needs("administer")
+@needs("send events")
 async def change_webhook(webhook_id: UUID, change: WebhookChange, vault: TheVault) -> Webhook:
     """Change the address of a webhook, its events, or whether it gets data."""
     await vault.service.webhooks.change(
@@ -187,7 +192,7 @@ async def remove_webhook(webhook_id: UUID, vault: TheVault) -> None:
 
 
 @router.post("/webhooks/{webhook_id}/test")
-@needs("administer")
+@needs("send events")
 async def test_webhook(webhook_id: UUID, vault: TheVault) -> DeliveryAttempt:
     """Send a message of the type `webhook.test` now, once; what became of it."""
     attempt = await vault.service.webhooks.test(webhook_id, tenant_id=vault.tenant_id)
@@ -205,7 +210,7 @@ async def pause_webhook(webhook_id: UUID, vault: TheVault) -> None:
 
 
 @router.post("/webhooks/{webhook_id}/resume", status_code=204)
-@needs("administer")
+@needs("send events")
 async def resume_webhook(webhook_id: UUID, vault: TheVault) -> None:
     """Send again, also what has waited; after a pause, or after the webhook was disabled."""
     if not await vault.service.webhooks.resume(webhook_id, tenant_id=vault.tenant_id):
@@ -213,7 +218,7 @@ async def resume_webhook(webhook_id: UUID, vault: TheVault) -> None:
 
 
 @router.post("/webhooks/{webhook_id}/rotate")
-@needs("administer")
+@needs("send events")
 async def rotate_webhook_secret(
     webhook_id: UUID, rotation: SecretRotation, response: Response, vault: TheVault
 ) -> WebhookSecret:
@@ -252,7 +257,7 @@ async def list_webhook_deliveries(
 
 
 @router.post("/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver", status_code=204)
-@needs("administer")
+@needs("send events")
 async def redeliver_webhook_event(webhook_id: UUID, delivery_id: UUID, vault: TheVault) -> None:
     """Send a delivery again, whatever became of it, with the same id."""
     if not await vault.service.webhooks.send_again(webhook_id, delivery_id, tenant_id=vault.tenant_id):
@@ -260,7 +265,7 @@ async def redeliver_webhook_event(webhook_id: UUID, delivery_id: UUID, vault: Th
 
 
 @router.post("/webhooks/{webhook_id}/redeliver")
-@needs("administer")
+@needs("send events")
 async def redeliver_failed_webhook_events(
     webhook_id: UUID, failed: FailedDeliveries, vault: TheVault
 ) -> SentAgain:

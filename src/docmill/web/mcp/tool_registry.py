@@ -12,7 +12,7 @@ from pydantic import ValidationError as InvalidArgumentsError
 from starlette.exceptions import HTTPException
 
 from docmill.errors import DocmillError
-from docmill.service.people.access import Scope
+from docmill.service.people.permissions import Permission, may
 from docmill.service.text_input import check_texts
 from docmill.web.mcp import tool_answers
 from docmill.web.mcp.document_content import (
@@ -53,7 +53,7 @@ class ToolFailedError(Exception):
 class Tool(Generic[Arguments]):
     """A tool. run: takes arguments of the model `arguments`, gives an answer of the model `answer`.
 
-    needs: the scope that the caller must have. by_path: only for callers who may file from folders.
+    needs: the permission that the caller must have. by_path: only for callers who may file from folders.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Tool(Generic[Arguments]):
     arguments: type[Arguments]
     answer: type[BaseModel]
     run: Callable[[ToolContext, Arguments], Awaitable[BaseModel]]
-    needs: Scope = "read"
+    needs: Permission = "read"
     by_path: bool = False
 
     @cached_property
@@ -77,7 +77,7 @@ class Tool(Generic[Arguments]):
 
     def is_for(self, context: ToolContext) -> bool:
         """Return whether the caller may use it."""
-        return self.needs in context.vault.access.allows and (not self.by_path or bool(context.folders))
+        return may(context.vault.access, self.needs) and (not self.by_path or bool(context.folders))
 
     async def call(self, context: ToolContext, arguments: Mapping[str, Any]) -> BaseModel:
         """Check the arguments and run the tool. Raises ToolFailedError."""

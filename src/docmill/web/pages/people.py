@@ -15,7 +15,7 @@ from docmill.service.store import audit_log, memberships, one_time_links
 from docmill.service.store.memberships import Role
 from docmill.web.access import Router, needs
 from docmill.web.context import TheVault, Vault, not_found, parse_id
-from docmill.web.inviting import invite_person
+from docmill.web.inviting import check_may_give, invite_person
 from docmill.web.problems import status_of
 from docmill.web.security import is_this_machine
 
@@ -90,6 +90,7 @@ async def change_role(
     request: Request, user_id: UUID, vault: TheVault, *, role: Annotated[Role, Form()]
 ) -> Response:
     """Give a person another role."""
+    check_may_give(vault, role)
     vault.audit_details["role"] = role
     try:
         if not await vault.service.accounts.change_role(user_id, role, tenant_id=vault.tenant_id):

@@ -35,6 +35,8 @@ async def _profile_page(
         "profile.html",
         status_code=status,
         sessions=await vault.service.sign_in.sessions_of(vault.user_id),
+        app_keys=await vault.service.api_keys.of_apps(vault.user_id),
+        idle_days=vault.settings.web.app_key_idle_days,
         message=message,
         saved=saved,
         shortest_password=SHORTEST,
@@ -94,6 +96,15 @@ async def end_session(session_id: UUID, vault: TheVault) -> Response:
     """End a session of the person."""
     if not await vault.service.sign_in.end_session(session_id, vault.user_id):
         raise not_found("session")
+    return RedirectResponse("/profile", 303)
+
+
+@router.post("/profile/app-keys/{key_id}/end")
+@needs("person")
+async def end_app_key(key_id: UUID, vault: TheVault) -> Response:
+    """End the key of an app of the person."""
+    if not await vault.service.api_keys.end_of_app(key_id, user_id=vault.user_id):
+        raise not_found("key of an app")
     return RedirectResponse("/profile", 303)
 
 

@@ -22,7 +22,7 @@ _COOKIE = ReturnCookie("docmill-permission", PERMISSION_CALLBACK)
 
 
 @router.get("/{source_id}/authorize")
-@needs("administer")
+@needs("connect sources")
 async def ask_for_permission(request: Request, source_id: UUID, vault: TheVault) -> Response:
     """Send the owner of a mailbox to its provider."""
     row = await existing_source(source_id, vault)
@@ -36,7 +36,7 @@ async def ask_for_permission(request: Request, source_id: UUID, vault: TheVault)
 
 
 @router.get("/authorized")
-@needs("administer")
+@needs("connect sources")
 async def keep_permission(request: Request, vault: TheVault) -> Response:
     """Keep the permission with which the browser comes back, and show the source."""
     asked = _asked(request)

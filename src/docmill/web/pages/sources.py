@@ -78,14 +78,14 @@ async def show_sources(request: Request, vault: TheVault) -> Response:
 
 
 @router.get("/new/{kind}")
-@needs("administer")
+@needs("connect sources")
 async def show_new_source(request: Request, kind: str, vault: TheVault) -> Response:
     """The form for a new source of a kind."""
     return await _form_page(request, vault, _existing_kind(kind), _Typed())
 
 
 @router.post("/new/{kind}")
-@needs("administer")
+@needs("connect sources")
 async def create_source(request: Request, kind: str, vault: TheVault) -> Response:
     """Make a source if it works; of one that does not, a person may want it even so."""
     known = _existing_kind(kind)
@@ -99,6 +99,7 @@ async def create_source(request: Request, kind: str, vault: TheVault) -> Respons
             typed.secrets,
             tenant_id=vault.tenant_id,
             created_by=vault.user_id,
+            api_key_id=vault.access.api_key_id,
         )
         vault.audit_details.update({"source": str(row.id), "name": row.name})
 
@@ -109,7 +110,7 @@ async def create_source(request: Request, kind: str, vault: TheVault) -> Respons
 
 
 @router.post("/new/{kind}/test")
-@needs("administer", logged=False)
+@needs("connect sources", logged=False)
 async def test_new_source(request: Request, kind: str, vault: TheVault) -> Response:
     """Try what was typed, and show the form with the outcome."""
     known = _existing_kind(kind)
@@ -127,7 +128,7 @@ async def show_source(request: Request, source_id: UUID, vault: TheVault) -> Res
 
 
 @router.post("/{source_id}")
-@needs("administer")
+@needs("connect sources")
 async def change_source(request: Request, source_id: UUID, vault: TheVault) -> Response:
     """Change a source if it works so; if it does not, a person may want it even so."""
     row = await existing_source(source_id, vault)
@@ -147,7 +148,7 @@ async def change_source(request: Request, source_id: UUID, vault: TheVault) -> R
 
 
 @router.post("/{source_id}/test")
-@needs("administer", logged=False)
+@needs("connect sources", logged=False)
 async def test_source(request: Request, source_id: UUID, vault: TheVault) -> Response:
     """Try what was typed, and show the form with the outcome."""
     row = await existing_source(source_id, vault)
@@ -158,7 +159,7 @@ async def test_source(request: Request, source_id: UUID, vault: TheVault) -> Res
 
 
 @router.post("/{source_id}/secrets")
-@needs("administer")
+@needs("connect sources")
 async def make_source_secrets(request: Request, source_id: UUID, vault: TheVault) -> Response:
     """Make the secret anew that docmill makes for a kind, and show it once."""
     row = await existing_source(source_id, vault)
@@ -175,7 +176,7 @@ async def pause_source(source_id: UUID, vault: TheVault) -> Response:
 
 
 @router.post("/{source_id}/resume")
-@needs("administer")
+@needs("connect sources")
 async def resume_source(source_id: UUID, vault: TheVault) -> Response:
     """Go on with a source, or try one that fails again at once."""
     return await _set_state(source_id, "active", vault)
@@ -197,7 +198,7 @@ async def remove_source(source_id: UUID, vault: TheVault) -> Response:
 
 
 @router.post("/{source_id}/items/{item_id}/retry")
-@needs("administer")
+@needs("connect sources")
 async def retry_source_item(source_id: UUID, item_id: UUID, vault: TheVault) -> Response:
     """Forget that an item was refused, so that it is taken again."""
     if not await vault.service.sources.forget_refusal(source_id, item_id, tenant_id=vault.tenant_id):

@@ -42,7 +42,7 @@ async def show_tags(request: Request, vault: TheVault) -> HTMLResponse:
 
 
 @router.post("/tags")
-@needs("write")
+@needs("organise")
 async def create_tag(
     request: Request, vault: TheVault, tagging: TheTagging, *, name: _Text = "", color: _Text = ""
 ) -> Response:
@@ -55,7 +55,7 @@ async def create_tag(
 
 
 @router.post("/tags/found")
-@needs("write")
+@needs("organise")
 async def tag_found_documents(
     vault: TheVault,
     tagging: TheTagging,
@@ -77,7 +77,7 @@ async def tag_found_documents(
 
 
 @router.post("/tags/marked")
-@needs("write")
+@needs("organise")
 async def tag_marked_documents(
     vault: TheVault,
     tagging: TheTagging,
@@ -98,7 +98,7 @@ async def tag_marked_documents(
 
 
 @router.post("/tags/{tag_id}")
-@needs("write")
+@needs("organise")
 async def change_tag(
     request: Request,
     tag_id: UUID,
@@ -118,7 +118,7 @@ async def change_tag(
 
 
 @router.post("/tags/{tag_id}/merge")
-@needs("write")
+@needs("organise")
 async def merge_tag(
     request: Request, tag_id: UUID, vault: TheVault, tagging: TheTagging, *, into: _Text = ""
 ) -> Response:
@@ -132,7 +132,7 @@ async def merge_tag(
 
 
 @router.post("/tags/{tag_id}/remove")
-@needs("write")
+@needs("organise")
 async def remove_tag(tag_id: UUID, vault: TheVault, tagging: TheTagging) -> Response:
     """Take a tag off all documents."""
     found = await tagging.set_removed(tag_id, is_removed=True, tenant_id=vault.tenant_id)
@@ -140,7 +140,7 @@ async def remove_tag(tag_id: UUID, vault: TheVault, tagging: TheTagging) -> Resp
 
 
 @router.post("/tags/{tag_id}/restore")
-@needs("write")
+@needs("organise")
 async def restore_tag(tag_id: UUID, vault: TheVault, tagging: TheTagging) -> Response:
     """Give a removed tag back to the documents that had it."""
     found = await tagging.set_removed(tag_id, is_removed=False, tenant_id=vault.tenant_id)
@@ -148,7 +148,7 @@ async def restore_tag(tag_id: UUID, vault: TheVault, tagging: TheTagging) -> Res
 
 
 @router.post("/docs/{document_id}/tags")
-@needs("write")
+@needs("organise")
 async def tag_document(
     document_id: str, vault: TheVault, tagging: TheTagging, *, add: _Text = "", remove: _Text = ""
 ) -> RedirectResponse:

@@ -53,7 +53,7 @@ async def _webhooks_page(
 
 
 @router.post("/webhooks")
-@needs("administer")
+@needs("send events")
 async def add_webhook(
     request: Request,
     vault: TheVault,
@@ -70,6 +70,7 @@ async def add_webhook(
             with_data=bool(with_data),
             tenant_id=vault.tenant_id,
             created_by=vault.user_id,
+            api_key_id=vault.access.api_key_id,
         )
     except DocmillError as error:
         return await _webhooks_page(
@@ -118,7 +119,7 @@ async def _webhook_page(
 
 
 @router.post("/webhooks/{webhook_id}")
-@needs("administer")
+@needs("send events")
 async def change_webhook(
     request: Request,
     webhook_id: UUID,
@@ -140,7 +141,7 @@ async def change_webhook(
 
 
 @router.post("/webhooks/{webhook_id}/test")
-@needs("administer")
+@needs("send events")
 async def test_webhook(request: Request, webhook_id: UUID, vault: TheVault) -> Response:
     """Send a test, and show what became of it."""
     tested = await vault.service.webhooks.test(webhook_id, tenant_id=vault.tenant_id)
@@ -157,7 +158,7 @@ async def pause_webhook(webhook_id: UUID, vault: TheVault) -> Response:
 
 
 @router.post("/webhooks/{webhook_id}/resume")
-@needs("administer")
+@needs("send events")
 async def resume_webhook(webhook_id: UUID, vault: TheVault) -> Response:
     """Send again, also what has waited."""
     if not await vault.service.webhooks.resume(webhook_id, tenant_id=vault.tenant_id):
@@ -166,7 +167,7 @@ async def resume_webhook(webhook_id: UUID, vault: TheVault) -> Response:
 
 
 @router.post("/webhooks/{webhook_id}/rotate")
-@needs("administer")
+@needs("send events")
 async def rotate_webhook_secret(request: Request, webhook_id: UUID, vault: TheVault) -> Response:
     """Make another secret, and show it once."""
     webhook = await vault.service.webhooks.rotate(webhook_id, tenant_id=vault.tenant_id)
@@ -185,7 +186,7 @@ async def remove_webhook(webhook_id: UUID, vault: TheVault) -> Response:
 
 
 @router.post("/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver")
-@needs("administer")
+@needs("send events")
 async def redeliver_webhook_event(webhook_id: UUID, delivery_id: UUID, vault: TheVault) -> Response:
     """Send a delivery again, whatever became of it."""
     if not await vault.service.webhooks.send_again(webhook_id, delivery_id, tenant_id=vault.tenant_id):
@@ -194,7 +195,7 @@ async def redeliver_webhook_event(webhook_id: UUID, delivery_id: UUID, vault: Th
 
 
 @router.post("/webhooks/{webhook_id}/redeliver")
-@needs("administer")
+@needs("send events")
 async def redeliver_failed_webhook_events(
     request: Request, webhook_id: UUID, vault: TheVault, *, days: Annotated[str, Form(max_length=4)] = ""
 ) -> Response:

@@ -1,6 +1,5 @@
 """Routes of paperless-ngx's API, as far as devices need them to sign in, upload and see what came of it."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, cast
 
 from fastapi import Depends, Query, Request, Response
@@ -8,7 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.background import BackgroundTask
 from starlette.responses import JSONResponse
 
+from docmill.errors import ValidationError
 from docmill.service.paperless.tag_colors import nearest_color
+from docmill.service.people.keys import APP_KEY_NAME
 from docmill.service.people.sign_in import SignInRefusedError
 from docmill.service.store import audit_log, documents, ingestions, numbered_pages, tags
 from docmill.service.store.document_list import DocumentFilters
@@ -33,9 +34,6 @@ from docmill.web.paperless.paperless_shapes import (
 from docmill.web.paperless.paperless_upload import receive_document
 from docmill.web.view.words import type_choices
 
-KEY_NAME = "paperless app"
-KEY_DAYS = 365
-_KEY_SCOPES = ("read", "write")
 _MOST_TASKS = 50
 _VERSIONS = {"x-api-version": "9", "x-version": "2.20.0"}
 """The version of the protocol, and the release of paperless-ngx with it that clients may take us for."""
@@ -87,16 +85,17 @@ async def create_paperless_key(request: Request, vault: TheVault) -> Response:
         return response
     if access is None or access.tenant_id is None:
         return _refused("You belong to no organisation (any more). Ask an owner to invite you.")
-    scopes = [scope for scope in _KEY_SCOPES if scope in access.allows]
-    expires_at = datetime.now(UTC) + timedelta(days=KEY_DAYS)
-    key = await vault.service.api_keys.create(access, KEY_NAME, scopes, expires_at)
+    try:
+        key = await vault.service.api_keys.create_for_app(access)
+    except ValidationError as error:
+        return _refused(error.message)
     async with vault.service.database.tenant(access.tenant_id) as conn:
         await audit_log.add(
             conn,
             tenant_id=access.tenant_id,
             user_id=access.user_id,
             action="create_key",
-            details={"key": key.prefix, "name": KEY_NAME, "scopes": list(scopes)},
+            details={"key": key.prefix, "name": APP_KEY_NAME, "scopes": list(key.scopes)},
             address=client_address(request),
         )
     return JSONResponse({"token": key.secret}, headers={**_VERSIONS, "cache-control": "no-store"})
@@ -181,7 +180,7 @@ async def list_paperless_tags(
 
 
 @router.post("/tags/", status_code=201)
-@needs("write")
+@needs("organise")
 async def create_paperless_tag(new: _NewTag, vault: TheVault, tagging: TheTagging) -> Json:
     """Make a tag; if there is one of that name, it is the answer."""
     color = nearest_color(new.color)
