@@ -1,12 +1,15 @@
 """What commands write: whole, or not at all."""
 
+import os
 import resource
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from docmill.cli.console import put
 from docmill.errors import MisconfiguredError
+from support.docmill_processes import DOCMILL
 
 
 def test_a_file_is_written_with_its_folders_and_over_the_old_one(tmp_path: Path) -> None:
@@ -40,3 +43,15 @@ def test_a_full_disk_keeps_the_old_file_and_no_half_of_the_new_one(tmp_path: Pat
 
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_locale_in_which_names_are_not_utf_8_is_refused_in_a_sentence() -> None:
+    variables = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+
+    done = subprocess.run(
+        [DOCMILL, "--version"], env={**os.environ, **variables}, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert "set LC_ALL=C.UTF-8, or PYTHONUTF8=1" in done.stderr
+    assert "Traceback" not in done.stderr

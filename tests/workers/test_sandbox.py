@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,15 @@ class TestFiles:
         (tmp_path / "link").symlink_to("original")
 
         _, content = await pool.run(trespass.name_of, tmp_path / "link", limit_s=30)
+
+        assert content == b"ours"
+
+    async def test_a_file_that_is_kept_in_memory_is_lent(self, pool: Pool) -> None:
+        with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
+            file.write(b"ours")
+            file.flush()
+
+            _, content = await pool.run(trespass.name_of, Path(file.name), limit_s=30)
 
         assert content == b"ours"
 

@@ -70,6 +70,13 @@ app.add_typer(aws_commands.app)
 def main() -> None:
     """Run the program; our own errors become one sentence and an exit code."""
     os.umask(0o077)  # what it writes holds texts of documents, and is for its user alone
+    if sys.getfilesystemencoding() != "utf-8":
+        message = (
+            "docmill: it needs names of files to be text in UTF-8, and by the locale here they are"
+            f" {sys.getfilesystemencoding()!r}; set LC_ALL=C.UTF-8, or PYTHONUTF8=1"
+        )
+        stderr.print(message, style="red", markup=False)
+        sys.exit(USAGE)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # file names need not be text, nor terminals know our encoding
             stream.reconfigure(errors="backslashreplace")

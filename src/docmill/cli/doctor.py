@@ -183,6 +183,9 @@ def _check_vault(config: Path | None, data_dir: Path | None, *, fix: bool) -> It
     else:
         remedy = "set data_dir or DOCMILL_DATA_DIR"
         yield CheckResult("data folder", f"{settings.folder} cannot be written", remedy)
+    if settings.folder.resolve().is_relative_to("/dev/shm"):  # noqa: S108  only told of
+        detail = f"{settings.folder} is kept in memory: the vault is gone when the machine is started anew"
+        yield CheckResult("data folder", detail, "set data_dir to a disk", needed=False)
     yield from _check_modes(settings.folder, fix=fix)
     if settings.database_url is None:
         yield from _check_embedded_postgres(settings.folder / "postgres")

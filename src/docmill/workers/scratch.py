@@ -25,6 +25,8 @@ SCRATCH = "the temporary folder (TMPDIR)"
 MAX_BYTES = 500_000_000
 MAX_FILES = 20_000
 _OF_THE_SYSTEM = (("dev",), ("proc",), ("sys",))
+_IN_MEMORY = ("dev", "shm")
+"""A disk like any other, but that it is kept in memory."""
 _NEW_S = 60
 """A folder younger than that may not be locked yet."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -75,7 +77,7 @@ class ScratchFolder:
             argument: _Original.at(argument)
             for argument in arguments
             if isinstance(argument, Path)
-            and argument.parts[1:2] not in _OF_THE_SYSTEM
+            and (argument.parts[1:2] not in _OF_THE_SYSTEM or argument.parts[1:3] == _IN_MEMORY)
             and not argument.is_dir()
         }
         wanted = {

@@ -391,3 +391,61 @@ def test_only_the_user_of_docmill_and_of_the_server_may_log_in(folder: Path) -> 
 
     assert "Peer authentication failed" in refused.stderr
     assert (refused.returncode != 0, allowed.returncode) == (True, 0)
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Path]:
+    """A disk of 100 MB that every user may pass through."""
+    with tempfile.TemporaryDirectory(prefix="docmill-") as name:
+        Path(name).chmod(0o711)
+        disk = Path(name) / "disk"
+        disk.mkdir()
+        mounting = ["mount", "-t", "tmpfs", "-o", "size=100m,mode=0755", "docmill-test", disk]
+        if subprocess.run(mounting, check=False).returncode:
+            pytest.skip("this user may not mount a small disk")
+        yield disk
+        subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+def fill(disk: Path) -> None:
+    with (disk / "filling").open("wb") as filling:
+        subprocess.run(["head", "-c", "200M", "/dev/zero"], stdout=filling, check=False)
+
+
+def test_a_disk_without_room_for_a_new_database_is_told(small_disk: Path) -> None:
+    (small_disk / "other").write_bytes(bytes(60_000_000))
+
+    with pytest.raises(MisconfiguredError, match=r"is full: its database needs 80 MB and 45 MB are free"):
+        EmbeddedPostgres(small_disk / "postgres").start()
+
+
+def test_a_full_disk_is_told_and_the_database_starts_when_there_is_room(small_disk: Path) -> None:
+    server = EmbeddedPostgres(small_disk / "postgres")
+    server.start()
+    server.stop()
+    fill(small_disk)
+
+    with pytest.raises(MisconfiguredError, match=r"the disk of '\S+' is full"):
+        server.start()
+
+    (small_disk / "filling").unlink()
+    server.start()
+    assert answer(server) == 42
+    server.stop()
+
+
+def test_what_a_program_of_the_server_prints_is_not_shown_but_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = folder.parent / "programs"
+    programs.mkdir(mode=0o755)
+    folder.parent.chmod(0o711)
+    (programs / "initdb").write_text("#!/bin/sh\necho 'FATAL: words for engineers'\nexit 3\n")
+    (programs / "initdb").chmod(0o755)
+    monkeypatch.setattr(postgres_server, "programs", lambda: programs)
+
+    with pytest.raises(MisconfiguredError, match=r"'initdb' ended with status 3; .*initdb\.log") as refused:
+        EmbeddedPostgres(folder).start()
+
+    assert "FATAL" not in refused.value.message
+    assert (folder / "initdb.log").read_text() == "FATAL: words for engineers\n"

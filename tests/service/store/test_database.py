@@ -1,5 +1,6 @@
 import asyncio
 
+import psycopg
 import pytest
 
 from docmill.errors import ServerError
@@ -51,3 +52,8 @@ async def test_a_server_that_became_a_standby_is_tried_again_later(database_url:
         await conn.execute("SET default_transaction_read_only = on")
         with pytest.raises(ServerError), translating_errors():
             await conn.execute("DELETE FROM outbox")
+
+
+def test_a_full_disk_of_the_database_is_told_as_that() -> None:
+    with pytest.raises(ServerError, match="the disk of the database is full"), translating_errors():
+        raise psycopg.errors.DiskFull

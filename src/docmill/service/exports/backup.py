@@ -26,6 +26,7 @@ from docmill.service.exports.catalogue import columns_of_type, file_keys, revisi
 from docmill.service.storage.blobs import is_key
 from docmill.service.storage.postgres_server import EmbeddedPostgres, programs
 from docmill.service.storage.private_files import private_file, private_folder
+from docmill.service.store.database import translating_errors
 from docmill.service.store.migrate import newest_revision
 
 log = logging.getLogger(__name__)
@@ -80,7 +81,7 @@ def _write(url: str, blobs: Path, file: IO[bytes], progress: Progress) -> Backup
     archive = ArchiveWriter(file)
     with TemporaryDirectory(prefix="docmill-backup-") as scratch:
         dump = Path(scratch) / _DUMP
-        with psycopg.connect(url) as conn:
+        with translating_errors(), psycopg.connect(url) as conn:
             conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             (snapshot,) = conn.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
             archive.add_json(_DESCRIPTION, _description(conn))
@@ -199,11 +200,11 @@ def _place(blobs: Path, key: str, source: Path) -> Path:
 
 
 def _restore_database(url: str, dump: Path, role_names: list[str]) -> None:
-    with psycopg.connect(url, autocommit=True) as conn:
+    with translating_errors(), psycopg.connect(url, autocommit=True) as conn:
         for role in role_names:
             conn.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
     _run("pg_restore", "--exit-on-error", "--single-transaction", f"--dbname={url}", str(dump))
-    with psycopg.connect(url) as conn:
+    with translating_errors(), psycopg.connect(url) as conn:
         # Numbers of transactions mean nothing in another server: those of events would be in the future.
         for table, column in columns_of_type(conn, "xid8"):
             conn.execute(

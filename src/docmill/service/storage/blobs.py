@@ -287,7 +287,8 @@ def _translated(key: str) -> Generator[None]:
     except (PermissionError, exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
         raise MisconfiguredError(_DENIED) from error
     except (OSError, exceptions.BaseError) as error:
-        raise ServerError(f"the file store failed on {key!r}; is it full or out of reach?") from error
+        # Keys of files that are being written mean nothing to a person.
+        raise ServerError("the file store cannot be used now: is it full or out of reach?") from error
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """PostgreSQL from a wheel, on a folder of this machine: started by its first user, stopped by its last."""
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -106,6 +107,13 @@ MAX_SOCKET_PATH = 103
 """Bytes in `sun_path` without its final NUL: 103 on macOS, 107 on Linux."""
 
 _WHO_MAY_LOG_IN, _USERS = "pg_hba.conf", "pg_ident.conf"
+_NEW_BYTES = 80_000_000
+"""Of a new database with the schema: 45 MB, and room for two more files of its log of changes."""
+
+_RUNNING_BYTES = 20_000_000
+"""A server that starts may need another file of its log of changes, of 16 MiB."""
+
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 _STARTS = 4
 _START_TIMEOUT_S = 60
 _POLL_S = 0.05
@@ -273,6 +281,7 @@ class EmbeddedPostgres:
             let_server_pass(self._folder, data_dir=self._data_dir)
             self._bin = programs_for_server(self._bin, self._folder)
         if not (self._data / "PG_VERSION").exists():
+            self._check_room(_NEW_BYTES)
             self._initialise()
         _own_folder(self._socket_folder, server_user())
         for _ in range(_STARTS):
@@ -281,10 +290,20 @@ class EmbeddedPostgres:
                     if not conn.execute("SELECT 1 FROM pg_database WHERE datname = 'docmill'").fetchone():
                         conn.execute("CREATE DATABASE docmill")
                 return
+        self._check_room(_RUNNING_BYTES)
         raise MisconfiguredError(
             f"the embedded PostgreSQL on {str(self._folder)!r} does not start; its log is "
             f"{str(self._data / 'server.log')!r}"
         )
+
+    def _check_room(self, needed: int) -> None:
+        """Raises MisconfiguredError if the disk has less than so many bytes."""
+        free = shutil.disk_usage(self._folder).free
+        if free < needed:
+            raise MisconfiguredError(
+                f"the disk of {str(self._folder)!r} is full: its database needs {needed / 1e6:.0f} MB and"
+                f" {free / 1e6:.0f} MB are free; free some space, or set data_dir to another disk"
+            )
 
     def _initialise(self) -> None:
         """A new cluster, made aside and moved into place so that half of one is never used."""
@@ -344,8 +363,7 @@ class EmbeddedPostgres:
             fresh = self._folder / f"{file}.new"
             with private_file(fresh) as new:
                 new.write(content.encode())
-                os.fchmod(new.fileno(), 0o640 if is_root() else 0o600)
-                os.fchown(new.fileno(), -1, server_group())
+                os.fchown(new.fileno(), server_user(), -1)
             fresh.replace(self._folder / file)
 
     def _drop_stale_pid(self) -> None:
@@ -390,8 +408,13 @@ class EmbeddedPostgres:
             )
             output.seek(0)
             if done.returncode and check:
-                text = output.read().decode(errors="replace").strip()
-                raise MisconfiguredError(f"{program!r} failed on {str(self._folder)!r}: {text}")
+                printed = self._folder / f"{program}.log"
+                with private_file(printed) as file:
+                    shutil.copyfileobj(output, file)
+                raise MisconfiguredError(
+                    f"the database in {str(self._folder)!r} cannot be made: {program!r} ended with status"
+                    f" {done.returncode}; what it printed is in {str(printed)!r}"
+                )
         return done.returncode
 
 
@@ -440,4 +463,8 @@ def _explained(folder: Path) -> Generator[None]:
     try:
         yield
     except (OSError, subprocess.SubprocessError, psycopg.Error) as error:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            raise MisconfiguredError(
+                f"the disk of {str(folder)!r} is full; free some space, or set data_dir to another disk"
+            ) from error
         raise MisconfiguredError(f"the embedded PostgreSQL on {str(folder)!r} failed: {error}") from error

@@ -251,6 +251,10 @@ def translating_errors() -> Generator[None]:
         yield
     except (errors.InvalidPassword, errors.InvalidAuthorizationSpecification) as error:
         raise UnauthorizedError("the database refuses the user or password of database_url") from error
+    except errors.DiskFull as error:
+        raise ServerError(
+            "the disk of the database is full; free some space there, and docmill goes on by itself"
+        ) from error
     except (
         psycopg.OperationalError,  # those of the pool, too
         psycopg.InterfaceError,
@@ -258,8 +262,8 @@ def translating_errors() -> Generator[None]:
         errors.ReadOnlySqlTransaction,  # this server has just become the standby of another
     ) as error:
         raise ServerError(
-            f"the database cannot be used now ({type(error).__name__}); if it stays so, see whether it runs "
-            "and whether database_url is right"
+            f"the database cannot be used now ({type(error).__name__}); if it stays so, see whether it runs,"
+            " whether its disk has room, and whether database_url is right where it is set"
         ) from error
 
 
