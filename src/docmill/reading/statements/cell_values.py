@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
 from typing import NamedTuple
@@ -66,6 +66,7 @@ def _vocabulary() -> Mapping[str, Mapping[str, Sequence[str]]]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
+@lru_cache(maxsize=4096)
 def fold(text: str) -> str:
     """A text without case, accents and signs, its words parted by single spaces."""
     plain = unicodedata.normalize("NFKD", text.casefold())

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from functools import cache
+from functools import lru_cache
 
 from docmill.reading.statements.cell_values import fold, words
 
@@ -25,7 +25,8 @@ def row_kind(cells: Mapping[int, str], texts: Iterable[int], parties: Iterable[i
     """The kind of a row. texts: columns that describe the booking. parties: those of the other side."""
     names = set(parties)
     described = names | set(texts)
-    folded = {place: fold(cell) for place, cell in cells.items() if cell}
+    named_cells = ((place, cell) for place, cell in cells.items() if cell.upper() != cell.lower())
+    folded = {place: fold(cell) for place, cell in named_cells}
     if any(cell in words("pending") for place, cell in folded.items() if place not in names):
         return RowKind.NOT_BOOKED
     if any(cell in words("not_carried_out") for place, cell in folded.items() if place not in described):
@@ -38,7 +39,7 @@ def row_kind(cells: Mapping[int, str], texts: Iterable[int], parties: Iterable[i
     return RowKind.SOME_BALANCE if RowKind.SOME_BALANCE in named and not has_party else RowKind.BOOKING
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _balance_of(cell: str) -> RowKind | None:
     name = _FIGURES.sub("", cell).strip()
     for kind in (RowKind.OPENING, RowKind.CLOSING, RowKind.SOME_BALANCE):

@@ -163,10 +163,13 @@ def _set_aside_unknown_sides(
     sides = _sides([rows[index] for index in sorted_rows.bookings], columns)
     if not any(sides):
         return
-    for index, side in list(zip(sorted_rows.bookings, sides, strict=True)):
-        if side is None and cell_at(rows[index], columns.indicator):
-            sorted_rows.bookings.remove(index)
-            sorted_rows.unread.append(index)
+    unknown = {
+        index
+        for index, side in zip(sorted_rows.bookings, sides, strict=True)
+        if side is None and cell_at(rows[index], columns.indicator)
+    }
+    sorted_rows.bookings[:] = [index for index in sorted_rows.bookings if index not in unknown]
+    sorted_rows.unread.extend(unknown)
     sorted_rows.unread.sort()
 
 
