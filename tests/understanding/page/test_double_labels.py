@@ -180,6 +180,8 @@ def test_each_part_has_a_box_of_its_own(typeset: Typeset) -> None:
         ("Invoice No./Date", "90005037/99.99.2025"),
         ("Invoice No./Colour", "90005037/04.06.2025"),
         ("Colour/Date", "90005037/04.06.2025"),
+        ("Colour/Date: 90005037/04.06.2025", ""),
+        ("90005037/04.06.2025", "Invoice No./Date"),
         ("Customer no./Delivery note no.", "4711"),
         ("Customer no./Delivery note no.", "4711/80101911/7"),
         ("Invoice No./Date", "The goods of 90005037 were sent on 04.06.2025 to the place that you named"),
