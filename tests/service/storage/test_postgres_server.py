@@ -441,7 +441,9 @@ def test_what_a_program_of_the_server_prints_is_not_shown_but_kept(
     programs.mkdir(mode=0o755)
     folder.parent.chmod(0o711)
     (programs / "initdb").write_text("#!/bin/sh\necho 'FATAL: words for engineers'\nexit 3\n")
-    (programs / "initdb").chmod(0o755)
+    (programs / "postgres").write_text("#!/bin/sh\n")
+    for program in programs.iterdir():
+        program.chmod(0o755)
     monkeypatch.setattr(postgres_server, "programs", lambda: programs)
 
     with pytest.raises(MisconfiguredError, match=r"'initdb' ended with status 3; .*initdb\.log") as refused:
