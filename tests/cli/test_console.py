@@ -1,5 +1,6 @@
 """What commands write: whole, or not at all."""
 
+import logging
 import os
 import resource
 import subprocess
@@ -7,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from docmill.cli.console import put
-from docmill.errors import MisconfiguredError
+from docmill.cli.console import PlacesFormatter, put
+from docmill.errors import InternalError, MisconfiguredError
+from docmill.workers.pool import Pool
 from support.docmill_processes import DOCMILL
 
 
@@ -55,3 +57,23 @@ def test_a_locale_in_which_names_are_not_utf_8_is_refused_in_a_sentence() -> Non
     assert done.returncode == 2
     assert "set LC_ALL=C.UTF-8, or PYTHONUTF8=1" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+async def test_the_log_says_where_a_reading_process_failed_and_does_not_quote(
+    pool: Pool, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(InternalError, match="the log has the details"):
+        await pool.run(int, "the text of a document", limit_s=30)
+
+    (line,) = [PlacesFormatter().format(record) for record in caplog.records]
+
+    words, error, *places = line.splitlines()
+    assert (words, error) == ("a task failed", "ValueError")
+    assert any("child.py" in place for place in places)
+    assert "the text of a document" not in line
+
+
+def test_the_log_shows_control_characters_of_a_reading_process_escaped() -> None:
+    record = logging.makeLogRecord({"msg": "failed", "error": "E", "traceback": "one\n\x1b[2Jtwo"})
+
+    assert PlacesFormatter().format(record) == "failed\nE\none\n\\x1b[2Jtwo"

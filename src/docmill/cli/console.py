@@ -87,7 +87,17 @@ def shown(name: str) -> str:
 
 
 class PlacesFormatter(logging.Formatter):
-    """Formats exceptions as types and places only: their messages may quote the document."""
+    """Formats exceptions as types and places only: their messages may quote the document.
+
+    Those of reading processes come as the attributes `error` and `traceback` of their records.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See `logging.Formatter.format`."""
+        words, trace = super().format(record), getattr(record, "traceback", None)
+        if not isinstance(trace, str):
+            return words
+        return "\n".join([words, shown(str(getattr(record, "error", ""))), *map(shown, trace.splitlines())])
 
     def formatException(self, ei: ExcInfo) -> str:  # noqa: N802  the library's name
         """See `logging.Formatter.formatException`."""
