@@ -1,6 +1,5 @@
 """The steps of docmill, put together: the same for the library, for runs over folders and for the vault."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,6 +18,7 @@ from docmill.understanding.gate import RuleGate
 from docmill.understanding.pooled import PooledUnderstanding
 from docmill.understanding.router import GateRouter
 from docmill.understanding.second_readers import ModelReader, SecondLook, SecondReader
+from docmill.workers.capacity import capacity
 from docmill.workers.pool import Pool
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ NO_LANGUAGE_MODELS = LanguageModels({})
 
 
 def reading_pool(workers: int | None = None) -> Pool:
-    """Processes that read documents, as many as the machine has cores unless told otherwise."""
-    return Pool(workers or os.cpu_count() or 1)
+    """Processes that read documents: one for each core, as memory allows, unless told otherwise."""
+    return Pool(workers or capacity().processes())
 
 
 def steps_for(

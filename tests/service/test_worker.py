@@ -15,10 +15,12 @@ from docmill.errors import (
 from docmill.model.result import Classification, Failure
 from docmill.ports import Original
 from docmill.service.app import Service
+from docmill.service.observe.metrics import Metrics, PoolUse
 from docmill.service.ports import Message
 from docmill.service.protocol.pause import paused_part
-from docmill.service.worker import run_worker
+from docmill.service.worker import ready_worker, run_worker
 from docmill.testing.queue import MemoryQueue
+from docmill.workers.capacity import capacity
 from docmill.workers.fair_semaphore import FairSemaphore
 from support.scripted_steps import AtOnceError, Observer, RunWorker, ScriptedSteps, Upload
 
@@ -530,3 +532,23 @@ async def test_no_more_is_claimed_than_can_be_begun_soon(
     await worker
 
     assert left == 30 - expected
+
+
+@pytest.mark.parametrize(
+    ("worker", "processes"),
+    [({"processes": 3}, 3), ({}, capacity().processes(reserved_cores=2))],
+)
+async def test_the_number_of_reading_processes_is_set_or_found_out(
+    service: Service, worker: dict[str, int], processes: int
+) -> None:
+    class Watched(Metrics):
+        def watch_pool(self, name: str, pool: PoolUse) -> None:
+            pools[name] = pool.workers
+
+    pools: dict[str, int] = {}
+    settings = service.settings.model_copy(
+        update={"worker": service.settings.worker.model_copy(update=worker)}
+    )
+
+    async with ready_worker(replace(service, settings=settings), Watched()):
+        assert pools == {"reading": processes}

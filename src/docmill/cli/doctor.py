@@ -19,6 +19,7 @@ from rich.markup import escape
 
 from docmill.cli.console import FAILED, counted, shown, stdout
 from docmill.errors import DocmillError, MisconfiguredError
+from docmill.workers.capacity import capacity
 from docmill.workers.pool import Pool
 from docmill.workers.sandbox import PROTECTIONS, in_force
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from docmill.service.config.settings import ChosenModel, DocumentAi, Llm, Settings
 
 _GIB = 1024**3
-_CHILD_BYTES = 1.5 * _GIB
 """The memory that one reading process may take."""
 _STARTS_WITHIN_S = 60
 
@@ -95,12 +95,14 @@ def is_installed(module: str) -> bool:
 def _check_machine() -> Iterator[CheckResult]:
     """Check Python, memory, and the protections of the child processes that open files."""
     yield CheckResult("Python", sys.version.split()[0])
-    cores, memory = os.cpu_count() or 1, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    found = capacity()
     remedy = None
-    if memory < cores * _CHILD_BYTES:
-        jobs = max(1, int(memory / _CHILD_BYTES))
-        remedy = f"little for {cores} reading processes: use `docmill run --jobs {jobs}`"
-    yield CheckResult("memory", f"{cores} cores, {memory / _GIB:.0f} GB", remedy, needed=False)
+    if found.processes() < found.cores:
+        remedy = (
+            f"little for {found.cores} reading processes; without a setting there are {found.processes()}"
+        )
+    detail = f"{found.cores} cores, {found.memory_bytes / _GIB:.0f} GB"
+    yield CheckResult("memory", detail, remedy, needed=False)
     try:
         in_child = asyncio.run(_child_protections())
     except DocmillError as error:

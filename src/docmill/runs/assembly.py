@@ -1,6 +1,5 @@
 """The stages of a pipeline, put together for one run."""
 
-import os
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -15,6 +14,7 @@ from docmill.runs.policy import RunPolicy, StageName
 from docmill.runs.processes import Processes
 from docmill.runs.stages import Stage, call_if_there, opened, place_of
 from docmill.runs.threads import Threads
+from docmill.workers.capacity import capacity
 
 
 @asynccontextmanager
@@ -60,7 +60,7 @@ class _Stages:
     def __init__(self, policy: RunPolicy, processes: int) -> None:
         self._policy = policy
         self._threads = Threads(policy.concurrency)
-        self._count = processes or os.cpu_count() or 1
+        self._count = processes or capacity().cores
         self._processes: Processes | None = None
         self._made: dict[tuple[StageName, int], Stage] = {}
 

@@ -36,6 +36,7 @@ from docmill.service.steps import LearnedModels, open_steps, reading_options
 from docmill.service.store.database import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
 from docmill.understanding.pooled import PooledCorrectionMaker, load_vocabularies
+from docmill.workers.capacity import capacity
 from docmill.workers.pool import Pool
 
 if TYPE_CHECKING:
@@ -242,9 +243,8 @@ async def ready_worker(service: Service, metrics: Metrics | None = None) -> Asyn
     Raises MisconfiguredError if the settings name what is not installed.
     """
     settings = service.settings
-    cores = os.cpu_count() or 1
-    # All cores but the reserved ones; at least half of them, and one. Pages and the database come first.
-    workers = max(1, cores // 2, cores - settings.worker.reserved_cores)
+    # Pages and the database come first.
+    workers = settings.worker.processes or capacity().processes(reserved_cores=settings.worker.reserved_cores)
     load_reading = load_rapid_engine if "rapidocr" in settings.ocr.engines else load_readers
     preload = [load_reading, load_vocabularies]
     async with Pool(workers, niceness=10, many_tenants=True, preload=preload) as pool:

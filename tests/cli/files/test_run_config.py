@@ -82,3 +82,10 @@ def test_a_variable_wins_over_the_file_and_the_command_line_over_both(
     assert (told.max_bytes, told.reading.max_part_bytes, told.limits.document_s) == (3_000_000, 3_000_000, 30)
     assert (found.limits.page_s, told.limits.page_s) == (10, 0)
     assert told.reading.max_pages == 7
+
+
+def test_the_number_of_reading_processes_is_that_of_the_settings(tmp_path: Path) -> None:
+    assert configured().processes is None
+    (tmp_path / "docmill.toml").write_text("[worker]\nprocesses = 3\n")
+
+    assert configured().processes == 3

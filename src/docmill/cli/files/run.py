@@ -225,7 +225,7 @@ async def read_all(
     Ctrl-C ends it in good order: documents at work are brought to their end.
     """
     async with (
-        reading_pool(options.jobs) as pool,
+        reading_pool(options.jobs or config.processes) as pool,
         config.steps(pool, schema=options.schema, model=options.model) as steps,
     ):
         run = FolderRun(

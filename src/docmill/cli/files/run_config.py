@@ -37,6 +37,11 @@ class RunConfig:
     settings: "Settings | None" = None
     models: Mapping[str, str] = field(default_factory=dict[str, str])
 
+    @property
+    def processes(self) -> int | None:
+        """The number of reading processes in the settings; None if it is not set."""
+        return None if self.settings is None else self.settings.worker.processes
+
     def check_type(self, document_type: str | None) -> None:
         """Raise MisconfiguredError for the name of a type that is neither built in nor in the settings."""
         types = REGISTRY if self.settings is None else self.settings.own.by_choice

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from docmill.reading.child.render import LocalRenderer
 from docmill.runs.inputs import path_of
 from docmill.runs.states import DocumentState
 from docmill.wiring import reading_pool
+from docmill.workers.capacity import capacity
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ async def draw_first_pages(documents: Sequence[DocumentState], *, folder: Path) 
     name something else here, or the file may have been changed.
     """
     drawn: dict[str, bytes] = {}
-    async with reading_pool(min(_PROCESSES, os.cpu_count() or 1)) as pool:
+    async with reading_pool(min(_PROCESSES, capacity().processes())) as pool:
         renderer = LocalRenderer(pool)
 
         async def draw(document: DocumentState) -> None:

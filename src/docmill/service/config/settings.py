@@ -50,6 +50,7 @@ class WorkerSettings(Section):
     batch: int = Field(default=10, ge=1, le=10)
     max_attempts: int = Field(default=3, ge=1)
     reserved_cores: int = Field(default=2, ge=0)
+    processes: int | None = Field(default=None, ge=1)
     grace_s: float = Field(default=600, ge=0)
     concurrency: int = Field(default=8, ge=1)
     pause_s: float = Field(default=60, gt=0)
