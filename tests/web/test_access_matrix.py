@@ -121,6 +121,8 @@ NEEDS = {
     "DELETE /api/v1/people/invitations/{invitation_id}": "administer",
     "PATCH /api/v1/people/{user_id}": "administer",
     "DELETE /api/v1/people/{user_id}": "administer",
+    "GET /api/v1/handovers": "administer",
+    "POST /api/v1/handovers/{kind}/{thing_id}/keep": "administer",
     "GET /api/v1/keys": "administer",
     "POST /api/v1/keys": "administer",
     "DELETE /api/v1/keys/{key_id}": "administer",
@@ -309,6 +311,7 @@ NEEDS = {
     "POST /people/invitations/{invitation_id}/withdraw": "administer",
     "POST /people/{user_id}/role": "administer",
     "POST /people/{user_id}/remove": "administer",
+    "POST /people/handovers/{kind}/{thing_id}/keep": "administer",
     "GET /keys": "administer",
     "POST /keys": "administer",
     "POST /keys/{key_id}/revoke": "administer",
@@ -498,6 +501,7 @@ class Somebody:
     async def send(self, name: str, ids: dict[str, object]) -> httpx.Response:
         """The answer. ids: for the path; others are made up."""
         method, _, path = name.partition(" ")
+        path = path.replace("{kind}/{thing_id}", "key/{thing_id}")
         path = re.sub(
             r"\{(\w+)\}", lambda part: str(ids.get(part[1]) or NO_IDS.get(part[1]) or new_id()), path
         )
@@ -710,6 +714,7 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
         "other_id": await read("other.png"),
         "user_id": owner,
         "key_id": key.id,
+        "thing_id": key.id,
         "session_id": access.session_id,
         "invitation_id": invitation_id,
         "ingestion_id": newest,

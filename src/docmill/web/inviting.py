@@ -1,13 +1,17 @@
 """Invitations as pages and API make them: by mail where there is a server, else as a link to pass on."""
 
+from uuid import UUID
+
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from docmill.errors import NetworkError
 from docmill.service.people.permissions import may_give
+from docmill.service.store import handovers
+from docmill.service.store.handovers import HandoverKind
 from docmill.service.store.memberships import Role
 from docmill.web.addresses import absolute_address
-from docmill.web.context import Vault
+from docmill.web.context import Vault, not_found
 from docmill.web.languages import gettext, gettext_noop
 
 _TEXT = gettext_noop("""Hello,
@@ -29,6 +33,15 @@ def check_may_give(vault: Vault, role: Role) -> None:
             f"This API key cannot make somebody a {role}: a key gives no role that may more than the key, and"
             " owners are made by people.",
         )
+
+
+async def keep_thing(vault: Vault, kind: HandoverKind, thing_id: UUID) -> None:
+    """Have the person who asks answer for a key, webhook or source. Answers 403 to keys, 404 for none."""
+    if vault.access.via == "key":
+        raise HTTPException(403, "Only a person can answer for this from now on.")
+    async with vault.connection() as conn:
+        if not await handovers.keep(conn, kind, thing_id, vault.user_id):
+            raise not_found(kind)
 
 
 async def invite_person(request: Request, vault: Vault, role: Role, email: str | None) -> str | None:

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from docmill.service.app import Service
 from docmill.service.people.access import machine_access
 from docmill.service.people.accounts import NewPerson
+from docmill.service.people.sign_in import Visitor
 from support.people import PASSWORD, Browser
 
 QUESTIONS = {
@@ -93,6 +94,26 @@ async def test_a_person_sees_and_ends_the_keys_of_their_apps(annas: Browser, ser
     assert done.status_code == 303
     assert await service.sign_in.of_key(secret) is None
     assert key.prefix not in (await annas.open("/profile")).text
+
+
+async def test_an_owner_keeps_the_key_of_who_was_removed(annas: Browser, service: Service) -> None:
+    tenant_id = service.default_tenant_id
+    ben, _ = await service.accounts.add("ben@example.org", "Ben", "owner", tenant_id=tenant_id)
+    session = await service.sign_in.begin_session(ben, Visitor())
+    access = await service.sign_in.of_session(session.token)
+    assert access is not None
+    key = await service.api_keys.create(access, "Robot", ["read"], None)
+    assert "Robot" not in (await annas.open("/people")).text
+
+    await annas.send("/people", f"/people/{ben}/remove")
+    (listed,) = (await annas.client.get("/api/v1/handovers")).json()["handovers"]
+    before = await service.sign_in.of_key(key.secret)
+    done = await annas.send("/people", f"/people/handovers/key/{key.id}/keep")
+
+    assert (listed["kind"], listed["name"], listed["person"]) == ("key", "Robot", "Ben")
+    assert (before, done.status_code) == (None, 303)
+    assert await service.sign_in.of_key(key.secret) is not None
+    assert "Robot" not in (await annas.open("/people")).text
 
 
 async def test_the_answered_question_removes_the_person(annas: Browser, service: Service) -> None:

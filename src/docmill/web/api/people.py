@@ -10,12 +10,13 @@ from fastapi import Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from docmill.service.people.access import Scope
-from docmill.service.store import audit_log, memberships, one_time_links
+from docmill.service.store import audit_log, handovers, memberships, one_time_links
+from docmill.service.store.handovers import HandoverKind
 from docmill.service.store.memberships import Role
 from docmill.web.access import Router, needs
 from docmill.web.api.shapes import IsoDatetime
 from docmill.web.context import TheVault, not_found
-from docmill.web.inviting import check_may_give, invite_person
+from docmill.web.inviting import check_may_give, invite_person, keep_thing
 
 router = Router()
 _PEOPLE: list[str | Enum] = ["people"]
@@ -137,6 +138,22 @@ class ApiKeyList(_Shape):
     keys: list[ApiKey]
 
 
+class Handover(_Shape):
+    """A thing to keep or end. person: who answered for it. api_key: the revoked key that made it."""
+
+    kind: HandoverKind
+    id: UUID
+    name: str
+    person: str | None
+    api_key: str | None
+
+
+class HandoverList(_Shape):
+    """What waits for an owner, by kind and name."""
+
+    handovers: list[Handover]
+
+
 class NewApiKey(_Request):
     """An API key to make. expires_at: null for one that holds until it is revoked."""
 
@@ -241,6 +258,23 @@ async def remove_person(user_id: UUID, vault: TheVault) -> Response:
     """Remove a person, end their sessions and revoke the API keys that they made."""
     if not await vault.service.accounts.remove(user_id, tenant_id=vault.tenant_id):
         raise not_found("person")
+    return Response(status_code=204)
+
+
+@router.get("/handovers", tags=_PEOPLE)
+@needs("administer")
+async def list_handovers(vault: TheVault) -> HandoverList:
+    """Keys, webhooks and sources of people who are no owners any more, or of keys that were revoked."""
+    async with vault.connection() as conn:
+        rows = await handovers.waiting(conn, ["administer"])
+    return HandoverList(handovers=[Handover.model_validate(row) for row in rows])
+
+
+@router.post("/handovers/{kind}/{thing_id}/keep", status_code=204, tags=_PEOPLE)
+@needs("administer")
+async def keep_handover(kind: HandoverKind, thing_id: UUID, vault: TheVault) -> Response:
+    """Answer for a key, webhook or source from now on. People do that; to end it, revoke or remove it."""
+    await keep_thing(vault, kind, thing_id)
     return Response(status_code=204)
 
 

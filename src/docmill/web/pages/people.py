@@ -11,11 +11,12 @@ from starlette.responses import RedirectResponse, Response
 from docmill.errors import NetworkError, ValidationError
 from docmill.service.people.access import SCOPES
 from docmill.service.people.keys import NewKey
-from docmill.service.store import audit_log, memberships, one_time_links
+from docmill.service.store import audit_log, handovers, memberships, one_time_links
+from docmill.service.store.handovers import HandoverKind
 from docmill.service.store.memberships import Role
 from docmill.web.access import Router, needs
 from docmill.web.context import TheVault, Vault, not_found, parse_id
-from docmill.web.inviting import check_may_give, invite_person
+from docmill.web.inviting import check_may_give, invite_person, keep_thing
 from docmill.web.problems import status_of
 from docmill.web.security import is_this_machine
 
@@ -44,6 +45,7 @@ async def _people_page(
     async with vault.connection() as conn:
         people = await memberships.members(conn, vault.tenant_id)
         invitations = await one_time_links.invitations(conn)
+        waiting = await handovers.waiting(conn, ["administer"])
     return vault.templates.page(
         request,
         "people.html",
@@ -51,6 +53,7 @@ async def _people_page(
         status_code=status,
         people=people,
         invitations=invitations,
+        waiting=waiting,
         link=link,
         mailed_to=mailed_to,
         invites_by_mail=vault.service.mailer.is_set_up,
@@ -109,6 +112,14 @@ async def remove_person(request: Request, user_id: UUID, vault: TheVault) -> Res
             raise not_found("person")
     except ValidationError as error:
         return await _people_page(request, vault, message=error.message, status=422)
+    return RedirectResponse("/people", 303)
+
+
+@router.post("/people/handovers/{kind}/{thing_id}/keep")
+@needs("administer")
+async def keep_handover(kind: HandoverKind, thing_id: UUID, vault: TheVault) -> Response:
+    """Answer for a key, webhook or source of somebody who is no owner any more."""
+    await keep_thing(vault, kind, thing_id)
     return RedirectResponse("/people", 303)
 
 

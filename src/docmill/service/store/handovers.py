@@ -1,0 +1,83 @@
+"""Keys, webhooks and sources whose person has not the role any more that they need."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from docmill.service.store import api_keys
+from docmill.service.store.database import DEFAULT_USER_ID, Conn
+
+HandoverKind = Literal["key", "webhook", "source"]
+
+
+@dataclass(frozen=True, slots=True)
+class HandoverRow:
+    """A thing to keep or end. person: who answered for it. api_key: the revoked key that made it."""
+
+    kind: HandoverKind
+    id: UUID
+    name: str
+    person: str | None
+    api_key: str | None
+
+
+async def waiting(conn: Conn, owners_scopes: Sequence[str]) -> list[HandoverRow]:
+    """What waits for an owner of the transaction's tenant, by kind and name.
+
+    That is what a person made who is no owner any more, keys if they have a scope of `owners_scopes` or their
+    person is no member; and what was made by a key that was revoked.
+    """
+    async with conn.cursor(row_factory=class_row(HandoverRow)) as cur:
+        await cur.execute(
+            """
+            WITH thing AS (
+                SELECT 'key' AS kind, id, name, responsible_id, NULL::uuid AS api_key_id, scopes
+                  FROM api_keys
+                 WHERE kind = 'program' AND revoked_at IS NULL AND coalesce(expires_at > now(), true)
+                 UNION ALL
+                SELECT 'webhook', id, url, responsible_id, api_key_id, NULL FROM webhook
+                 UNION ALL
+                SELECT 'source', id, name, responsible_id, api_key_id, NULL
+                  FROM doc_source WHERE removed_at IS NULL
+            )
+            SELECT thing.kind, thing.id, thing.name, users.name AS person, maker.name AS api_key
+              FROM thing
+              LEFT JOIN users ON users.id = thing.responsible_id
+              LEFT JOIN memberships ON memberships.user_id = thing.responsible_id AND ended_at IS NULL
+              LEFT JOIN api_keys AS maker ON maker.id = thing.api_key_id AND maker.revoked_at IS NOT NULL
+             WHERE maker.id IS NOT NULL
+                OR (thing.responsible_id <> %(machine)s
+                    AND role IS DISTINCT FROM 'owner'
+                    AND (thing.scopes IS NULL OR role IS NULL OR thing.scopes && %(owners)s))
+             ORDER BY thing.kind, thing.name, thing.id
+            """,
+            {"machine": DEFAULT_USER_ID, "owners": list(owners_scopes)},
+        )
+        return await cur.fetchall()
+
+
+async def keep(conn: Conn, kind: HandoverKind, thing_id: UUID, user_id: UUID) -> bool:
+    """Have an owner answer for a thing from now on; a webhook sends again. False if there is none."""
+    if kind == "key":
+        return await api_keys.take_over(conn, thing_id, user_id)
+    if kind == "webhook":
+        cur = await conn.execute(
+            """
+            UPDATE webhook
+               SET responsible_id = %(user_id)s, api_key_id = NULL, state = 'active', reason = NULL
+             WHERE id = %(id)s
+            """,
+            {"id": thing_id, "user_id": user_id},
+        )
+    else:
+        cur = await conn.execute(
+            """
+            UPDATE doc_source SET responsible_id = %(user_id)s, api_key_id = NULL, state = 'active'
+             WHERE id = %(id)s AND removed_at IS NULL
+            """,
+            {"id": thing_id, "user_id": user_id},
+        )
+    return cur.rowcount == 1
