@@ -1,4 +1,5 @@
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -14,14 +15,19 @@ from docmill.errors import (
 )
 from docmill.model.result import Classification, Failure
 from docmill.ports import Original
+from docmill.reading.child.tasks import load_rapid_engine, load_readers
 from docmill.service.app import Service
 from docmill.service.observe.metrics import Metrics, PoolUse
 from docmill.service.ports import Message
 from docmill.service.protocol.pause import paused_part
+from docmill.service.sources.smtp.signature_check import load_verifier
 from docmill.service.worker import ready_worker, run_worker
 from docmill.testing.queue import MemoryQueue
+from docmill.understanding.pooled import load_vocabularies
 from docmill.workers.capacity import capacity
 from docmill.workers.fair_semaphore import FairSemaphore
+from docmill.workers.launching import Preload
+from docmill.workers.pool import Pool
 from support.scripted_steps import AtOnceError, Observer, RunWorker, ScriptedSteps, Upload
 
 
@@ -552,3 +558,11 @@ async def test_the_number_of_reading_processes_is_set_or_found_out(
 
     async with ready_worker(replace(service, settings=settings), Watched()):
         assert pools == {"reading": processes}
+
+
+@pytest.mark.parametrize("preload", [[load_rapid_engine, load_vocabularies], [load_readers], [load_verifier]])
+async def test_what_the_processes_of_a_vault_load_leaves_a_template_that_can_be_forked(
+    preload: list[Preload],
+) -> None:
+    async with Pool(1, preload=preload) as pool:
+        assert await pool.run(os.getppid, limit_s=60) != os.getpid()
