@@ -177,6 +177,7 @@ async def process(
     original: Original | None = None,
     attempt: int = 1,
     max_attempts: int = 1,
+    may_wait: bool = True,
     spending: Spending | None = None,
 ) -> Result:
     """Take one document from its source to its export.
@@ -184,6 +185,7 @@ async def process(
     A step that the journal remembers is not repeated. original: if the caller has read it already. attempt:
     counts from 1; the result carries it. max_attempts: at the last one, what there is counts where a model
     fails that could be asked later; before it, nothing is exported, and the observer is told what there is.
+    may_wait: whether a model that fails and is left alone may be waited for; False if that took too long.
     spending: of all attempts; what this one spends is counted there. Raises what the steps raise, with the
     error's `step` set, such an error of a model, too; TimeLimitError when a limit is reached. An unsupported
     type is a result, not an error.
@@ -197,12 +199,13 @@ async def process(
             pages = JournalOfPages(
                 io.journal, steps.fingerprint, limit, page_s=steps.limits.page_s, observer=io.observer
             )
-            result = await _understand(_Attempt(ref, original, steps, io, pages, clock, attempt, counted))
+            result = await _understand(
+                _Attempt(ref, original, steps, io, pages, clock, attempt, counted, may_wait)
+            )
             result = replace(result, timings_s=clock.timings_s, attempt=attempt)
             error = _retry_error(result)
-            # It waits for as long as it takes where a model was left alone, or a person must act.
-            waits = error and (not error.attempted or (isinstance(error, SetupError) and not error.is_own))
-            if error is not None and (waits or attempt < max_attempts):
+            is_last = attempt >= max_attempts
+            if error is not None and _is_asked_again(error, is_last=is_last, may_wait=may_wait):
                 await clock.record(
                     Findings(
                         classification=result.classification,
@@ -218,7 +221,7 @@ async def process(
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """The arguments of every step of an attempt. number: from 1."""
+    """The arguments of every step of an attempt. number: from 1. may_wait: see `process`."""
 
     ref: Ref
     original: Original
@@ -228,6 +231,7 @@ class _Attempt:
     clock: StepClock
     number: int
     spending: Spending
+    may_wait: bool
 
 
 async def _understand(attempt: _Attempt) -> Result:
@@ -397,7 +401,7 @@ async def _classify(document: Document, attempt: _Attempt) -> tuple[Understood, 
                 packed = zstandard.compress(classification.model_dump_json().encode())
                 await io.journal.put("classification", packed)
     except (TransientError, DocumentError) as error:
-        if isinstance(error, TransientError) and not error.attempted:
+        if isinstance(error, TransientError) and not error.attempted and attempt.may_wait:
             raise  # nobody was asked: the document waits until somebody can be
         log.error("classification failed", extra={"code": error.code})  # noqa: TRY400  its text may quote the page
         if isinstance(error, InternalError) and io.document_type not in steps.wanted:
@@ -473,6 +477,17 @@ def _list_parts(document: Document) -> str:
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     plural = "" if len(names) == 1 else "s"
     return f"Holds {len(names)} document{plural}: {', '.join(names[:_LISTED])}{more}"
+
+
+def _is_asked_again(error: TransientError | SetupError, *, is_last: bool, may_wait: bool) -> bool:
+    """Whether another attempt follows, in which a model is asked again.
+
+    It is waited for as long as it takes where a person must act, and for as long as the document may wait
+    where the model was left alone.
+    """
+    if isinstance(error, SetupError):
+        return not (error.attempted and error.is_own and is_last)
+    return not is_last if error.attempted else may_wait
 
 
 def _retry_error(result: Result) -> TransientError | SetupError | None:

@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from docmill.model.document import Usage
 from docmill.service.observe.metrics import MatchingOutcome, Metrics, Outcome
+from docmill.service.store import outages
 from docmill.web.context import Vault
 
 ROOT = Path(__file__).parents[2]
@@ -53,6 +54,8 @@ async def samples(app: FastAPI, client: httpx.AsyncClient) -> list[Sample]:
     vault = app.state.vault
     assert isinstance(vault, Vault)
     exercise(vault.metrics)
+    async with vault.service.database.connection() as conn:
+        await outages.confirm(conn, {"small model": "server_error"})
     text = (await client.get("/metrics")).text
     return [
         (sample.name, dict(sample.labels))

@@ -26,23 +26,39 @@ AfterFailure: TypeAlias = Retry | GiveUp
 
 
 def after_failure(
-    error: DocmillError, *, attempt: int, max_attempts: int, jitter: float, pause_s: float | None = None
+    error: DocmillError,
+    *,
+    attempt: int,
+    max_attempts: int,
+    jitter: float,
+    pause_s: float | None = None,
+    may_wait: bool = True,
 ) -> AfterFailure:
     """The consequence of an error, by its class alone.
 
     attempt: the number of the failed one, from 1. jitter: in [0, 1), see `retry_delay_s`. pause_s: how long a
     document with a setup error waits for the installation to be mended; None if the error is the document's
-    own and counts.
+    own and counts. may_wait: whether the document may go on waiting for what fails and is left alone; False
+    once it has waited for too long.
     """
     match error:
         case SetupError() if pause_s is not None:
             return Retry(error, pause_s, counts=False)
+        case TransientError(attempted=False) if not may_wait:
+            return GiveUp(_waited_in_vain(error))
         case TransientError(attempted=False):
             return Retry(error, retry_delay_s(error, attempt=attempt, jitter=jitter), counts=False)
         case TransientError() | SetupError() if attempt < max_attempts:
             return Retry(error, retry_delay_s(error, attempt=attempt, jitter=jitter))
         case _:
             return GiveUp(error)
+
+
+def _waited_in_vain(error: TransientError) -> TransientError:
+    """The error of a document that has waited for too long for what fails and is left alone."""
+    final = type(error)(f"it was waited for in vain, for as long as a document may: {error.message}")
+    final.step, final.__cause__ = error.step, error
+    return final
 
 
 def internal_error(fault: Exception, document: str = "this document") -> InternalError:

@@ -71,6 +71,13 @@ class Breaker:
         self._open_until = 0.0
         self._reason: TransientError | None = None
         self._probing = False
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when it has opened, or closed again."""
+
+    @property
+    def reason(self) -> TransientError | None:
+        """The last error of the provider while it is left alone, or only probed; None if it is asked."""
+        return self._reason
 
     @property
     def state(self) -> State:
@@ -102,6 +109,7 @@ class Breaker:
                 self._probing = False
                 self._recovery_s = self._first_s
                 self._epoch += 1
+                self.on_change()
             return
         self._failures += 1
         if ticket.is_probe:
@@ -109,9 +117,11 @@ class Breaker:
         if ticket.is_probe or self._failures >= self._threshold:
             wait_s = max(self._recovery_s, min(error.retry_after_s or 0, LONGEST_DELAY_S))
             self._open_until = self._clock() + wait_s
-            self._reason = error
+            was_asked, self._reason = self._reason is None, error
             self._probing = False
             self._epoch += 1
+            if was_asked:
+                self.on_change()
 
     def note_abandoned(self, ticket: Ticket) -> None:
         """The call was cancelled, which tells nothing; another may go in its place."""

@@ -74,6 +74,14 @@ class ModelMatcher:
             judgements += await self._judge(document, question)
         return ModelDecision(by_rules, tuple(judgements))
 
+    async def decide_by_rules(self, document: DocumentToMatch) -> ModelDecision:
+        """See `Matcher.decide_by_rules`. Questions that were answered before keep their answers."""
+        by_rules = await self.rules.decide(document)
+        judgements: list[Judgement] = []
+        for question in await self._questions(document, by_rules.pairs):
+            judgements += await self._stored_judgements(document, question) or []
+        return ModelDecision(by_rules, tuple(judgements))
+
     def counts(self, decision: ModelDecision) -> Counts:
         """See `Matcher.counts`."""
         return {**self.rules.counts(decision.by_rules), "judgements": len(decision.judgements)}
@@ -111,14 +119,12 @@ class ModelMatcher:
 
     async def _judge(self, document: DocumentToMatch, question: Question) -> list[Judgement]:
         """The judgements that the model gives, or gave; none once the budget is spent."""
-        client, tenant_id = self.client(), document.tenant_id
-        digest = f"{_VERSION} {client.name} {question.digest}"
+        stored = await self._stored_judgements(document, question)
+        if stored is not None:
+            return stored
+        client, tenant_id, digest = self.client(), document.tenant_id, self._digest(question)
         async with self.rules.database.tenant(tenant_id) as conn:
-            answer = await match_questions.answer_to(conn, digest, tenant_id=tenant_id)
             cost = await match_questions.cost_of(conn, document.id, tenant_id=tenant_id)
-        if answer is not None:
-            with suppress(BadModelOutputError):  # an earlier release took it
-                return _read(question, answer, client.name)
         meter = Meter(self.budget, Usage(cost=cost))
         if meter.is_spent:
             log.info("a model was not asked: the budget is spent", extra={"model": client.name})
@@ -132,6 +138,22 @@ class ModelMatcher:
             raise
         await self._record(document, digest, answer, meter.usage)
         return judgements
+
+    async def _stored_judgements(
+        self, document: DocumentToMatch, question: Question
+    ) -> list[Judgement] | None:
+        """The judgements that the model gave before; None if there are none that this release takes."""
+        tenant_id = document.tenant_id
+        async with self.rules.database.tenant(tenant_id) as conn:
+            answer = await match_questions.answer_to(conn, self._digest(question), tenant_id=tenant_id)
+        if answer is None:
+            return None
+        with suppress(BadModelOutputError):
+            return _read(question, answer, self.client().name)
+        return None
+
+    def _digest(self, question: Question) -> str:
+        return f"{_VERSION} {self.client().name} {question.digest}"
 
     async def _record(
         self, document: DocumentToMatch, digest: str, answer: Mapping[str, Any] | None, usage: Usage

@@ -16,9 +16,10 @@ from docmill.service.observe.health import LIMIT_S, HealthChecks, HealthReport, 
 from docmill.service.observe.metrics import Metrics
 from docmill.service.ports import Depth
 from docmill.service.protocol.queues import INGESTION
-from docmill.service.store import doc_sources, matching_jobs, outbox
+from docmill.service.store import doc_sources, matching_jobs, outages, outbox
 from docmill.service.store.database import Database
 from docmill.service.store.doc_sources import SourceCount
+from docmill.service.store.outages import Outage
 from docmill.service.store.outbox import Backlog
 
 
@@ -55,16 +56,18 @@ class Probes:
         # What does not answer a simple question is not asked for more.
         backlog = stuck = None
         sources: list[SourceCount] = []
+        down: list[Outage] | None = None
         if report.checks["database"] == "ok":
             with suppress(DocmillError, TimeoutError):
                 async with asyncio.timeout(LIMIT_S), self.database.connection() as conn:
                     backlog = await outbox.backlog(conn)
                     stuck = await matching_jobs.count_stuck(conn)
                     sources = await doc_sources.count_by_kind(conn)
+                    down = await outages.current(conn)
         answering = [name for name in self.queues if report.checks[queue_check(name)] == "ok"]
         depths = await self.health.depths(answering)
         shared = CollectorRegistry()
-        shared.register(_Shared(report, self.queues, depths, backlog, stuck, sources))
+        shared.register(_Shared(report, self.queues, depths, backlog, stuck, sources, down))
         return self.metrics.exposition() + generate_latest(shared)
 
 
@@ -78,6 +81,7 @@ class _Shared(Collector):
     backlog: Backlog | None
     stuck: int | None
     sources: Sequence[SourceCount]
+    outages: Sequence[Outage] | None
 
     def collect(self) -> Iterable[Metric]:
         """See `Collector.collect`."""
@@ -117,6 +121,15 @@ class _Shared(Collector):
             )
             stuck.add_metric([], self.stuck)
             yield stuck
+        if self.outages is not None:
+            lasting = GaugeMetricFamily(
+                "docmill_outage_seconds",
+                "Time for which a part has failed and been left alone",
+                labels=["part"],
+            )
+            for outage in self.outages:
+                lasting.add_metric([outage.part], outage.for_s)
+            yield lasting
         yield from self._source_metrics()
 
     def _source_metrics(self) -> Iterable[Metric]:

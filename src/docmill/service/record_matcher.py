@@ -85,6 +85,10 @@ class RecordMatcher:
                 pairs.extend(_scored(record, [*others, *asking.values()], of_record, own.confirmed))
         return RecordDecision(tuple({pair.key: pair for pair in pairs}.values()), tuple(aliases))
 
+    async def decide_by_rules(self, document: DocumentToMatch) -> None:
+        """See `Matcher.decide_by_rules`."""
+        del document
+
     def counts(self, decision: RecordDecision) -> Counts:
         """See `Matcher.counts`."""
         return {"pairs": len(decision.pairs)}

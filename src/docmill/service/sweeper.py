@@ -14,6 +14,7 @@ from docmill.service.intake.orphaned_files import remove_orphaned_files
 from docmill.service.observe.metrics import Metrics
 from docmill.service.ports import DeadMessage
 from docmill.service.processing.matching_repair import MatchingRepair, expected_messages
+from docmill.service.processing.outage_notices import tell_of_outages
 from docmill.service.processing.work_folders import begun_work, dead_workers, forget_worker
 from docmill.service.store import claims, idempotency_keys, pauses, sweeps
 from docmill.service.store.database import Conn
@@ -95,6 +96,11 @@ class Sweeper:
             Rule("dead messages", self._sweep_s, self.empty_dead_messages),
             Rule("files", _DAY_S, partial(remove_orphaned_files, service.database, service.blobs)),
             Rule("reviews", self._sweep_s, self.judge_reviews),
+            Rule(
+                "outages",
+                self._sweep_s,
+                partial(tell_of_outages, service.database, tenant_id=service.default_tenant_id),
+            ),
             Rule("events", _HOUR_S, self.forget_old_events),
             Rule("bin", _HOUR_S, service.bin.remove_expired),
             Rule("idempotency keys", _HOUR_S, self.forget_old_keys),

@@ -85,6 +85,7 @@ async def run_worker(
             else None,
             tracer=service.tracer,
             max_attempts=service.settings.worker.max_attempts,
+            patience_s=service.settings.worker.patience_s,
         )
         with bound_contextvars(worker_id=worker_id):
             worker = Worker(
@@ -151,6 +152,7 @@ def matching_poller(service: Service, worker_id: str, metrics: Metrics, *, pause
             settings,
             metrics,
             pauses=pauses,
+            patience_s=worker.patience_s,
             announce=service.feed.announce,
             tracer=service.tracer,
         ),
@@ -179,6 +181,7 @@ class Worker:
             lambda: self.pauses.causes,
             service.feed.announce,
             tenant_id=service.default_tenant_id,
+            outages=lambda: self.pauses.outages,
         )
         self.pauses = Pauses(settings.pause_s, on_pause=metrics.paused, on_change=self._records.note_change)
         metrics.watch_pauses(lambda: [(cause.code, cause.part) for cause in self.pauses.causes])

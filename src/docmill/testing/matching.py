@@ -18,13 +18,15 @@ class ScriptedMatcher:
 
     preparing, deciding: called in these phases; raise or wait here. writing: called within the transaction,
     after the decision is written. phases: those that were begun, in their order. Each write adds its decision
-    to the document's `normalized_references`, so that they can be counted.
+    to the document's `normalized_references`, so that they can be counted. by_rules: the decision without a
+    model; None if `decide` asks none.
     """
 
     decision: str = "nothing belongs to it"
     preparing: Callable[[DocumentToMatch], Awaitable[None]] = _do_nothing
     deciding: Callable[[DocumentToMatch], Awaitable[None]] = _do_nothing
     writing: Callable[[DocumentToMatch], Awaitable[None]] = _do_nothing
+    by_rules: str | None = None
     phases: list[str] = field(default_factory=list[str])
 
     async def prepare(self, document: DocumentToMatch) -> Counts:
@@ -38,6 +40,11 @@ class ScriptedMatcher:
         self.phases.append("decide")
         await self.deciding(document)
         return self.decision
+
+    async def decide_by_rules(self, document: DocumentToMatch) -> str | None:
+        """See `Matcher.decide_by_rules`."""
+        del document
+        return self.by_rules
 
     def counts(self, decision: str) -> Counts:
         """See `Matcher.counts`."""

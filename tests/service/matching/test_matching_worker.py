@@ -391,3 +391,32 @@ async def test_outcomes_are_counted(
     assert 'docmill_matchings_total{code="server_error",outcome="retried"} 1.0' in text
     assert 'docmill_matchings_total{code="",outcome="succeeded"} 1.0' in text
     assert "docmill_matching_duration_seconds_count 2.0" in text
+
+
+async def test_links_by_rules_are_written_while_a_model_is_waited_for_and_count_in_the_end(
+    service: Service, papers: PapersToMatch, matcher: ScriptedMatcher, working: RunWorker
+) -> None:
+    async def decide(_document: DocumentToMatch) -> None:
+        raise ServerError("'small model' fails and is left alone", retry_after_s=3000, attempted=False)
+
+    matcher.deciding = decide
+    matcher.by_rules = "links by rules"
+    document_id = await papers.read()
+
+    async with working():
+        waiting = await papers.until(document_id, lambda state: state.error is not None)
+        async with service.database.tenant(service.default_tenant_id) as conn:
+            await conn.execute(
+                """
+                UPDATE matching_job
+                   SET next_attempt_at = NULL, waiting_since = waiting_since - interval '1 day'
+                """
+            )
+        assert service.matching
+        await service.matching.queue.send([str(document_id)])
+        ended = await papers.until(document_id, is_succeeded)
+
+    assert (waiting.status, waiting.attempts, waiting.written) == ("pending", 0, 1)
+    assert (ended.attempts, ended.written) == (1, 2)
+    assert ended.error is not None
+    assert ended.error.startswith("linked by rules alone")

@@ -69,6 +69,12 @@ def test_what_follows_is_decided_by_class_and_delivery(
     assert matching_settlement(outcome, attempt=attempt, pause_s=pause_s) == follows
 
 
+def test_a_document_that_may_wait_no_longer_fails_and_leaves_no_dead_message() -> None:
+    follows = matching_settlement(OPEN, attempt=1, pause_s=0.0, may_wait=False)
+
+    assert follows == Fail(OPEN, keeps_message=False)
+
+
 @pytest.mark.parametrize(
     ("obstacle", "follows"),
     [

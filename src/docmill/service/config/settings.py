@@ -54,6 +54,7 @@ class WorkerSettings(Section):
     grace_s: float = Field(default=600, ge=0)
     concurrency: int = Field(default=8, ge=1)
     pause_s: float = Field(default=60, gt=0)
+    patience_s: float = Field(default=86_400, gt=0)
     sweep_s: float = Field(default=30, gt=0)
     port: int | None = Field(default=None, ge=0, le=65535)
 

@@ -13,6 +13,8 @@ _NAMES = {
     "matching_failed": "matching failed",
     "setup_error": "a setting is to be mended",
     "pause": "processing is paused",
+    "outage": "documents wait for what fails",
+    "outage_over": "documents go on",
     "source_failed": "nothing arrives from a source",
     "webhook_disabled": "a webhook is disabled",
 }

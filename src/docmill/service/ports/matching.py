@@ -48,6 +48,13 @@ class Matcher(Protocol[Decision]):
         """
         ...
 
+    async def decide_by_rules(self, document: DocumentToMatch) -> Decision | None:
+        """The decision without asking a model anything new, for when none can be asked.
+
+        None where `decide` asks no model.
+        """
+        ...
+
     def counts(self, decision: Decision) -> Counts:
         """What the decision was made from."""
         ...

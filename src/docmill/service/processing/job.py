@@ -356,6 +356,7 @@ class Jobs:
             max_attempts=self._settings.max_attempts,
             pause_s=pause_s,
             jitter=random.random(),  # noqa: S311  spreads load, guards nothing
+            may_wait=lease.claim.waited_s < self._settings.patience_s,
         )
         match follows:
             case Delete():

@@ -58,10 +58,16 @@ class MatchingClaims:
         async with self._database.connection() as conn:
             return await matching_jobs.extend(conn, claim, lease_s=self._lease_s)
 
-    async def write(self, claim: MatchingClaim, decision: Any) -> Counts:  # noqa: ANN401  see `Decision`
+    async def write(
+        self,
+        claim: MatchingClaim,
+        decision: Any,  # noqa: ANN401  see `Decision`
+        *,
+        missing: str | None = None,
+    ) -> Counts:
         """Write a decision and end the claim with success, in one transaction.
 
-        Raises ClaimLostError, with nothing written, if the claim is lost.
+        missing: see `matching_jobs.succeed`. Raises ClaimLostError, with nothing written, if it is lost.
         """
         document = DocumentToMatch(claim.document_id, claim.tenant_id)
         counts: Counts = {}
@@ -72,13 +78,27 @@ class MatchingClaims:
             await lock_matches(conn, claim.tenant_id)
             await lock_documents(conn, [claim.document_id])
             counts = await self._matching.matcher.write(conn, document, decision)
-            ending = await matching_jobs.succeed(conn, claim)
+            ending = await matching_jobs.succeed(conn, claim, missing=missing)
             if ending == "lost":
                 raise ClaimLostError
             return ending
 
         await self._end(claim, write)
         return counts
+
+    async def write_meanwhile(self, claim: MatchingClaim, decision: Any) -> None:  # noqa: ANN401  see `Decision`
+        """Write a decision that another one is to follow, and keep the claim. Raises ClaimLostError."""
+        document = DocumentToMatch(claim.document_id, claim.tenant_id)
+
+        async def once() -> None:
+            async with self._database.tenant(claim.tenant_id) as conn:
+                await lock_matches(conn, claim.tenant_id)
+                await lock_documents(conn, [claim.document_id])
+                await self._matching.matcher.write(conn, document, decision)
+                if not await matching_jobs.is_held(conn, claim):
+                    raise ClaimLostError
+
+        await persistently(once)
 
     async def set_back(
         self, claim: MatchingClaim, *, error: DocmillError | None, delay_s: float, counts: bool

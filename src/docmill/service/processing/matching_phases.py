@@ -5,11 +5,12 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import stamina
 
-from docmill.errors import TransientError
+from docmill.errors import SetupError, TransientError
 from docmill.resilience.time_limits import LimitedStep
 from docmill.service.observe.tracing import NO_TRACER, Tracer, failure_code
 from docmill.service.ports.matching import Counts, DocumentToMatch, Matcher
@@ -29,24 +30,39 @@ class _Phase:
 
 @dataclass(frozen=True)
 class MatchingPhases:
-    """Prepares, decides and writes. limit_s: for all three."""
+    """Prepares, decides and writes. limit_s: for all three. patience_s: how long a model is waited for."""
 
     matcher: Matcher[Any]
     claims: MatchingClaims
     limit_s: float
+    patience_s: float = inf
     tracer: Tracer = NO_TRACER
 
     async def match(self, claim: MatchingClaim) -> None:
-        """Match the document of a claim. Raises as `Matcher` and `MatchingClaims.write`."""
+        """Match the document of a claim. Raises as `Matcher` and `MatchingClaims.write`.
+
+        While a model cannot be asked, links by rules are written; if it was waited for in vain, they count.
+        """
         document = DocumentToMatch(claim.document_id, claim.tenant_id)
         async with LimitedStep("match", self.limit_s):
             with self._phase("prepare") as phase:
                 phase.counts = await self.matcher.prepare(document)
-            with self._phase("decide") as phase:
-                decision = await self._decide(document)
-                phase.counts = self.matcher.counts(decision)
+            missing: str | None = None
+            try:
+                with self._phase("decide") as phase:
+                    decision = await self._decide(document)
+                    phase.counts = self.matcher.counts(decision)
+            except (TransientError, SetupError) as error:
+                decision = await self.matcher.decide_by_rules(document)
+                if decision is None:
+                    raise
+                if isinstance(error, SetupError) or error.attempted or claim.waited_s < self.patience_s:
+                    await self.claims.write_meanwhile(claim, decision)
+                    raise
+                missing = f"linked by rules alone, since a model was waited for in vain: {error.message}"
+                log.warning("a model was waited for in vain: rules decide", extra={"code": error.code})
             with self._phase("write") as phase:
-                phase.counts = await self.claims.write(claim, decision)
+                phase.counts = await self.claims.write(claim, decision, missing=missing)
 
     async def _decide(self, document: DocumentToMatch) -> Any:  # noqa: ANN401  see `Decision`
         """The decision, tried again where that may help."""

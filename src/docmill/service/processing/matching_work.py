@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 from uuid import UUID
 
@@ -81,6 +82,8 @@ class MatchingLease:
 class MatchingHandler:
     """Handles a worker's messages, each in a task of its own. announce: called when people can see new links.
 
+    patience_s: how long a document waits for what fails and is left alone.
+
     The queue counts the deliveries of a message, and takes it away after the third. Where an attempt does not
     count, its delivery must not: the message is replaced by a new one. Only the holder of a claim does that:
     were duplicates replaced, too, they would become ever more.
@@ -94,6 +97,7 @@ class MatchingHandler:
         metrics: Metrics,
         *,
         pauses: Pauses,
+        patience_s: float = inf,
         announce: Callable[[], None] = lambda: None,
         tracer: Tracer = NO_TRACER,
     ) -> None:
@@ -105,7 +109,8 @@ class MatchingHandler:
         self._pauses = pauses
         self._announce = announce
         self._tracer = tracer
-        self._phases = MatchingPhases(matching.matcher, claims, settings.limit_s, tracer)
+        self._patience_s = patience_s
+        self._phases = MatchingPhases(matching.matcher, claims, settings.limit_s, patience_s, tracer)
 
     async def handle(self, message: Message) -> None:
         """Handle a message to its end. If cancelled, it first gives everything back."""
@@ -238,7 +243,8 @@ class MatchingHandler:
     ) -> MatchingOutcome:
         """Carry out the decision on a delivery; its outcome, for the log."""
         claim, message = lease.claim, lease.message
-        follows = matching_settlement(error, attempt=claim.attempt, pause_s=pause_s)
+        may_wait = claim.waited_s < self._patience_s
+        follows = matching_settlement(error, attempt=claim.attempt, pause_s=pause_s, may_wait=may_wait)
         match follows:
             case Discard():
                 self._announce()

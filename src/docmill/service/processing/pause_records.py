@@ -1,15 +1,16 @@
-"""Records a worker's pauses in the database, so that people see them."""
+"""Records a worker's pauses, and what it leaves alone, in the database, so that people see them."""
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from uuid import UUID
 
 from docmill.errors import DocmillError
 from docmill.resilience.concurrency import cancel_and_wait, keep_doing
+from docmill.service.processing.outage_notices import end_outages
 from docmill.service.protocol.pause import Cause
-from docmill.service.store import notifications, pauses
+from docmill.service.store import notifications, outages, pauses
 from docmill.service.store.database import Database, lock_file
 from docmill.service.store.notifications import Notification
 
@@ -25,6 +26,8 @@ REMOVE_S = 5.0
 class PauseRecords:
     """The rows of one worker. causes: of its pauses. announce: called when people can see a change.
 
+    outages: the codes of the parts that fail and are left alone.
+
     tenant_id: the one that notifications of pauses are filed under.
     """
 
@@ -36,12 +39,15 @@ class PauseRecords:
         announce: Callable[[], None],
         *,
         tenant_id: UUID,
+        outages: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self._database = database
         self._worker_id = worker_id
         self._causes = causes
         self._announce = announce
         self._tenant_id = tenant_id
+        self._outages = outages
+        self._down: frozenset[str] = frozenset()
         self._changed = asyncio.Event()
         self._has_rows = False
 
@@ -62,11 +68,12 @@ class PauseRecords:
     async def write_next(self) -> None:
         """Wait for a change, or until rows must be confirmed, and write the pauses."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(CONFIRM_S if self._has_rows else None):
+            async with asyncio.timeout(CONFIRM_S if self._has_rows or self._down else None):
                 await self._changed.wait()
         self._changed.clear()
         try:
             await self._write(self._causes())
+            await self._write_outages(self._outages())
         except DocmillError:
             self._changed.set()  # the change is still to be written
             raise
@@ -80,6 +87,14 @@ class PauseRecords:
                 await self._write(())
         except (DocmillError, TimeoutError) as error:
             log.warning("cannot remove what was paused", extra={"reason": type(error).__name__})
+
+    async def _write_outages(self, codes: Mapping[str, str]) -> None:
+        """Confirm the outages that there are, and end those whose parts have answered."""
+        if codes or self._down:
+            async with self._database.tenant(self._tenant_id) as conn:
+                await outages.confirm(conn, codes)
+                await end_outages(conn, self._down - codes.keys(), tenant_id=self._tenant_id)
+            self._down = frozenset(codes)
 
     async def _write(self, causes: Sequence[Cause]) -> None:
         async with self._database.tenant(self._tenant_id) as conn:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -84,7 +85,8 @@ class DocumentProcessor:
     """Processes the documents that a worker has claimed.
 
     place: a folder of the worker's own. fingerprint: of the steps. corrections: from reviewed documents.
-    max_attempts: after so many, what there is counts where a model fails that could be asked later.
+    max_attempts: after so many, what there is counts where a model fails that could be asked later; so it
+    does after `patience_s` where one was left alone.
     """
 
     steps: Steps
@@ -99,6 +101,7 @@ class DocumentProcessor:
     corrections: CorrectionFinder | None = None
     tracer: Tracer = NO_TRACER
     max_attempts: int = 1
+    patience_s: float = inf
     # Apart, because a store that is full still reads, and each reading would speak for the next writing.
     reads: Breaker = field(default_factory=lambda: Breaker("file store, reading"))
     writes: Breaker = field(default_factory=lambda: Breaker("file store, writing"))
@@ -138,6 +141,7 @@ class DocumentProcessor:
                     ),
                     attempt=claim.attempt,
                     max_attempts=self.max_attempts,
+                    may_wait=claim.waited_s < self.patience_s,
                     spending=lease.spending,
                 )
         try:  # the result is stored, whatever becomes of judging it with earlier reviews

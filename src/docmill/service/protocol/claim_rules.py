@@ -102,11 +102,13 @@ def settlement(
     max_attempts: int,
     pause_s: float | None,
     jitter: float,
+    may_wait: bool = True,
 ) -> Settlement:
     """The decision after attempt number `attempt` (from 1). outcome: its error; None for a stored result.
 
     pause_s: how long a document with a setup error waits for the installation to be mended; None if others
-    get past where it failed, so that the error is the document's own and counts.
+    get past where it failed, so that the error is the document's own and counts. may_wait: see
+    `after_failure`.
     """
     match outcome:
         case None:
@@ -117,5 +119,10 @@ def settlement(
             return Leave()
         case _:
             return after_failure(
-                outcome, attempt=attempt, max_attempts=max_attempts, jitter=jitter, pause_s=pause_s
+                outcome,
+                attempt=attempt,
+                max_attempts=max_attempts,
+                jitter=jitter,
+                pause_s=pause_s,
+                may_wait=may_wait,
             )

@@ -106,14 +106,19 @@ def unclaimed_matching(obstacle: MatchingObstacle | None) -> UnclaimedMatching:
 
 
 def matching_settlement(
-    outcome: DocmillError | ClaimLostError | None, *, attempt: int, pause_s: float | None
+    outcome: DocmillError | ClaimLostError | None,
+    *,
+    attempt: int,
+    pause_s: float | None,
+    may_wait: bool = True,
 ) -> MatchingSettlement:
     """The decision after a delivery, by the class of its error. outcome: None for matches that are written.
 
     attempt: its number since the document was asked for, from 1. It is the receive count of the message, but
     for deliveries that came to nothing, and for messages that were sent anew. pause_s: how long a document
     with a setup error waits for the installation to be mended; None if others get past where it failed, so
-    that the error is the document's own.
+    that the error is the document's own. may_wait: whether it may go on waiting for what fails and is left
+    alone.
     """
     match outcome:
         case None:
@@ -122,9 +127,9 @@ def matching_settlement(
             return Resend() if isinstance(outcome, MessageLostError) else Abandon()
         case SetupError() if pause_s is not None:
             return Pause(outcome, pause_s)
-        case TransientError(attempted=False):
+        case TransientError(attempted=False) if may_wait:
             return Pause(outcome, outcome.retry_after_s or RETRY_DELAYS_S[0])
-        case TransientError() if attempt < MATCHING_TRIES:
+        case TransientError(attempted=True) if attempt < MATCHING_TRIES:
             return Redeliver(outcome, max(RETRY_DELAYS_S[attempt - 1], outcome.retry_after_s or 0.0))
         case _:
-            return Fail(outcome, keeps_message=isinstance(outcome, TransientError))
+            return Fail(outcome, keeps_message=isinstance(outcome, TransientError) and outcome.attempted)

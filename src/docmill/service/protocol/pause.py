@@ -8,7 +8,7 @@ import logging
 import random
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -124,7 +124,7 @@ class Pauses:
     after another one got through has an error of its own, which pauses nothing.
 
     on_pause: called with code and seconds whenever a pause begins or is prolonged. on_change: called when
-    `causes` has changed. clock: seconds, never going back. jitter: in [0, 1).
+    `causes` or `outages` have changed. clock: seconds, never going back. jitter: in [0, 1).
     """
 
     def __init__(
@@ -143,6 +143,19 @@ class Pauses:
         self._jitter = jitter
         self._parts: dict[str, _Part] = {}
         self._waiting: OrderedDict[UUID, str] = OrderedDict()
+        self._breakers: set[Breaker] = set()
+
+    @property
+    def outages(self) -> Mapping[str, str]:
+        """The parts that fail by themselves and are left alone for now, with the codes of their errors."""
+        reasons = [(breaker.provider, breaker.reason) for breaker in self._breakers]
+        return {name: reason.code for name, reason in reasons if reason is not None}
+
+    def watch(self, breaker: Breaker) -> None:
+        """Have `outages` name the breaker's part while that is left alone."""
+        if breaker not in self._breakers:
+            self._breakers.add(breaker)
+            breaker.on_change = self._on_change
 
     @property
     def causes(self) -> list[Cause]:
@@ -244,6 +257,10 @@ class Passage:
         self._began_at: dict[str, float] = {}
         self._step: str | None = None
 
+    def watch(self, breaker: Breaker) -> None:
+        """See `Pauses.watch`."""
+        self._pauses.watch(breaker)
+
     def enter_step(self, step: str) -> None:
         """Let the document begin a step of the pipeline. Raises as `enter`."""
         self._step = step
@@ -308,5 +325,7 @@ async def paused_part(name: str) -> AsyncGenerator[None]:
 @asynccontextmanager
 async def guarded_part(breaker: Breaker, *, limit_s: float | None = None) -> AsyncGenerator[None]:
     """One call of a part that has a breaker, too: see `docmill.resilience.breaker.guarded`."""
+    if (passage := _passage.get()) is not None:
+        passage.watch(breaker)
     async with paused_part(breaker.provider), guarded(breaker, limit_s=limit_s):
         yield

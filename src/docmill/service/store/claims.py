@@ -8,7 +8,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from docmill.errors import DocmillError
+from docmill.errors import DocmillError, TransientError
 from docmill.model.document import Usage
 from docmill.resilience.spending import NOTHING
 from docmill.service.protocol.claim_rules import Obstacle
@@ -24,6 +24,7 @@ class Claim:
     fence: grows with every claim and every end of one. attempt: from 1. traceparent: see `ingestions.begin`.
     token: shared by the claims that one question got, never by two claims of one ingestion.
     input_tokens to cost: what earlier attempts have cost. document_type: chosen by a person; None if not.
+    waited_s: for how long it has waited for what fails and is left alone, at the time of the claim.
     """
 
     ingestion_id: UUID
@@ -42,6 +43,7 @@ class Claim:
     transcription_file_path: str | None = None
     preprocessed_file_path: str | None = None
     document_type: str | None = None
+    waited_s: float = 0.0
 
     @property
     def spent(self) -> Usage:
@@ -116,6 +118,7 @@ async def take(
                       coalesce(extraction_output_tokens, 0) AS output_tokens,
                       extraction_model AS model, coalesce(cost, 0) AS cost,
                       transcription_file_path, preprocessed_file_path,
+                      coalesce(extract(epoch FROM clock_timestamp() - waiting_since), 0)::float8 AS waited_s,
                       (SELECT value #>> '{}' FROM current_review
                         WHERE current_review.document_id = ingestion.document_id
                           AND path = ':document_type') AS document_type
@@ -145,6 +148,7 @@ async def taken_before(conn: Conn, ingestion_ids: Sequence[UUID], *, token: UUID
                    coalesce(extraction_output_tokens, 0) AS output_tokens,
                    extraction_model AS model, coalesce(cost, 0) AS cost,
                    transcription_file_path, preprocessed_file_path,
+                   coalesce(extract(epoch FROM clock_timestamp() - waiting_since), 0)::float8 AS waited_s,
                    (SELECT value #>> '{}' FROM current_review
                      WHERE current_review.document_id = ingestion.document_id
                        AND path = ':document_type') AS document_type
@@ -430,8 +434,9 @@ async def set_back(
 ) -> bool:
     """Let the ingestion be claimed again, to be tried after `delay_s`. False if the claim is lost.
 
-    error: why, None when its worker stops. counts: whether this was an attempt. Asked again by who has not
-    heard of the commit, it answers the same and changes nothing, until another claims the ingestion.
+    error: why, None when its worker stops. counts: whether this was an attempt. A transient error that does
+    not count begins the time for which the document waits, unless that has begun before. Asked again by who
+    has not heard of the commit, it answers the same and changes nothing, until another claims the ingestion.
     """
     cur = await conn.execute(
         """
@@ -440,6 +445,10 @@ async def set_back(
                fence = fence + 1,
                attempt_count = attempt_count - %(refund)s,
                next_attempt_at = clock_timestamp() + make_interval(secs => %(delay_s)s),
+               waiting_since = CASE
+                   WHEN %(waits)s THEN coalesce(waiting_since, clock_timestamp())
+                   ELSE waiting_since
+               END,
                progress_at = clock_timestamp(),
                step = NULL,
                error_code = coalesce(%(code)s, error_code),
@@ -455,6 +464,7 @@ async def set_back(
             "fence": claim.fence,
             "refund": 0 if counts else 1,
             "delay_s": delay_s,
+            "waits": isinstance(error, TransientError) and not counts,
             "code": error.code if error else None,
             "message": storable(error.message) if error else None,
             "step": error.step if error else None,

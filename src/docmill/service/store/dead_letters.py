@@ -206,6 +206,7 @@ async def reopen(conn: Conn, ingestion_ids: Sequence[UUID]) -> list[UUID]:
                next_attempt_at = NULL,
                sent_at = NULL,
                attempt_count = 0,
+               waiting_since = NULL,
                deaths = 0,
                claim_token = NULL,
                fence = fence + 1

@@ -271,6 +271,7 @@ async def recall(conn: Conn, ingestion_id: UUID) -> None:
                lease_until = NULL,
                next_attempt_at = NULL,
                attempt_count = 0,
+               waiting_since = NULL,
                deaths = 0,
                claim_token = NULL,
                step = NULL,

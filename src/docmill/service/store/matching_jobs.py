@@ -8,7 +8,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from docmill.errors import DocmillError
+from docmill.errors import DocmillError, TransientError
 from docmill.service.protocol.matching_rules import MATCHING_TRIES, MatchingObstacle
 from docmill.service.store import dead_letters
 from docmill.service.store.claims import lock_documents
@@ -24,7 +24,8 @@ class MatchingClaim:
     """A document that a worker matches.
 
     fence: unlike that of any other claim of any document. requests: those that it answers. attempt: its
-    number since the newest request, from 1. is_taken_over: from a worker whose lease was over.
+    number since the newest request, from 1. is_taken_over: from a worker whose lease was over. waited_s: for
+    how long it has waited for what fails and is left alone.
     """
 
     document_id: UUID
@@ -33,6 +34,7 @@ class MatchingClaim:
     requests: int
     attempt: int
     is_taken_over: bool = False
+    waited_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,13 +226,17 @@ async def take(
                   FROM free
                  WHERE matching_job.document_id = free.document_id
                 RETURNING matching_job.document_id, tenant_id, fence, requests, attempts,
-                          was_held AND NOT is_ours AS is_taken_over
+                          was_held AND NOT is_ours AS is_taken_over,
+                          coalesce(
+                              extract(epoch FROM clock_timestamp() - waiting_since), 0
+                          )::float8 AS waited_s
             )
             UPDATE document
                SET matching_status = 'in-progress', matching_attempts = taken.attempts
               FROM taken
              WHERE document.id = taken.document_id
-            RETURNING taken.document_id, taken.tenant_id, fence, requests, attempts AS attempt, is_taken_over
+            RETURNING taken.document_id, taken.tenant_id, fence, requests, attempts AS attempt, is_taken_over,
+                      waited_s
             """,
             {
                 "id": document_id,
@@ -280,7 +286,8 @@ async def set_back(
 ) -> Ending:
     """Let the document be claimed again after `delay_s`, or at once if it was requested again.
 
-    error: why, None when its worker stops. counts: whether this was an attempt.
+    error: why, None when its worker stops. counts: whether this was an attempt. A transient error that does
+    not count begins the time for which the document waits, unless that has begun before.
     """
     await lock_documents(conn, [claim.document_id])
     cur = await conn.execute(
@@ -290,12 +297,21 @@ async def set_back(
                claim_token = NULL,
                fence = nextval('matching_fence'),
                attempts = attempts - %(refund)s,
+               waiting_since = CASE
+                   WHEN %(waits)s THEN coalesce(waiting_since, clock_timestamp())
+                   ELSE waiting_since
+               END,
                progress_at = clock_timestamp(),
                next_attempt_at = clock_timestamp() + make_interval(secs => %(delay_s)s)
          WHERE document_id = %(id)s AND fence = %(fence)s AND requests = %(requests)s
         RETURNING attempts
         """,
-        {**_key(claim), "delay_s": delay_s, "refund": 0 if counts else 1},
+        {
+            **_key(claim),
+            "delay_s": delay_s,
+            "refund": 0 if counts else 1,
+            "waits": isinstance(error, TransientError) and not counts,
+        },
     )
     row = await cur.fetchone()
     ending = "ended" if row else await _begin_again(conn, claim)
@@ -317,8 +333,20 @@ async def set_back(
     return ending
 
 
-async def succeed(conn: Conn, claim: MatchingClaim) -> Ending:
-    """End the job with the matches that this transaction has written; to be rolled back if that is lost."""
+async def is_held(conn: Conn, claim: MatchingClaim) -> bool:
+    """Whether the claim still stands, as it then does until the end of the transaction."""
+    cur = await conn.execute(
+        "SELECT FROM matching_job WHERE document_id = %(id)s AND fence = %(fence)s FOR NO KEY UPDATE",
+        {"id": claim.document_id, "fence": claim.fence},
+    )
+    return cur.rowcount == 1
+
+
+async def succeed(conn: Conn, claim: MatchingClaim, *, missing: str | None = None) -> Ending:
+    """End the job with the matches that this transaction has written; to be rolled back if that is lost.
+
+    missing: why a model was not asked; it is stored as the error of a document that is matched all the same.
+    """
     ending = await _end(conn, claim)
     if ending != "lost":
         await conn.execute(
@@ -326,12 +354,13 @@ async def succeed(conn: Conn, claim: MatchingClaim) -> Ending:
             UPDATE document
                SET matching_status = %(status)s,
                    matching_attempts = CASE WHEN %(is_over)s THEN matching_attempts ELSE 0 END,
-                   matching_error = NULL,
+                   matching_error = %(missing)s,
                    matching_failed_at = NULL
              WHERE id = %(id)s
             """,
             {
                 "id": claim.document_id,
+                "missing": storable(missing) if missing else None,
                 "status": "succeeded" if ending == "ended" else "pending",
                 "is_over": ending == "ended",
             },

@@ -10,7 +10,15 @@ from psycopg.rows import class_row
 
 from docmill.service.store.database import Conn, new_id, storable
 
-NotificationKind = Literal["matching_failed", "setup_error", "pause", "source_failed", "webhook_disabled"]
+NotificationKind = Literal[
+    "matching_failed",
+    "setup_error",
+    "pause",
+    "outage",
+    "outage_over",
+    "source_failed",
+    "webhook_disabled",
+]
 
 LONGEST_ERROR = 500
 _GROUPS = 20
