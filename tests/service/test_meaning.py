@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from docmill.errors import NetworkError
+from docmill.errors import NetworkError, ServerError
 from docmill.service.app import Service
 from docmill.service.config.settings import Embedding
 from docmill.service.meaning import LocalEmbedder, Meaning, SearchMode, open_embedder
@@ -325,3 +325,36 @@ async def _embedded(service: Service, document_id: UUID) -> bytes | None:
 async def test_the_index_of_vectors_is_there(service: Service) -> None:
     async with service.database.tenant(service.default_tenant_id) as conn:
         assert await embeddings.has_index(conn)
+
+
+class Failing(Angles):
+    """An embedder that fails at first."""
+
+    fails = True
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        if self.fails:
+            raise ServerError("down")
+        return await super().embed(texts)
+
+
+async def test_a_change_whose_embedding_failed_is_embedded_later(service: Service) -> None:
+    document_id = await file(service, "a.pdf", "0.5 is its cosine")
+    embedder = Failing()
+    meaning = Meaning(service.database, embedder)
+    embedder.fails = False
+    await meaning.work()
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("UPDATE document SET text = '0.9 is its cosine' WHERE id = %s", [document_id])
+    before = await _embedded(service, document_id)
+
+    embedder.fails = True
+    await meaning.work()
+    embedder.fails = False
+    at_once = await meaning.work()
+    async with service.database.connection() as conn:
+        await conn.execute("UPDATE embedding_job SET taken_at = taken_at - interval '1 hour'")
+    later = await meaning.work()
+
+    assert (at_once, later) == (0, 1)
+    assert await _embedded(service, document_id) != before

@@ -77,7 +77,8 @@ class PapersToMatch:
                 """
                 SELECT matching_status AS status, matching_attempts AS attempts, matching_error AS error,
                        matching_failed_at IS NOT NULL AS is_failed_at,
-                       coalesce(cardinality(normalized_references), 0) AS written
+                       (SELECT count(*) FROM match_record
+                         WHERE document_id = document.id AND content ? 'decision') AS written
                   FROM document
                  WHERE id = %(id)s
                 """,

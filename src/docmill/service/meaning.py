@@ -140,7 +140,7 @@ class Meaning:
     async def work(self) -> int:
         """Make the embeddings that are asked for now; how many jobs were done.
 
-        A job that fails or takes too long is logged and forgotten; the sweeper asks for what is missing.
+        A job that fails or takes too long is logged, and taken again after an hour.
         """
         assert self.embedder is not None
         done = 0
@@ -154,6 +154,8 @@ class Meaning:
                 try:
                     async with asyncio.timeout(EMBEDDING_S):
                         await self._embed(self.embedder, of_tenant, tenant_id)
+                    async with self.database.connection() as conn:
+                        await embeddings.end_jobs(conn, of_tenant)
                 except (DocmillError, TimeoutError) as error:
                     reason = error.message if isinstance(error, DocmillError) else type(error).__name__
                     log.warning("embeddings were not made", extra={"jobs": len(of_tenant), "reason": reason})

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from docmill.matching.version import MATCHING_VERSION
 from docmill.service.ports.matching import Counts, DocumentToMatch
 from docmill.service.store.database import Conn
 from docmill.service.store.notifications import Notification
@@ -18,7 +19,7 @@ class ScriptedMatcher:
 
     preparing, deciding: called in these phases; raise or wait here. writing: called within the transaction,
     after the decision is written. phases: those that were begun, in their order. Each write adds its decision
-    to the document's `normalized_references`, so that they can be counted. by_rules: the decision without a
+    as a record of the document, so that they can be counted. by_rules: the decision without a
     model; None if `decide` asks none.
     """
 
@@ -56,11 +57,18 @@ class ScriptedMatcher:
         self.phases.append("write")
         await conn.execute(
             """
-            UPDATE document
-               SET normalized_references = array_append(normalized_references, %(decision)s)
-             WHERE id = %(id)s
+            INSERT INTO match_record (id, tenant_id, document_id, content, version)
+            SELECT %(id)s || '#scripted ' || count(*), %(tenant)s, %(id)s::uuid,
+                   jsonb_build_object('decision', %(decision)s::text), %(version)s
+              FROM match_record
+             WHERE tenant_id = %(tenant)s AND document_id = %(id)s::uuid
             """,
-            {"id": document.id, "decision": decision},
+            {
+                "id": str(document.id),
+                "tenant": document.tenant_id,
+                "decision": decision,
+                "version": MATCHING_VERSION,
+            },
         )
         await self.writing(document)
         return {"links": 0}

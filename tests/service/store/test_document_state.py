@@ -134,6 +134,16 @@ async def test_a_failed_ingestion_needs_a_person_whatever_is_known_of_its_data(
     assert (document.state, document.needs_human_review) == ("failed", True)
 
 
+async def test_a_failure_does_not_take_back_that_an_earlier_result_needs_a_person(archive: Archive) -> None:
+    document_id = await archive.document()
+    await archive.ingestion(document_id, "completed", title="First", valid=False)
+    ingestion_id = await archive.ingestion(document_id, "in-progress")
+
+    await archive.end(ingestion_id, "failed", title=None, valid=True)
+
+    assert (await archive.seen(document_id)).needs_human_review
+
+
 async def test_an_ingestion_under_way_is_processing(archive: Archive) -> None:
     document_id = await archive.document()
     await archive.ingestion(document_id, "in-progress", idle_minutes=9.9, lease_minutes=-1)

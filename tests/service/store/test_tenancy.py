@@ -12,7 +12,7 @@ from docmill.service.store.ingestions import Origin
 from support.scripted_steps import Upload
 
 WITHOUT_TENANT = {
-    *("alembic_version", "message", "dead_message", "outbox", "chore", "vault", "pause"),
+    *("alembic_version", "message", "dead_message", "outbox", "chore", "vault", "pause", "outage"),
     *("embedding_job", "matching_job", "match_learning_job"),
     *(
         "users",

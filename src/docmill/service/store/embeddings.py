@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -29,12 +30,13 @@ _TEXT = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An embedding to be made: of a document with its tags, or of a tag."""
+    """An embedding to be made: of a document with its tags, or of a tag. requested_at: last."""
 
     key: str
     tenant_id: UUID
     document_id: UUID | None
     tag_id: UUID | None
+    requested_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +69,35 @@ class Near:
 
 
 async def take_jobs(conn: Conn, *, limit: int) -> list[Job]:
-    """Take up to `limit` jobs, the oldest. They are gone, whatever becomes of them: see `ask_for_missing`."""
+    """Take up to `limit` jobs, the oldest. Those that do not end may be taken again after an hour."""
     async with conn.cursor(row_factory=class_row(Job)) as cur:
         await cur.execute(
             """
-            DELETE FROM embedding_job
-             WHERE key IN (SELECT key FROM embedding_job ORDER BY requested_at LIMIT %(limit)s
+            UPDATE embedding_job
+               SET taken_at = clock_timestamp()
+             WHERE key IN (SELECT key
+                             FROM embedding_job
+                            WHERE taken_at IS NULL OR taken_at <= now() - interval '1 hour'
+                            ORDER BY requested_at
+                            LIMIT %(limit)s
                               FOR UPDATE SKIP LOCKED)
-            RETURNING key, tenant_id, document_id, tag_id
+            RETURNING key, tenant_id, document_id, tag_id, requested_at
             """,
             {"limit": limit},
         )
         return await cur.fetchall()
+
+
+async def end_jobs(conn: Conn, jobs: Sequence[Job]) -> None:
+    """Remove jobs that are done. One that has been asked for again meanwhile stays."""
+    await conn.execute(
+        """
+        DELETE FROM embedding_job
+         USING unnest(%(keys)s::text[], %(requested)s::timestamptz[]) AS done (key, requested_at)
+         WHERE embedding_job.key = done.key AND embedding_job.requested_at = done.requested_at
+        """,
+        {"keys": [job.key for job in jobs], "requested": [job.requested_at for job in jobs]},
+    )
 
 
 async def ask_for_missing(conn: Conn, model: str, *, limit: int) -> int:

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0088"
-down_revision = "0087"
+revision = "0090"
+down_revision = "0089"
 branch_labels = None
 depends_on = None
 
