@@ -39,7 +39,7 @@ from docmill.cli.vault import (
 )
 from docmill.cli.vault.notify_commands import app as notify_commands
 from docmill.errors import DocmillError
-from docmill.service.text_input import check_texts
+from docmill.text_input import check_texts
 
 app = typer.Typer(
     name="docmill",

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from docmill.errors import ValidationError
-from docmill.service.text_input import check_text, check_texts
+from docmill.text_input import check_text, check_texts
 
 _OWN_COOKIES = "docmill-"
 """Other programs on this machine may share the name, and with it their cookies."""

@@ -19,8 +19,8 @@ from docmill.schemas.coded_values import WORDS_BY_PATH
 from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.field_names import FIELD_NAMES, TABLES
 from docmill.service.intake.attachment_kinds import LEFT_OUT
-from docmill.service.text_input import UNSTORABLE
 from docmill.service.webhooks.webhook_sender import RECEIVER_GONE
+from docmill.text_input import UNSTORABLE
 from docmill.understanding.formulas import UNCALCULATED
 from docmill.web.languages import LANGUAGES, SOURCE, path_of
 from docmill.web.view.source_words import source_texts

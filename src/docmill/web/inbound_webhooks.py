@@ -22,7 +22,7 @@ from docmill.service.store import arrivals, fetch_requests
 from docmill.service.store.database import new_id
 from docmill.service.store.doc_sources import SourceRow
 from docmill.service.store.fetch_requests import FetchRequest
-from docmill.service.text_input import check_text
+from docmill.text_input import check_text
 from docmill.web.access import Router, needs
 from docmill.web.context import TheVault, Vault
 

@@ -10,7 +10,7 @@ from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
 from docmill.errors import ValidationError
-from docmill.service.text_input import check_texts
+from docmill.text_input import check_texts
 
 _LIMIT_S = 600
 

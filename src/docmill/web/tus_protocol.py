@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from docmill.errors import ValidationError
-from docmill.service.text_input import check_text
+from docmill.text_input import check_text
 
 VERSION = "1.0.0"
 EXTENSIONS = "creation,expiration,checksum,termination"

@@ -15,7 +15,7 @@ from python_multipart.multipart import parse_options_header
 from starlette.requests import ClientDisconnect, Request
 
 from docmill.errors import CorruptError, DocmillError, EncryptedError, TooLargeError, ValidationError
-from docmill.service.text_input import check_text
+from docmill.text_input import check_text
 from docmill.web.access import FORM_TOKEN, check_form_token
 from docmill.web.context import Vault
 from docmill.web.problems import status_of

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
-from docmill.service.text_input import UNSTORABLE
+from docmill.text_input import UNSTORABLE
 from support.attacked_vault import AttackedVault
 from support.people import token_in
 

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from docmill.errors import DocmillError
 from docmill.service.people.permissions import Permission, may
-from docmill.service.text_input import check_texts
+from docmill.text_input import check_texts
 from docmill.web.mcp import tool_answers
 from docmill.web.mcp.document_content import (
     DocumentArguments,

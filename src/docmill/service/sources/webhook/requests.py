@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from docmill.errors import ValidationError
 from docmill.service.notify.guarded_download import shown_address
-from docmill.service.text_input import check_texts
+from docmill.text_input import check_texts
 
 MOST_FILES = 50
 _MOST_METADATA = 50

@@ -3,7 +3,7 @@
 import pytest
 
 from docmill.errors import ValidationError
-from docmill.service.text_input import check_text, check_texts
+from docmill.text_input import check_text, check_texts
 
 
 @pytest.mark.parametrize("text", ["", "plain", "Grüße", "\U0001f4a3", "\ue000\ufffd", "a\tb\n"])
