@@ -470,9 +470,9 @@ class CountingQueue(MemoryQueue):
         await asyncio.sleep(0)  # the other poll sees meanwhile that there is no more room
         return await super().receive(limit=limit, wait_s=wait_s, receiver=receiver)
 
-    async def release(self, message: Message, *, delay_s: float = 0) -> None:
+    async def release(self, message: Message, *, delay_s: float = 0, counts: bool = True) -> None:
         self.given_back += 1
-        await super().release(message, delay_s=delay_s)
+        await super().release(message, delay_s=delay_s, counts=counts)
 
 
 async def test_a_worker_asks_for_no_more_messages_than_it_has_room_for(

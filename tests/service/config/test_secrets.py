@@ -10,6 +10,7 @@ from pydantic import SecretStr, ValidationError
 from docmill.errors import MisconfiguredError
 from docmill.service.app import Service
 from docmill.service.config.secrets import Secrets
+from docmill.service.people.access import machine_access
 from docmill.service.signed_addresses import SignedAddresses
 
 FIRST, SECOND = "first key of the installation, long", "second key of the installation, long"
@@ -43,7 +44,7 @@ async def test_what_a_previous_key_has_signed_works_on(service: Service) -> None
 
 
 async def _sign(addresses: SignedAddresses, tenant_id: UUID) -> str:
-    (token,) = await addresses.sign([PATH], tenant_id=tenant_id, expires_at=LATER)
+    (token,) = await addresses.sign([PATH], machine_access(tenant_id), expires_at=LATER)
     return token
 
 

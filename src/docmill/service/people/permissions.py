@@ -48,7 +48,7 @@ RULES: Mapping[Permission, Rule] = {
         frozenset({"read", "review"}),
         "documents",
         "confirm and correct values, reject, choose types, set title and date, decide on duplicates and"
-        " links; the answers show the document",
+        " links",
     ),
     "write": Rule(
         frozenset({"write"}),
@@ -68,18 +68,17 @@ RULES: Mapping[Permission, Rule] = {
     "administer": Rule(
         frozenset({"administer"}),
         "organisation",
-        "people, keys, audit log, removal for good, signing keys, purge dead letters; see, pause and remove"
-        " sources and webhooks",
+        "people, keys, audit log, removal for good; see, pause and remove sources and webhooks",
     ),
     "connect sources": Rule(
         frozenset({"administer", "write"}),
         "organisation",
-        "make, change, test and resume sources, which bring documents in",
+        "make, change, test and resume sources",
     ),
     "send events": Rule(
         frozenset({"administer", "read"}),
         "organisation",
-        "make, change, test and resume webhooks, which tell others of documents; send deliveries again",
+        "make, change, test and resume webhooks; send deliveries again",
     ),
 }
 
