@@ -16,6 +16,7 @@ from docmill.service.storage.server_user import (
     add_server_user,
     let_server_pass,
     server_group,
+    user_name,
 )
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the server as another user")
@@ -33,6 +34,12 @@ def above() -> Iterator[Path]:
 def mode_and_group(path: Path) -> tuple[int, int]:
     status = path.stat()
     return stat.S_IMODE(status.st_mode), status.st_gid
+
+
+def test_a_user_without_a_name_is_told_what_to_do() -> None:
+    assert user_name(0) == "root"
+    with pytest.raises(MisconfiguredError, match=r"the user 2000000001, .* has no name .*database_url"):
+        user_name(2_000_000_001)
 
 
 def test_the_server_alone_is_let_through_the_data_folder(above: Path) -> None:

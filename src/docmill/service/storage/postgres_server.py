@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import os
-import pwd
 import re
 import shutil
 import socket
@@ -35,6 +34,7 @@ from docmill.service.storage.server_user import (
     programs_for_server,
     server_group,
     server_user,
+    user_name,
 )
 
 LOCAL_DISKS = {
@@ -273,6 +273,7 @@ class EmbeddedPostgres:
 
     def _ensure_running(self) -> None:
         self._refuse_if_elsewhere()
+        user_name(os.geteuid())
         add_server_user()
         is_servers = is_root() and self._folder.stat().st_gid == server_group()
         if close_to_others(self._folder, keep=stat.S_IXGRP if is_servers else 0):
@@ -356,7 +357,7 @@ class EmbeddedPostgres:
         These may do what they like with the data anyway. The user of another program, or of a child process
         that opens documents where docmill runs as root, is refused, also if it gets at the socket.
         """
-        names = {pwd.getpwuid(user).pw_name for user in (os.geteuid(), server_user())}
+        names = {user_name(user) for user in (os.geteuid(), server_user())}
         quoted = ('"' + name.replace('"', '""') + '"' for name in sorted(names))
         users = "".join(f"docmill {name} all\n" for name in quoted)
         for file, content in ((_USERS, users), (_WHO_MAY_LOG_IN, "local all all peer map=docmill\n")):

@@ -29,6 +29,17 @@ def server_group() -> int:
     return pwd.getpwnam(SERVER_USER).pw_gid if is_root() else os.getegid()
 
 
+def user_name(user: int) -> str:
+    """The name of a user. Raises MisconfiguredError for one without, as containers may have."""
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError as error:
+        raise MisconfiguredError(
+            f"the user {user}, as whom docmill runs, has no name on this machine, and PostgreSQL starts only"
+            " under one that has: add it to /etc/passwd, run docmill as another user, or set database_url"
+        ) from error
+
+
 def add_server_user() -> None:
     """Make the server's user, if docmill runs as root and there is none."""
     if not is_root():
