@@ -48,6 +48,7 @@ from docmill.ports import (
     Understood,
     Unpacker,
 )
+from docmill.resilience.attempts import is_asked_again
 from docmill.resilience.concurrency import STORED_BYTES, off_loop
 from docmill.resilience.spending import Spending
 from docmill.resilience.time_limits import LimitedStep, StepClock
@@ -205,7 +206,7 @@ async def process(
             result = replace(result, timings_s=clock.timings_s, attempt=attempt)
             error = _retry_error(result)
             is_last = attempt >= max_attempts
-            if error is not None and _is_asked_again(error, is_last=is_last, may_wait=may_wait):
+            if error is not None and is_asked_again(error, is_last=is_last, may_wait=may_wait):
                 await clock.record(
                     Findings(
                         classification=result.classification,
@@ -477,17 +478,6 @@ def _list_parts(document: Document) -> str:
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     plural = "" if len(names) == 1 else "s"
     return f"Holds {len(names)} document{plural}: {', '.join(names[:_LISTED])}{more}"
-
-
-def _is_asked_again(error: TransientError | SetupError, *, is_last: bool, may_wait: bool) -> bool:
-    """Whether another attempt follows, in which a model is asked again.
-
-    It is waited for as long as it takes where a person must act, and for as long as the document may wait
-    where the model was left alone.
-    """
-    if isinstance(error, SetupError):
-        return not (error.attempted and error.is_own and is_last)
-    return not is_last if error.attempted else may_wait
 
 
 def _retry_error(result: Result) -> TransientError | SetupError | None:

@@ -232,7 +232,9 @@ class Broken:
         raise NetworkError("nobody answers")
 
 
-async def test_a_failure_is_forgotten_and_made_good_by_the_sweeper(service: Service) -> None:
+async def test_a_failure_is_made_good_after_an_hour_and_what_is_missing_is_asked_for(
+    service: Service,
+) -> None:
     document_id = await file(service, "a.pdf", "bread", "policy")
     async with service.database.tenant(service.default_tenant_id) as conn:
         await conn.execute("UPDATE document SET title = 'Bread' WHERE id = %s", [document_id])
@@ -243,8 +245,14 @@ async def test_a_failure_is_forgotten_and_made_good_by_the_sweeper(service: Serv
     assert await broken.work() == 0, "it is not tried again by itself"
     assert not await _embedded(service, document_id)
     await service.meaning.ask_for_missing()
-    await service.meaning.ask_for_missing()
+    assert await service.meaning.work() == 0, "what has failed is asked for already"
+    await _let_an_hour_pass(service)
     assert await service.meaning.work() == 2, "the document and its tag"
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("DELETE FROM document_embedding")
+    await service.meaning.ask_for_missing()
+    await service.meaning.ask_for_missing()
+    assert await service.meaning.work() == 1
     assert await _embedded(service, document_id)
     await service.meaning.ask_for_missing()
     assert await service.meaning.work() == 0
@@ -352,9 +360,13 @@ async def test_a_change_whose_embedding_failed_is_embedded_later(service: Servic
     await meaning.work()
     embedder.fails = False
     at_once = await meaning.work()
-    async with service.database.connection() as conn:
-        await conn.execute("UPDATE embedding_job SET taken_at = taken_at - interval '1 hour'")
+    await _let_an_hour_pass(service)
     later = await meaning.work()
 
     assert (at_once, later) == (0, 1)
     assert await _embedded(service, document_id) != before
+
+
+async def _let_an_hour_pass(service: Service) -> None:
+    async with service.database.connection() as conn:
+        await conn.execute("UPDATE embedding_job SET taken_at = taken_at - interval '1 hour'")

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from docmill.errors import ServerError
 
-DATABASE, QUEUE, FILES = 0, 1, 2
+DATABASE, QUEUE, FILES, MODEL = 0, 1, 2, 3
 Request: TypeAlias = tuple[int, Callable[..., Any], tuple[Any, ...]]
 Steps: TypeAlias = Generator[int | Request, Any, None]
 
@@ -74,7 +74,7 @@ class Kernel:
         self.stalls = stalls
         self.random = random
         self.roll = random.random
-        self.out_until = [0, 0, 0]
+        self.out_until = [0, 0, 0, 0]
         self.current: Task
         self._trace = trace
         self._heap: list[tuple[int, float, Task, int, Any]] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from docmill.errors import DocmillError, ServerError, SetupError
+from docmill.errors import DocmillError, ServerError, SetupError, TransientError
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.protocol.matching_rules import (
     MATCHING_TRIES,
@@ -21,6 +21,7 @@ from docmill.service.protocol.matching_rules import (
     Postpone,
     Redeliver,
     Resend,
+    is_decided_again,
     matching_settlement,
     unclaimed_matching,
 )
@@ -37,7 +38,7 @@ from simulation.kernel import (
 )
 from simulation.plan import ODD, Behaviour, Plan
 from simulation.queue import Delivery, Queue, SqsQueue
-from simulation.store import Claim, Row, Store
+from simulation.store import PATIENCE_S, Claim, Row, Store
 from simulation.worker import Worker, id_of
 from simulation.world import Intake, Variant, World
 
@@ -94,6 +95,7 @@ class MatchingStore(Store):
         has_message = has_job and (is_held or (row.lease_until is None and row.next_attempt_at is None))
         if not has_job:
             row.fence = 0  # a new row
+            row.forget_waiting()
         self.unfinished += row.status in {"completed", "failed"}
         self.kernel.note("{} is asked for", row.name)
         row.requests += 1
@@ -117,6 +119,7 @@ class MatchingStore(Store):
             return None
         if not is_ours:
             self._check_takeover(row)
+            self.check_patience(row)
             self.count_claim(row)
         row.token = token
         self.next_fence(row)
@@ -126,7 +129,14 @@ class MatchingStore(Store):
         attempt = row.attempt_count
         self.kernel.note("{} claims {} (attempt {}, fence {})", process.name, row.name, attempt, row.fence)
         row.last = claim = MatchingClaim(
-            row, process, row.fence, attempt, row.claims, now + self.lease_s, requests=row.requests
+            row,
+            process,
+            row.fence,
+            attempt,
+            row.claims,
+            now + self.lease_s,
+            self.waited_s(row),
+            requests=row.requests,
         )
         return claim
 
@@ -156,12 +166,22 @@ class MatchingStore(Store):
         assert isinstance(claim.row, MatchingRow)
         return claim.row.requests == claim.requests
 
-    def end(self, claim: MatchingClaim, status: str) -> str:
+    def write_meanwhile(self, claim: MatchingClaim) -> bool:
+        """Links by rules, which others are to follow."""
+        if not self.holds(claim):
+            return False
+        self.write(claim)
+        return True
+
+    def end(self, claim: MatchingClaim, status: str, *, in_vain: bool = False) -> str:
+        """in_vain: whether a model was waited for that did not come back."""
         row = claim.row
         assert isinstance(row, MatchingRow)
         if not self.holds(claim):
             return "lost"
         self.write(claim)
+        if in_vain:
+            self.check_waited(row)
         if status == "completed":
             row.effects += 1
         if not self.ends(claim):
@@ -187,7 +207,9 @@ class MatchingStore(Store):
         row.has_letter = True
         row.told += 1
 
-    def release(self, claim: MatchingClaim, delay_s: int, *, counts: bool) -> str:
+    def release(
+        self, claim: MatchingClaim, delay_s: int, *, counts: bool, error: DocmillError | None = None
+    ) -> str:
         row = claim.row
         assert isinstance(row, MatchingRow)
         if not self.holds(claim):
@@ -200,6 +222,7 @@ class MatchingStore(Store):
         row.lease_until, row.token, row.entitled = None, None, 0
         row.next_attempt_at = self.kernel.now + delay_s
         row.attempt_count -= not counts
+        self.note_wait(row, waits=isinstance(error, TransientError) and not counts)
         return "ended"
 
     def give_up_dead(self, row: MatchingRow) -> bool:
@@ -293,11 +316,22 @@ class MatchingWorker(Worker):
             raise type(behaviour.error)(behaviour.error.message)  # a new one: it is told where it comes from
         if behaviour.error is not None:
             raise behaviour.error.with_traceback(None)
-        yield from self.store_result(claim, delivery)
+        missing = self.model_error(behaviour)
+        if missing is not None:
+            if not behaviour.by_rules:
+                raise missing
+            if self.asks_again(claim, missing):
+                if not (yield (DATABASE, self.store.write_meanwhile, (claim,))):
+                    raise ClaimLostError
+                raise missing
+        yield from self.store_result(claim, delivery, by_rules=missing is not None)
 
-    def store_result(self, claim: Claim, delivery: Delivery) -> Steps:
+    def asks_again(self, claim: Claim, error: TransientError) -> bool:
+        return is_decided_again(error, may_wait=self.may_wait(claim))
+
+    def store_result(self, claim: Claim, delivery: Delivery, *, by_rules: bool = False) -> Steps:
         del delivery
-        if (yield (DATABASE, self.store.end, (claim, "completed"))) == "lost":
+        if (yield (DATABASE, partial(self.store.end, in_vain=by_rules), (claim, "completed"))) == "lost":
             raise ClaimLostError
 
     def conclude(
@@ -309,7 +343,12 @@ class MatchingWorker(Worker):
     ) -> Steps:
         assert isinstance(claim, MatchingClaim)
         passage.leave(PART, outcome)
-        follows = matching_settlement(outcome, attempt=claim.attempt, pause_s=passage.pause_s(outcome))
+        follows = matching_settlement(
+            outcome,
+            attempt=claim.attempt,
+            pause_s=passage.pause_s(outcome),
+            may_wait=self.may_wait(claim),
+        )
         yield from self.settle_matching(claim, delivery, follows)
 
     def settle_matching(self, claim: MatchingClaim, delivery: Delivery, follows: MatchingSettlement) -> Steps:
@@ -323,16 +362,22 @@ class MatchingWorker(Worker):
                 if (yield (DATABASE, release, (claim, 0))) == "ended":
                     yield (QUEUE, self.queue.send, (delivery.message.row,))
             case Redeliver(delay_s=delay_s) | Pause(delay_s=delay_s):
-                yield from self.set_back(claim, delivery, int(delay_s), counts=isinstance(follows, Redeliver))
-            case Fail(keeps_message=keeps_message):
-                ending = yield (DATABASE, self.store.end, (claim, "failed"))
+                yield from self.set_back(claim, delivery, follows, int(delay_s))
+            case Fail(error=error, keeps_message=keeps_message):
+                end = partial(
+                    self.store.end, in_vain=isinstance(error, TransientError) and not error.attempted
+                )
+                ending = yield (DATABASE, end, (claim, "failed"))
                 if ending == "ended" and keeps_message:
                     yield (QUEUE, self.queue.release, (delivery, 0))
                 elif ending != "lost":
                     yield (QUEUE, self.queue.delete, (delivery,))
 
-    def set_back(self, claim: MatchingClaim, delivery: Delivery, delay_s: int, *, counts: bool) -> Steps:
-        release = partial(self.store.release, counts=counts)
+    def set_back(
+        self, claim: MatchingClaim, delivery: Delivery, follows: Redeliver | Pause, delay_s: int
+    ) -> Steps:
+        counts = isinstance(follows, Redeliver)
+        release = partial(self.store.release, counts=counts, error=follows.error)
         ending = yield (DATABASE, release, (claim, delay_s))
         if ending == "requested again":
             yield (QUEUE, self.queue.delete, (delivery,))
@@ -385,8 +430,9 @@ class MatchingWorld(World):
         row = MatchingRow(name, behaviours)
         below = self.kernel.random.randrange
         # Once the odd one has failed, nobody gets through any more by whom it could be told to be odd.
+        until_s = 2 * PATIENCE_S if self.plan.models_stay_away else _REQUESTS_UNTIL_S
         for _ in range(0 if ODD in behaviours else below(3)):
-            self.kernel.spawn(self.init, self._client(row), delay_s=below(_REQUESTS_UNTIL_S))
+            self.kernel.spawn(self.init, self._client(row), delay_s=below(until_s))
         return row
 
     @property

@@ -33,6 +33,8 @@ STUCK = "something is stuck"
 NO_LETTER = "a failed document has no dead letter"
 JOURNAL = "a stored transcription changed"
 WAITED = "waiting used up a message"
+OVERDUE = "a model was waited for too long"
+HASTY = "ended without its model too early"
 ALIVE = "a living worker was taken for dead"
 UNREACHABLE = "the last message of an unfinished ingestion is gone"
 
@@ -48,8 +50,10 @@ class FenceNotRaised(Store):
 
 
 class FenceNotRaisedWhenGivenBack(Store):
-    def set_back(self, claim: Claim, delay_s: int, *, counts: bool) -> bool:
-        held = super().set_back(claim, delay_s, counts=counts)
+    def set_back(
+        self, claim: Claim, delay_s: int, *, counts: bool, error: DocmillError | None = None
+    ) -> bool:
+        held = super().set_back(claim, delay_s, counts=counts, error=error)
         if held:
             claim.row.fence -= 1
         return held
@@ -107,9 +111,11 @@ class NothingIsRefunded(Store):
 
 
 class LeaseKeptWhenGivenBack(Store):
-    def set_back(self, claim: Claim, delay_s: int, *, counts: bool) -> bool:
+    def set_back(
+        self, claim: Claim, delay_s: int, *, counts: bool, error: DocmillError | None = None
+    ) -> bool:
         lease_until = claim.row.lease_until
-        held = super().set_back(claim, delay_s, counts=counts)
+        held = super().set_back(claim, delay_s, counts=counts, error=error)
         if held:
             claim.row.lease_until = lease_until
         return held
@@ -166,9 +172,9 @@ class NoHeartbeat(Worker):
 
 
 class DeletesBeforeItStores(Worker):
-    def store_result(self, claim: Claim, delivery: Delivery) -> Steps:
+    def store_result(self, claim: Claim, delivery: Delivery, *, by_rules: bool = False) -> Steps:
         yield (QUEUE, self.queue.delete, (delivery,))
-        yield from super().store_result(claim, delivery)
+        yield from super().store_result(claim, delivery, by_rules=by_rules)
 
 
 class DeletesBeforeItFails(Worker):
@@ -179,9 +185,9 @@ class DeletesBeforeItFails(Worker):
 
 
 class TakesAnErrorForSuccess(Worker):
-    def store_result(self, claim: Claim, delivery: Delivery) -> Steps:
+    def store_result(self, claim: Claim, delivery: Delivery, *, by_rules: bool = False) -> Steps:
         try:
-            yield from super().store_result(claim, delivery)
+            yield from super().store_result(claim, delivery, by_rules=by_rules)
         except ServerError:
             return
 
@@ -285,6 +291,33 @@ class EmptiesTheOutboxFirst(Intake):
             yield (QUEUE, self.queue.send, (each.row,))
 
 
+class WaitsWithoutEnd(Worker):
+    def may_wait(self, claim: Claim) -> bool:
+        del claim
+        return True
+
+
+class WaitsForNothing(Worker):
+    def may_wait(self, claim: Claim) -> bool:
+        del claim
+        return False
+
+
+class WaitsAnew(Store):
+    """Each attempt begins the time anew, as if it had found the model there."""
+
+    def begin_waiting(self, row: Row) -> None:
+        row.waiting_since = self.kernel.now
+
+
+class WaitsFromTheBeginning(Store):
+    """The time begins with the document, which may have waited for a person before."""
+
+    def waited_s(self, row: Row) -> int:
+        del row
+        return self.kernel.now
+
+
 NOBODY_SWEEPS = Variant(sweeps=False)
 
 MUTATIONS: dict[str, tuple[Variant, str]] = {
@@ -309,6 +342,10 @@ MUTATIONS: dict[str, tuple[Variant, str]] = {
         Variant(external_queue=WaitingMessagesAreNotReplaced),
         WAITED,
     ),
+    "a model is waited for without end": (Variant(worker=WaitsWithoutEnd), OVERDUE),
+    "each attempt begins the time of waiting anew": (Variant(store=WaitsAnew), OVERDUE),
+    "no model is waited for": (Variant(worker=WaitsForNothing), HASTY),
+    "the time of waiting begins with the document": (Variant(store=WaitsFromTheBeginning), HASTY),
     "a lost message is taken for a lost claim": (Variant(worker=LostMessagesAreLeftAlone), ALIVE),
     "the lease is kept when the claim is given back": (Variant(store=LeaseKeptWhenGivenBack), STUCK),
     "a document is given up while its last attempt runs": (

@@ -13,7 +13,7 @@ from docmill.errors import (
     SetupError,
     TransientError,
 )
-from simulation.store import Behaviour
+from simulation.store import LATE_S, PATIENCE_S, Behaviour
 from simulation.worker import PAUSE_S
 
 _SETTLED_S = 10
@@ -38,6 +38,9 @@ BEHAVIOURS: tuple[tuple[Behaviour, ...], ...] = (
     * 30
     + (FINE,),
     (ODD,),
+    (Behaviour("asks a model", (5, 5), asks_model=True),),
+    (Behaviour("asks a model", (5, 5), asks_model=True),),
+    (Behaviour("asks a model that no rules replace", (5, 5), asks_model=True, by_rules=False),),
     (Behaviour("fatal", (10, 0), fatal=True),),
     (Behaviour("fatal once", (10, 0), fatal=True), FINE),
 )
@@ -76,6 +79,11 @@ class Plan:
         )
 
     @property
+    def models_stay_away(self) -> bool:
+        """Whether documents may have to wait for a model."""
+        return any(fault.kind == "model outage" for fault in self.faults)
+
+    @property
     def calm_s(self) -> int:
         """By when all is done if the plan is calm: no wait is as long as a lease."""
         runs = [behaviour for _, run in self.documents for behaviour in (*run, *run[-1:] * 2)]
@@ -92,7 +100,20 @@ def _delay_s(behaviour: Behaviour) -> int:
             return 0
 
 
-KINDS = ("kill", "suspend", "suspend", "stop", "deploy", "outage", "outage", "kill web", "lose messages")
+KINDS = (
+    "kill",
+    "suspend",
+    "suspend",
+    "stop",
+    "deploy",
+    "outage",
+    "outage",
+    "model outage",
+    "kill web",
+    "lose messages",
+)
+_OF_MODELS_S = (700, PATIENCE_S + 500, 2 * PATIENCE_S + LATE_S)
+"""How long models stay away: for less than a document waits, for somewhat longer, and far too long."""
 
 
 def plan_of(random: Random) -> Plan:
@@ -114,4 +135,5 @@ def plan_of(random: Random) -> Plan:
 
 def _fault(random: Random, *, sweeper: bool) -> Fault:
     kind = KINDS[random.randrange(len(KINDS) if sweeper else len(KINDS) - 1)]
-    return Fault(random.randrange(400), kind, random.randrange(3), random.choice((5, 40, 290, 310, 700)))
+    lengths_s = _OF_MODELS_S if kind == "model outage" else (5, 40, 290, 310, 700)
+    return Fault(random.randrange(400), kind, random.randrange(3), random.choice(lengths_s))

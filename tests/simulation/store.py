@@ -6,10 +6,16 @@ checked against it.
 
 from dataclasses import dataclass, field
 
-from docmill.errors import DocmillError, DocumentError
+from docmill.errors import DocmillError, DocumentError, TransientError
 from docmill.service.protocol.claim_rules import Obstacle
 from simulation.kernel import Kernel, Process, Violation
 from support import claim_predicates
+
+PATIENCE_S = 3_000
+"""How long a document waits for a model. All other faults are over by then."""
+
+LATE_S = 1_200
+"""How much later its turn may come, when it must share its worker with others, of which some kill it."""
 
 
 class Row:
@@ -17,7 +23,8 @@ class Row:
 
     entitled: number of the claim that may write, 0 for none. claims, free: how many there were, and how many
     of them were no attempts. effects: how often a result was stored. kills: how many workers it killed.
-    lost_alone: how many of its claims were lost while their worker had nothing else in work.
+    lost_alone: how many of its claims were lost while their worker had nothing else in work. waits_from: when
+    it was first left to wait for a model, whatever `waiting_since` says; waits: whether it was so last, too.
     """
 
     __slots__ = (
@@ -41,6 +48,9 @@ class Row:
         "outbox",
         "runs",
         "status",
+        "waiting_since",
+        "waits",
+        "waits_from",
     )
 
     def __init__(self, name: str, behaviours: tuple["Behaviour", ...]) -> None:
@@ -64,16 +74,29 @@ class Row:
         self.effects = 0
         self.runs = 0
         self.last: Claim | None = None
+        self.forget_waiting()
+
+    def forget_waiting(self) -> None:
+        """Nothing has been waited for."""
+        self.waiting_since: int | None = None
+        self.waits_from: int | None = None
+        self.waits = False
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What a run of a document does. error: after the work; fatal: it kills its worker."""
+    """What a run of a document does. error: after the work; fatal: it kills its worker.
+
+    asks_model: after the work, which fails while the model stays away. by_rules: whether there is a result
+    without the model.
+    """
 
     name: str
     work_s: tuple[int, int]
     error: DocmillError | None = None
     fatal: bool = False
+    asks_model: bool = False
+    by_rules: bool = True
 
 
 @dataclass(slots=True, eq=False)
@@ -82,6 +105,7 @@ class Claim:
 
     in_company: whether its process worked on something else at any time of it. is_free: whether it ended
     without having been an attempt. message_lost: its message is, and nothing has been done about that.
+    waited_s: as the database says, for a model.
     """
 
     row: Row
@@ -90,6 +114,7 @@ class Claim:
     attempt: int
     number: int
     believed_until: int
+    waited_s: int = 0
     working: bool = True
     in_company: bool = False
     is_free: bool = False
@@ -201,6 +226,7 @@ class Store:
         now = self.kernel.now
         if row.next_attempt_at is not None and row.next_attempt_at > now:
             raise Violation("tried again too early", row.name)
+        self.check_patience(row)
         if claim_predicates.was_lost(row, now):
             self.count_death(row)
         self.count_claim(row)
@@ -212,7 +238,9 @@ class Store:
         self.kernel.note(
             "{} claims {} (attempt {}, fence {})", process.name, row.name, row.attempt_count, row.fence
         )
-        claim = Claim(row, process, row.fence, row.attempt_count, row.claims, now + self.lease_s)
+        claim = Claim(
+            row, process, row.fence, row.attempt_count, row.claims, now + self.lease_s, self.waited_s(row)
+        )
         row.last = claim
         return claim
 
@@ -253,7 +281,7 @@ class Store:
     def progress(self, claim: Claim) -> bool:
         return self.holds(claim)
 
-    def finish(self, claim: Claim) -> bool:
+    def finish(self, claim: Claim, *, by_rules: bool = False) -> bool:
         row = claim.row
         if not self.holds(claim):
             self.kernel.note(
@@ -261,6 +289,8 @@ class Store:
             )
             return False
         self.write(claim)
+        if by_rules and row.claims - row.free < self.max_attempts:
+            self.check_waited(row)
         row.effects += 1
         if row.effects > 1:
             raise Violation("stored twice", row.name)
@@ -275,7 +305,9 @@ class Store:
         self._end(row, "failed")
         self.write_letter(row)
         row.free += claim.is_free
-        if not isinstance(error, DocumentError):
+        if isinstance(error, TransientError) and claim.is_free:
+            self.check_waited(row)
+        elif not isinstance(error, DocumentError):
             self._check_attempts(row)
         return True
 
@@ -297,7 +329,9 @@ class Store:
     def write_letter(self, row: Row) -> None:
         row.has_letter = True
 
-    def set_back(self, claim: Claim, delay_s: int, *, counts: bool) -> bool:
+    def set_back(
+        self, claim: Claim, delay_s: int, *, counts: bool, error: DocmillError | None = None
+    ) -> bool:
         row = claim.row
         if not self.holds(claim):
             return False
@@ -307,11 +341,40 @@ class Store:
         self.next_fence(row)
         row.next_attempt_at = self.kernel.now + delay_s
         row.entitled = 0
+        self.note_wait(row, waits=isinstance(error, TransientError) and not counts)
         if claim.is_free or not counts:
             row.free += 1
         if not counts:
             self.refund(row)
         return True
+
+    def note_wait(self, row: Row, *, waits: bool) -> None:
+        row.waits = waits
+        if waits:
+            if row.waits_from is None:
+                row.waits_from = self.kernel.now
+            self.begin_waiting(row)
+
+    def begin_waiting(self, row: Row) -> None:
+        if row.waiting_since is None:
+            row.waiting_since = self.kernel.now
+
+    def waited_s(self, row: Row) -> int:
+        return 0 if row.waiting_since is None else self.kernel.now - row.waiting_since
+
+    def check_patience(self, row: Row) -> None:
+        """What has waited for a model must have ended by now."""
+        if (
+            row.waits
+            and row.waits_from is not None
+            and self.kernel.now - row.waits_from > PATIENCE_S + LATE_S
+        ):
+            raise Violation("a model was waited for too long", row.name)
+
+    def check_waited(self, row: Row) -> None:
+        """Only what has waited long enough may end without its model."""
+        if row.waits_from is None or self.kernel.now - row.waits_from < PATIENCE_S:
+            raise Violation("ended without its model too early", row.name)
 
     def refund(self, row: Row) -> None:
         row.attempt_count -= 1

@@ -1,13 +1,14 @@
 """The protocol of matching against everything that may happen to it, and with one mistake each."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from simulation.explorer import explore
 from simulation.kernel import DATABASE, QUEUE, Steps
 from simulation.matching import MATCHING, MatchingClaim, MatchingRow, MatchingStore, MatchingWorker
-from simulation.mutations import DEADLY, NO_LETTER, STALE_WRITE, STUCK, TAKEN, UNREACHABLE
+from simulation.mutations import DEADLY, HASTY, NO_LETTER, OVERDUE, STALE_WRITE, STUCK, TAKEN, UNREACHABLE
 from simulation.queue import Delivery
 from simulation.store import Claim, Row
 from simulation.world import Variant
@@ -29,10 +30,10 @@ class FenceOfEachJob(MatchingStore):
 
 
 class RequestsAreNotCompared(MatchingStore):
-    def end(self, claim: MatchingClaim, status: str) -> str:
+    def end(self, claim: MatchingClaim, status: str, *, in_vain: bool = False) -> str:
         assert isinstance(claim.row, MatchingRow)
         asked_for, claim.row.requests = claim.row.requests, claim.requests
-        ending = super().end(claim, status)
+        ending = super().end(claim, status, in_vain=in_vain)
         claim.row.requests = asked_for
         return ending
 
@@ -59,15 +60,42 @@ class NoMessageForAnotherRequest(MatchingStore):
 
 
 class DeletesBeforeTheCommit(MatchingWorker):
-    def store_result(self, claim: Claim, delivery: Delivery) -> Steps:
+    def store_result(self, claim: Claim, delivery: Delivery, *, by_rules: bool = False) -> Steps:
         yield (QUEUE, self.queue.delete, (delivery,))
-        yield (DATABASE, self.store.end, (claim, "completed"))
+        yield (DATABASE, partial(self.store.end, in_vain=by_rules), (claim, "completed"))
 
 
 class DeletesBeforeItReplaces(MatchingWorker):
     def replace(self, delivery: Delivery, delay_s: int) -> Steps:
         yield (QUEUE, self.queue.delete, (delivery,))
         yield (QUEUE, self.queue.send, (delivery.message.row, delay_s))
+
+
+class WaitsWithoutEnd(MatchingWorker):
+    def may_wait(self, claim: Claim) -> bool:
+        del claim
+        return True
+
+
+class WaitsForNothing(MatchingWorker):
+    def may_wait(self, claim: Claim) -> bool:
+        del claim
+        return False
+
+
+class WaitsAnew(MatchingStore):
+    def begin_waiting(self, row: Row) -> None:
+        row.waiting_since = self.kernel.now
+
+
+class WaitingIsRemembered(MatchingStore):
+    """A new job counts on from where an earlier one waited."""
+
+    def insert(self, row: Row) -> bool:
+        since = row.waiting_since
+        to_send = super().insert(row)
+        row.waiting_since = since
+        return to_send
 
 
 MISTAKES: dict[str, tuple[Variant, str]] = {
@@ -86,6 +114,10 @@ MISTAKES: dict[str, tuple[Variant, str]] = {
         replace(MATCHING, worker=DeletesBeforeItReplaces),
         UNREACHABLE,
     ),
+    "a model is waited for without end": (replace(MATCHING, worker=WaitsWithoutEnd), OVERDUE),
+    "each attempt begins the time of waiting anew": (replace(MATCHING, store=WaitsAnew), OVERDUE),
+    "no model is waited for": (replace(MATCHING, worker=WaitsForNothing), HASTY),
+    "an earlier job's time of waiting counts": (replace(MATCHING, store=WaitingIsRemembered), HASTY),
     "nobody sweeps": (replace(MATCHING, sweeps=False), STUCK),
 }
 

@@ -6,8 +6,8 @@ from functools import partial
 from typing import ClassVar
 from uuid import NAMESPACE_OID, UUID, uuid5
 
-from docmill.errors import DocmillError, ServerError, SetupError, TransientError
-from docmill.resilience.attempts import GiveUp, Retry
+from docmill.errors import DocmillError, NetworkError, ServerError, SetupError, TransientError
+from docmill.resilience.attempts import GiveUp, Retry, is_asked_again
 from docmill.service.protocol import claim_rules
 from docmill.service.protocol.claim_rules import (
     ClaimLostError,
@@ -25,6 +25,7 @@ from docmill.service.protocol.pause import Passage, Pauses
 from simulation.kernel import (
     DATABASE,
     FILES,
+    MODEL,
     QUEUE,
     CancelledTaskError,
     FatalError,
@@ -35,7 +36,7 @@ from simulation.kernel import (
     Task,
 )
 from simulation.queue import Delivery, Queue
-from simulation.store import Claim, Row, Store
+from simulation.store import PATIENCE_S, Behaviour, Claim, Row, Store
 
 HEARTBEAT_S = 60
 GRACE_S = 60
@@ -45,6 +46,8 @@ _RETRY_S = 5
 _PAUSED_STEP = "extract"
 _POLL_RETRY_S = 15
 _CLOSED_S = 5
+_LEFT_ALONE_S = 120
+_PROBES = 0.1
 
 
 def id_of(row: Row) -> UUID:
@@ -244,15 +247,35 @@ class Worker:
         if behaviour.error is not None:
             raise behaviour.error.with_traceback(None)
         passage.leave(_PAUSED_STEP, None)
-        yield from self.store_result(claim, delivery)
+        if (missing := self.model_error(behaviour)) is None:
+            yield from self.store_result(claim, delivery)
+        elif not behaviour.by_rules or self.asks_again(claim, missing):
+            raise missing
+        else:
+            yield from self.store_result(claim, delivery, by_rules=True)
+
+    def model_error(self, behaviour: Behaviour) -> TransientError | None:
+        """The error of the model if it is asked and stays away, which some find out and others are told."""
+        if not behaviour.asks_model or self.kernel.out_until[MODEL] <= self.kernel.now:
+            return None
+        if self.kernel.roll() < _PROBES:
+            return NetworkError("no answer")
+        return NetworkError("left alone", retry_after_s=_LEFT_ALONE_S, attempted=False)
+
+    def asks_again(self, claim: Claim, error: TransientError) -> bool:
+        is_last = claim.attempt >= self.store.max_attempts
+        return is_asked_again(error, is_last=is_last, may_wait=self.may_wait(claim))
+
+    def may_wait(self, claim: Claim) -> bool:
+        return claim.waited_s < PATIENCE_S
 
     def _step(self, claim: Claim) -> Steps:
         if not (yield (DATABASE, self.store.progress, (claim,))):
             raise ClaimLostError
 
-    def store_result(self, claim: Claim, delivery: Delivery) -> Steps:
+    def store_result(self, claim: Claim, delivery: Delivery, *, by_rules: bool = False) -> Steps:
         del delivery
-        if not (yield (DATABASE, self.store.finish, (claim,))):
+        if not (yield (DATABASE, partial(self.store.finish, by_rules=by_rules), (claim,))):
             raise ClaimLostError
 
     def settlement(
@@ -264,6 +287,7 @@ class Worker:
             max_attempts=self.store.max_attempts,
             pause_s=passage.pause_s(outcome),
             jitter=self.kernel.roll(),
+            may_wait=self.may_wait(claim),
         )
 
     def settle(self, claim: Claim, delivery: Delivery, follows: Settlement) -> Steps:
@@ -283,7 +307,8 @@ class Worker:
     def retry(self, claim: Claim, delivery: Delivery, retry: Retry) -> Steps:
         delay_s = int(retry.delay_s)
         self.kernel.note("{} failed {}: {}", self.process.name, claim.row.name, retry.error.code)
-        if (yield (DATABASE, partial(self.store.set_back, counts=retry.counts), (claim, delay_s))):
+        set_back = partial(self.store.set_back, counts=retry.counts, error=retry.error)
+        if (yield (DATABASE, set_back, (claim, delay_s))):
             if retry.counts:
                 yield (QUEUE, self.queue.release, (delivery, delay_s))
             else:

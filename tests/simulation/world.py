@@ -5,7 +5,7 @@ from functools import partial
 from random import Random
 
 from docmill.errors import ServerError
-from simulation.kernel import DATABASE, FILES, QUEUE, Kernel, Process, Steps, Violation
+from simulation.kernel import DATABASE, FILES, MODEL, QUEUE, Kernel, Process, Steps, Violation
 from simulation.plan import FINE, ODD, Fault, Plan
 from simulation.queue import Queue, SqsQueue
 from simulation.store import Behaviour, Lock, Row, Store, Unsent
@@ -239,6 +239,9 @@ class World:
                 "the {} is out for {} s", ("database", "queue", "file store")[fault.target], fault.for_s
             )
             kernel.out_until[fault.target] = until
+        elif kind == "model outage":
+            kernel.note("the model stays away for {} s", fault.for_s)
+            kernel.out_until[MODEL] = max(kernel.out_until[MODEL], until)
         elif kind == "kill web":
             kernel.note("the web process is killed")
             kernel.kill(self.web)

@@ -54,6 +54,17 @@ def after_failure(
             return GiveUp(error)
 
 
+def is_asked_again(error: TransientError | SetupError, *, is_last: bool, may_wait: bool) -> bool:
+    """Whether another attempt follows, in which a model is asked again, though there is a result without it.
+
+    is_last: whether this was the last attempt that counts. The model is waited for as long as it takes where
+    a person must act, and for as long as the document may wait where it was left alone.
+    """
+    if isinstance(error, SetupError):
+        return not (error.attempted and error.is_own and is_last)
+    return not is_last if error.attempted else may_wait
+
+
 def _waited_in_vain(error: TransientError) -> TransientError:
     """The error of a document that has waited for too long for what fails and is left alone."""
     final = type(error)(f"it was waited for in vain, for as long as a document may: {error.message}")

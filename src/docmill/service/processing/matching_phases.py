@@ -15,7 +15,7 @@ from docmill.resilience.time_limits import LimitedStep
 from docmill.service.observe.tracing import NO_TRACER, Tracer, failure_code
 from docmill.service.ports.matching import Counts, DocumentToMatch, Matcher
 from docmill.service.processing.matching_claims import MatchingClaims
-from docmill.service.protocol.matching_rules import DECISION_WAIT_S, MATCHING_TRIES
+from docmill.service.protocol.matching_rules import DECISION_WAIT_S, MATCHING_TRIES, is_decided_again
 from docmill.service.store.matching_jobs import MatchingClaim
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class MatchingPhases:
                 decision = await self.matcher.decide_by_rules(document)
                 if decision is None:
                     raise
-                if isinstance(error, SetupError) or error.attempted or claim.waited_s < self.patience_s:
+                if is_decided_again(error, may_wait=claim.waited_s < self.patience_s):
                     await self.claims.write_meanwhile(claim, decision)
                     raise
                 missing = f"linked by rules alone, since a model was waited for in vain: {error.message}"

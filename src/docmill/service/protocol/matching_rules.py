@@ -105,6 +105,11 @@ def unclaimed_matching(obstacle: MatchingObstacle | None) -> UnclaimedMatching:
     return GiveUpDead() if obstacle.attempts_used_up else Postpone(_MOMENT_S)
 
 
+def is_decided_again(error: TransientError | SetupError, *, may_wait: bool) -> bool:
+    """Whether another attempt follows, in which a model is asked again after rules have decided."""
+    return isinstance(error, SetupError) or error.attempted or may_wait
+
+
 def matching_settlement(
     outcome: DocmillError | ClaimLostError | None,
     *,
