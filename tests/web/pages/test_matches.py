@@ -9,6 +9,7 @@ import pytest
 from docmill.service.app import Service
 from docmill.service.people.accounts import NewPerson
 from docmill.service.people.sign_in import Visitor
+from docmill.service.protocol.matching_rules import BY_RULES_ALONE
 from docmill.web.access import SESSION_COOKIE
 from support.matched_papers import CHAIN, INVOICE, ORDER, PARTIES, STATEMENT, Content, Papers
 from support.people import PASSWORD
@@ -84,6 +85,11 @@ async def test_the_tab_has_graph_list_discrepancies_and_sums(client: httpx.Async
         ("pending", None, "This document is being matched."),
         ("failed", "the model is away", "It could not be matched: The model is away."),
         ("succeeded", None, "No other document is known to belong to this one."),
+        (
+            "succeeded",
+            f"{BY_RULES_ALONE}'small model' is away",
+            "since a model stayed away for longer than a document waits: 'small model' is away.",
+        ),
     ],
 )
 async def test_the_tab_says_how_far_the_matching_is(
@@ -118,6 +124,21 @@ async def test_german_pages_have_everything_in_german(client: httpx.AsyncClient,
         "Zahlung an SOMMER",
     ):
         assert words in text
+
+
+async def test_a_german_page_says_that_rules_alone_have_linked_a_document(
+    client: httpx.AsyncClient, made: Papers
+) -> None:
+    order = await made.read("order", ORDER, title="Order 4711")
+    async with made.service.database.tenant(made.tenant_id) as conn:
+        await conn.execute(
+            "UPDATE document SET matching_status = 'succeeded', matching_error = %s WHERE id = %s",
+            [f"{BY_RULES_ALONE}'small model' is away", order],
+        )
+
+    page = await client.get(f"/docs/{order}?tab=matches", headers={"accept-language": "de"})
+
+    assert "Es wurde nur nach Regeln zugeordnet, da ein Modell länger ausblieb" in text_of(page)
 
 
 async def test_a_link_is_parted_and_that_undone(client: httpx.AsyncClient, made: Papers) -> None:

@@ -15,7 +15,12 @@ from docmill.resilience.time_limits import LimitedStep
 from docmill.service.observe.tracing import NO_TRACER, Tracer, failure_code
 from docmill.service.ports.matching import Counts, DocumentToMatch, Matcher
 from docmill.service.processing.matching_claims import MatchingClaims
-from docmill.service.protocol.matching_rules import DECISION_WAIT_S, MATCHING_TRIES, is_decided_again
+from docmill.service.protocol.matching_rules import (
+    BY_RULES_ALONE,
+    DECISION_WAIT_S,
+    MATCHING_TRIES,
+    is_decided_again,
+)
 from docmill.service.store.matching_jobs import MatchingClaim
 
 log = logging.getLogger(__name__)
@@ -59,7 +64,7 @@ class MatchingPhases:
                 if is_decided_again(error, may_wait=claim.waited_s < self.patience_s):
                     await self.claims.write_meanwhile(claim, decision)
                     raise
-                missing = f"linked by rules alone, since a model was waited for in vain: {error.message}"
+                missing = f"{BY_RULES_ALONE}{error.message}"
                 log.warning("a model was waited for in vain: rules decide", extra={"code": error.code})
             with self._phase("write") as phase:
                 phase.counts = await self.claims.write(claim, decision, missing=missing)

@@ -26,6 +26,9 @@ RETRY_DELAYS_S = (300.0, 1800.0)
 DECISION_WAIT_S = 2.0
 """The first wait between the tries of a decision within one delivery; the second, the last, is twice that."""
 
+BY_RULES_ALONE = "linked by rules alone, since a model was waited for in vain: "
+"""What the stored error of a document begins with that is matched all the same. The model's error follows."""
+
 _MOMENT_S = 1.0
 """Nothing stands in the way, so somebody is just changing the row."""
 

@@ -255,7 +255,8 @@ class Whole(_Shape):
 class MatchingProgress(_Shape):
     """How far the matching of a document is.
 
-    attempts: since it was asked for. error: of the last one that failed. failed_at: when it was given up.
+    attempts: since it was asked for. error: of the last one that failed; once it has succeeded, why rules
+    alone have linked the document. failed_at: when it was given up.
     """
 
     status: Literal["pending", "in-progress", "succeeded", "failed"]

@@ -11,6 +11,7 @@ from docmill.matching.three_way import STAGES as STAGE_ORDER
 from docmill.matching.three_way import Stage, ThreeWayMatch
 from docmill.model.result import percent_text
 from docmill.service.matches import Choice, DocumentMatches, ListedMatch, MatchedRecord
+from docmill.service.protocol.matching_rules import BY_RULES_ALONE
 from docmill.service.store.match_links import LinkRow
 from docmill.service.store.matching_states import MatchingState
 from docmill.web.languages import amount_text, gettext
@@ -125,6 +126,13 @@ class MatchesView:
     three_way: ThreeWayTable | None
     is_whole: bool
     state: MatchingState | None = None
+
+    @property
+    def missing_model(self) -> str | None:
+        """The error of a model that was waited for in vain, so that rules alone have linked the document."""
+        if self.state is None or self.state.status != "succeeded" or self.state.error is None:
+            return None
+        return self.state.error.removeprefix(BY_RULES_ALONE)
 
 
 @dataclass(frozen=True, slots=True)
