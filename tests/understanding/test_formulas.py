@@ -56,6 +56,8 @@ def test_a_total_without_a_result_is_unknown_in_a_workbook(tmp_path: Path) -> No
     assert amounts_of(result) == {}
     assert failures_of(result)["formulas"] == UNCALCULATED
     assert result.status == "needs_review"
+    assert result.classification is not None
+    assert "100" not in (result.classification.summary or "")
 
 
 def test_a_total_without_a_result_is_unknown_in_a_table_of_text(tmp_path: Path) -> None:

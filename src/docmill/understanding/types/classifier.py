@@ -14,6 +14,7 @@ from docmill.understanding.constraints.bookings import has_list_of_bookings
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Findings, evidence_of
+from docmill.understanding.formulas import rows_without_result
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.page.titles import title_scores
 from docmill.understanding.receipts.extractor import built_in_findings
@@ -96,12 +97,17 @@ def _recognise_type(candidates: Candidates, model: TypeModel) -> Recognition:
 
 
 def _believed_findings(document_type: DocumentType, findings: Findings, layout: Layout) -> Findings:
-    """The findings that are not below the floors of their fields."""
+    """The findings that are not below the floors of their fields.
+
+    No amount is believed where formulas have no result: it may be that of a neighbouring cell.
+    """
     schema = REGISTRY[document_type]
+    is_calculated = next(rows_without_result(layout.document), None) is None
     return {
         path: finding
         for path, finding in findings.items()
         if not is_below_floor(schema, path, evidence_of(finding, layout))
+        and (is_calculated or not isinstance(finding.value, Decimal))
     }
 
 
