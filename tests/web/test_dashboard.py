@@ -55,7 +55,7 @@ async def samples(app: FastAPI, client: httpx.AsyncClient) -> list[Sample]:
     assert isinstance(vault, Vault)
     exercise(vault.metrics)
     async with vault.service.database.connection() as conn:
-        await outages.confirm(conn, {"small model": "server_error"})
+        await outages.confirm(conn, {"small model": "server_error"}, worker_id="worker")
     text = (await client.get("/metrics")).text
     return [
         (sample.name, dict(sample.labels))

@@ -87,6 +87,7 @@ async def notifications(service: Service) -> list[tuple[str, str]]:
 async def age_outages(service: Service, *, since: timedelta, seen: timedelta = timedelta()) -> None:
     async with service.database.connection() as conn:
         await conn.execute("UPDATE outage SET since = since - %s, seen_at = seen_at - %s", [since, seen])
+        await conn.execute("UPDATE outage_sighting SET seen_at = seen_at - %s", [seen])
 
 
 async def tell(service: Service) -> None:
@@ -151,7 +152,8 @@ async def test_people_are_told_once_of_an_outage_and_once_when_it_is_over(servic
 
 async def test_a_short_outage_is_told_to_nobody(service: Service) -> None:
     async with service.database.tenant(service.default_tenant_id) as conn:
-        await outages.confirm(conn, {"small model": "network"})
+        await outages.confirm(conn, {"small model": "network"}, worker_id="worker")
+        await outages.withdraw(conn, ["small model"], worker_id="worker")
         ended = await outages.end(conn, ["small model"])
     await tell(service)
 
@@ -161,12 +163,66 @@ async def test_a_short_outage_is_told_to_nobody(service: Service) -> None:
 
 async def test_an_outage_that_no_worker_confirms_any_more_is_over(service: Service) -> None:
     async with service.database.tenant(service.default_tenant_id) as conn:
-        await outages.confirm(conn, {"small model": "network"})
+        await outages.confirm(conn, {"small model": "network"}, worker_id="worker")
     await age_outages(service, since=timedelta(minutes=20))
     await tell(service)
 
     await age_outages(service, since=timedelta(), seen=timedelta(minutes=61))
     await tell(service)
     await tell(service)
+
+    assert [kind for kind, _ in await notifications(service)] == ["outage", "outage_over"]
+
+
+class SeenBy:
+    """The records of a worker that sees `codes`."""
+
+    def __init__(self, service: Service, worker_id: str) -> None:
+        self.codes: dict[str, str] = {}
+        self._records = PauseRecords(
+            service.database,
+            worker_id,
+            list,
+            lambda: None,
+            tenant_id=service.default_tenant_id,
+            outages=lambda: self.codes,
+        )
+
+    async def sees(self, **codes: str) -> None:
+        self.codes = codes
+        self._records.note_change()
+        await self._records.write_next()
+
+    async def stops(self) -> None:
+        await self._records.remove()
+
+
+async def test_an_outage_is_over_when_no_worker_sees_it_any_more(service: Service) -> None:
+    first, second, third = (SeenBy(service, name) for name in ("first", "second", "third"))
+    for worker in (first, second, third):
+        await worker.sees(model="network")
+    await age_outages(service, since=timedelta(minutes=16))
+    await tell(service)
+
+    await first.sees()
+    await tell(service)
+    seen_by_others = [kind for kind, _ in await notifications(service)]
+    await first.sees(model="network")
+    await third.stops()
+    await asyncio.gather(first.sees(), second.sees())
+    await tell(service)
+
+    assert seen_by_others == ["outage"]
+    assert [kind for kind, _ in await notifications(service)] == ["outage", "outage_over"]
+
+
+async def test_a_worker_that_was_killed_keeps_no_outage_going(service: Service) -> None:
+    killed, other = SeenBy(service, "killed"), SeenBy(service, "other")
+    await killed.sees(model="network")
+    await age_outages(service, since=timedelta(minutes=16), seen=timedelta(minutes=4))
+    await other.sees(model="network")
+    await tell(service)
+
+    await other.sees()
 
     assert [kind for kind, _ in await notifications(service)] == ["outage", "outage_over"]

@@ -12,7 +12,17 @@ from docmill.service.store.ingestions import Origin
 from support.scripted_steps import Upload
 
 WITHOUT_TENANT = {
-    *("alembic_version", "message", "dead_message", "outbox", "chore", "vault", "pause", "outage"),
+    *(
+        "alembic_version",
+        "message",
+        "dead_message",
+        "outbox",
+        "chore",
+        "vault",
+        "pause",
+        "outage",
+        "outage_sighting",
+    ),
     *("embedding_job", "matching_job", "match_learning_job"),
     *(
         "users",

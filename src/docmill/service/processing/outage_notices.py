@@ -14,7 +14,7 @@ _MINUTE_S = 60
 async def end_outages(
     conn: Conn, parts: Collection[str], *, tenant_id: UUID, how: str = "answers again"
 ) -> None:
-    """Forget the outages of parts, and tell people who were told of them.
+    """Forget the outages of parts that no worker leaves alone now, and tell people who were told of them.
 
     tenant_id: the one that notifications of the installation are filed under, which the transaction has.
     """

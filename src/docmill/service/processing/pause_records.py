@@ -80,21 +80,26 @@ class PauseRecords:
 
     async def remove(self) -> None:
         """Remove the rows at the end of the worker, which then waits for nothing."""
-        if not self._has_rows:
-            return
         try:
             async with asyncio.timeout(REMOVE_S):
-                await self._write(())
+                if self._has_rows:
+                    await self._write(())
+                if self._down:  # what is down stays down; other workers go on to confirm it
+                    async with self._database.tenant(self._tenant_id) as conn:
+                        await outages.withdraw(conn, self._down, worker_id=self._worker_id)
         except (DocmillError, TimeoutError) as error:
             log.warning("cannot remove what was paused", extra={"reason": type(error).__name__})
 
     async def _write_outages(self, codes: Mapping[str, str]) -> None:
-        """Confirm the outages that there are, and end those whose parts have answered."""
-        if codes or self._down:
+        """End the outages whose parts have answered and that no worker sees; confirm those that there are."""
+        if answering := self._down - codes.keys():
             async with self._database.tenant(self._tenant_id) as conn:
-                await outages.confirm(conn, codes)
-                await end_outages(conn, self._down - codes.keys(), tenant_id=self._tenant_id)
-            self._down = frozenset(codes)
+                await outages.withdraw(conn, answering, worker_id=self._worker_id)
+                await end_outages(conn, answering, tenant_id=self._tenant_id)
+        if codes:
+            async with self._database.tenant(self._tenant_id) as conn:
+                await outages.confirm(conn, codes, worker_id=self._worker_id)
+        self._down = frozenset(codes)
 
     async def _write(self, causes: Sequence[Cause]) -> None:
         async with self._database.tenant(self._tenant_id) as conn:

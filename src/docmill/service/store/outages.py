@@ -26,8 +26,9 @@ class Outage:
     for_s: float
 
 
-async def confirm(conn: Conn, codes: Mapping[str, str]) -> None:
+async def confirm(conn: Conn, codes: Mapping[str, str], *, worker_id: str) -> None:
     """Store the outages that a worker sees. codes: of their errors, by part."""
+    parts = list(codes)
     await conn.execute(
         """
         INSERT INTO outage (part, code)
@@ -36,22 +37,52 @@ async def confirm(conn: Conn, codes: Mapping[str, str]) -> None:
             ON CONFLICT (part) DO UPDATE
            SET code = excluded.code, seen_at = clock_timestamp()
         """,
-        {"parts": list(codes), "codes": list(codes.values())},
+        {"parts": parts, "codes": list(codes.values())},
+    )
+    await conn.execute(
+        """
+        INSERT INTO outage_sighting (part, worker_id)
+        SELECT part, %(worker_id)s FROM unnest(%(parts)s::text[]) AS seen (part)
+            ON CONFLICT (part, worker_id) DO UPDATE SET seen_at = clock_timestamp()
+        """,
+        {"parts": parts, "worker_id": worker_id},
+    )
+
+
+async def withdraw(conn: Conn, parts: Collection[str], *, worker_id: str) -> None:
+    """Note that a worker sees these outages no more."""
+    # One after the other: of two that withdraw at the same moment, each would count on the other.
+    await conn.execute(
+        "SELECT FROM outage WHERE part = ANY(%(parts)s) ORDER BY part FOR UPDATE", {"parts": list(parts)}
+    )
+    await conn.execute(
+        "DELETE FROM outage_sighting WHERE worker_id = %(worker_id)s AND part = ANY(%(parts)s)",
+        {"worker_id": worker_id, "parts": list(parts)},
     )
 
 
 async def end(conn: Conn, parts: Collection[str]) -> list[Outage]:
-    """Forget outages of parts that answer again; those of which people were told."""
+    """Forget outages of parts that no worker leaves alone any more; those of which people were told."""
     async with conn.cursor(row_factory=class_row(Outage)) as cur:
         await cur.execute(
             """
-            WITH ended AS (DELETE FROM outage WHERE part = ANY(%(parts)s) RETURNING *)
+            WITH ended AS (
+                DELETE FROM outage
+                 WHERE part = ANY(%(parts)s)
+                   AND NOT EXISTS (
+                       SELECT FROM outage_sighting
+                        WHERE outage_sighting.part = outage.part
+                          AND outage_sighting.seen_at
+                              >= clock_timestamp() - make_interval(secs => %(within_s)s)
+                   )
+                RETURNING *
+            )
             SELECT part, code, extract(epoch FROM clock_timestamp() - since)::float8 AS for_s
               FROM ended
              WHERE told_at IS NOT NULL
              ORDER BY part
             """,
-            {"parts": list(parts)},
+            {"parts": list(parts), "within_s": _CONFIRMED_WITHIN_S},
         )
         return await cur.fetchall()
 
