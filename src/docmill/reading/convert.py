@@ -120,9 +120,12 @@ class LocalConverter:
         pages: list[Page] = []
         parts = list(opened.parts)
         scans: list[PageScan] = []
+        embedded = opened.embedded
         choice = EngineChoice(self._readers, options.quality_threshold)
         if media_type in TEXT_READERS:
-            pages, figures, contents = await self._pool.run(tasks.read_flow, *arguments, limit_s=flow_s)
+            flowed = await self._pool.run(tasks.read_flow, *arguments, limit_s=flow_s)
+            pages, figures, contents = flowed.pages, flowed.figures, flowed.contents
+            embedded += flowed.embedded
             if journal is not None:
                 journal.allow_time_for(len(contents))
             none = [None] * len(contents)
@@ -143,7 +146,7 @@ class LocalConverter:
             pages,
             parts=tuple(parts),
             usage=choice.meter.usage,
-            embedded=opened.embedded,
+            embedded=embedded,
         )
         return await _keep_scans(document, original.name, scans, journal)
 

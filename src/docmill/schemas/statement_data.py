@@ -10,7 +10,7 @@ from docmill.schemas.types import BankStatement
 STATEMENT_DATA = "application/vnd.docmill.bank-statement+json"
 """Media type of `StatementData` as a file embedded in a document."""
 
-StatementFormat = Literal["CAMT.053", "CAMT.054", "MT940", "OFX", "CSV"]
+StatementFormat = Literal["CAMT.053", "CAMT.054", "MT940", "OFX", "CSV", "workbook"]
 
 
 class HeadRow(BaseModel):

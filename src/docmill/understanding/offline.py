@@ -16,7 +16,12 @@ from docmill.understanding.einvoice.extractor import classify_einvoice, extract_
 from docmill.understanding.einvoice.reading import EmbeddedInvoice, find_einvoice
 from docmill.understanding.formulas import withhold_neighbours
 from docmill.understanding.receipts.extractor import extract_built_in
-from docmill.understanding.statement_files import classify_statement, extract_statement, find_statement
+from docmill.understanding.statement_files import (
+    ask_for_columns,
+    classify_statement,
+    extract_statement,
+    find_statement,
+)
 from docmill.understanding.types.classifier import classify
 from docmill.understanding.user_schemas.schema_model import Example, SchemaModel
 
@@ -86,12 +91,16 @@ def _extract(
     message = xml.message if xml is not None and is_built_in(schema) else None
     statement = find_statement(document) if schema.name == _STATEMENT and is_built_in(schema) else None
     if statement is not None:
-        pages = read_pages(document, schema) if statement.source == "CSV" else None
-        extraction = extract_statement(document, statement, pages)
-    elif data.invoice is not None and data.invoice.kind.message == message:
+        pages = None
+        if statement.source in ("CSV", "workbook"):
+            pages = withhold_neighbours(document, read_pages(document, schema), schema)
+        # Not withheld: bookings are read cell by cell, and a row without a result is left out.
+        return check_for_several(document, extract_statement(document, statement, pages))
+    if data.invoice is not None and data.invoice.kind.message == message:
         extraction = extract_einvoice(document, data.invoice, known_type(schema.name))
     else:
         extraction = read_pages(document, schema, model, document_type)
+        extraction = ask_for_columns(document, extraction)
     if data.failures:
         extraction = extraction.model_copy(update={"failures": (*extraction.failures, *data.failures)})
     return check_for_several(document, withhold_neighbours(document, extraction, schema))

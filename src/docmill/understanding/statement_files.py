@@ -14,6 +14,20 @@ from docmill.schemas.types import BankStatement
 from docmill.understanding.types.tags import choose_tags, tags_in
 
 CHECK = "statement_rows"
+UNKNOWN_COLUMNS = (
+    "The columns of the table could not be told by their headings, nor by balances that prove their amounts: "
+    "please compare the bookings, and whether one is missing."
+)
+_TABLES = frozenset(
+    {
+        "application/vnd.ms-excel",
+        "application/vnd.oasis.opendocument.spreadsheet",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "text/csv",
+        "text/tab-separated-values",
+    }
+)
+"""Types of files whose bookings are read from their columns, unless these are not known."""
 EMBEDDED = Evidence(page=None, box=None, text=None, match="embedded", confidence=1.0)
 """Evidence of a value that the page shows in another way than the file."""
 _TYPE = "bank_statement"
@@ -56,6 +70,7 @@ def extract_statement(document: Document, data: StatementData, pages: Extraction
     pages: what was read around a table of bookings, whose values count where the file's data has none.
     """
     statement, rows = data.statement, _rows_by_letters(document)
+    source = data.source if data.source == "workbook" else f"{data.source} file"
     evidence = dict(_evidence(data, rows))
     if pages is not None and isinstance(pages.data, BankStatement):
         for name in _HEAD:
@@ -67,9 +82,17 @@ def extract_statement(document: Document, data: StatementData, pages: Extraction
         document_type=_TYPE,
         data=statement,
         evidence={path: evidence.get(path, EMBEDDED) for path, _ in leaves(statement)},
-        steps=(StepTaken(kind="read", by=f"bookings of the {data.source} file", is_from_xml=True),),
+        steps=(StepTaken(kind="read", by=f"bookings of the {source}", is_from_xml=True),),
         failures=tuple(Failure(check=CHECK, message=problem) for problem in data.problems),
     )
+
+
+def ask_for_columns(document: Document, extraction: Extraction) -> Extraction:
+    """The extraction of a bank statement, with a failure if it is a table whose columns are not known."""
+    if document.media_type not in _TABLES or not isinstance(extraction.data, BankStatement):
+        return extraction
+    failure = Failure(check=CHECK, message=UNKNOWN_COLUMNS)
+    return extraction.model_copy(update={"failures": (*extraction.failures, failure)})
 
 
 def classify_statement(

@@ -22,6 +22,7 @@ from docmill.service.intake.attachment_kinds import LEFT_OUT
 from docmill.service.webhooks.webhook_sender import RECEIVER_GONE
 from docmill.text_input import UNSTORABLE
 from docmill.understanding.formulas import UNCALCULATED
+from docmill.understanding.statement_files import UNKNOWN_COLUMNS
 from docmill.web.languages import LANGUAGES, SOURCE, path_of
 from docmill.web.view.source_words import source_texts
 
@@ -45,7 +46,7 @@ def source_catalogue() -> Catalog:
     for text in _problems_of_parts():
         catalogue.add(text, locations=[("docmill/reading", 0)])
     catalogue.add(UNSTORABLE, locations=[("docmill/service", 0)])
-    for text in (UNCALCULATED, GUESSED_DIRECTIONS):
+    for text in (UNCALCULATED, GUESSED_DIRECTIONS, UNKNOWN_COLUMNS):
         catalogue.add(text, locations=[("docmill/understanding", 0)])
     catalogue.add(RECEIVER_GONE, locations=[("docmill/service/webhooks", 0)])
     for text in source_texts():

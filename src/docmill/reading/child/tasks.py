@@ -30,7 +30,7 @@ from docmill.reading.images import image_file
 from docmill.reading.images.image_file import Picture, read_qr_codes
 from docmill.reading.images.kept_scans import KeptScan, encode_scan
 from docmill.reading.layout.tables import add_tables
-from docmill.reading.layout.typeset import Typeset, set_on_pages
+from docmill.reading.layout.typeset import Block, Typeset, set_on_pages
 from docmill.reading.mail import eml, outlook_msg, tnef
 from docmill.reading.ocr.page import local_engine, recognise_page
 from docmill.reading.ocr.text_lines import legible_dimension
@@ -39,7 +39,7 @@ from docmill.reading.pdf.glyph_shapes import GlyphShapes
 from docmill.reading.pdf.page_objects import find_ruling_lines
 from docmill.reading.pdf.text_merging import FigurePlace
 from docmill.reading.statements import statement_files
-from docmill.reading.statements.statement_files import embedded_data
+from docmill.reading.statements.statement_files import embedded_data, embedded_tables
 
 CONTAINERS: Mapping[str, OpenContainer] = {
     "application/mbox": eml.open_mailbox,
@@ -192,12 +192,13 @@ def _check_pages(count: int, options: ReadingOptions) -> None:
 class FlowedPages(NamedTuple):
     """The pages of a format without pages, and the pictures on them that are still to be read.
 
-    figures: their places; contents: their bytes, as they are stored.
+    figures: their places; contents: their bytes, as they are stored. embedded: data read from the tables.
     """
 
     pages: list[Page]
     figures: list[FigurePlace]
     contents: list[bytes]
+    embedded: tuple[Embedded, ...] = ()
 
 
 def read_flow(path: Path, media_type: str, options: ReadingOptions) -> FlowedPages:
@@ -205,9 +206,11 @@ def read_flow(path: Path, media_type: str, options: ReadingOptions) -> FlowedPag
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
-    pages, figures = set_flow(path, media_type, options)
+    blocks = _read_blocks(path, media_type, options)
+    pages, figures = set_on_pages(blocks, max_pages=options.max_flow_pages)
     places = [FigurePlace(number, figure.page_number, figure.box) for number, figure in enumerate(figures, 1)]
-    return FlowedPages(pages, places, [figure.content for figure in figures])
+    contents = [figure.content for figure in figures]
+    return FlowedPages(pages, places, contents, embedded_tables(path, media_type, blocks, options))
 
 
 def set_flow(path: Path, media_type: str, options: ReadingOptions) -> Typeset:
@@ -215,8 +218,12 @@ def set_flow(path: Path, media_type: str, options: ReadingOptions) -> Typeset:
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
+    return set_on_pages(_read_blocks(path, media_type, options), max_pages=options.max_flow_pages)
+
+
+def _read_blocks(path: Path, media_type: str, options: ReadingOptions) -> list[Block]:
     with passwords.open_unlocked(path, options.passwords) as readable:
-        return set_on_pages(TEXT_READERS[media_type](readable), max_pages=options.max_flow_pages)
+        return TEXT_READERS[media_type](readable)
 
 
 def read_text(path: Path, first: int, last: int, options: ReadingOptions) -> list[Page | None]:

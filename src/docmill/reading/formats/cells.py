@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import NamedTuple
 
 from docmill.reading.layout.typeset import (
@@ -12,6 +13,7 @@ from docmill.reading.layout.typeset import (
     PageBreak,
     Paragraph,
     TableBlock,
+    Worksheet,
     beside_text,
     plain,
 )
@@ -77,7 +79,9 @@ class SheetContent:
     """Cells and pictures of a sheet.
 
     rows: row to column to text. merged: first row and column, and how many of each are taken. notes: texts
-    beside the cells. pictures: those with text, and notes on others.
+    beside the cells. pictures: those with text, and notes on others. values: row number to column to the
+    number or the day that a cell stores. first_row: the index of the topmost row. from_1904: days
+    count from 1904 instead of 1900.
     """
 
     name: str
@@ -86,11 +90,16 @@ class SheetContent:
     notes: list[str] = field(default_factory=list[str])
     pictures: list[Block] = field(default_factory=list[Block])
     problem: str | None = None
+    values: dict[int, dict[int, float | date]] = field(default_factory=dict[int, dict[int, float | date]])
+    first_row: int = 0
+    from_1904: bool = False
 
-    def put(self, row: int, column: int, text: str) -> None:
-        """Fill a cell, unless the text has nothing visible."""
+    def put(self, row: int, column: int, text: str, value: float | date | None = None) -> None:
+        """Fill a cell, unless the text has nothing visible. value: see `values`."""
         if text and not text.isspace():
             self.rows.setdefault(row, {})[column] = text
+            if value is not None:
+                self.values.setdefault(row - self.first_row + 1, {})[column] = value
 
 
 @dataclass(slots=True)
@@ -136,9 +145,12 @@ def _sheet_table(sheet: SheetContent) -> Iterator[Block]:
         return
     rows: list[list[str]] = []
     places: dict[int, int] = {}
+    row_numbers: list[int] = []
     for number in numbers:
         if number - 1 not in places and rows:
             rows.append([])
+            row_numbers.append(number - sheet.first_row)
+        row_numbers.append(number - sheet.first_row + 1)
         places[number] = len(rows)
         cells = sheet.rows[number]
         rows.append([cells.get(column, "") for column in columns])
@@ -150,4 +162,6 @@ def _sheet_table(sheet: SheetContent) -> Iterator[Block]:
             span = (places[numbers[last]] - places[row] + 1, stop - at)
             if span != (1, 1):
                 spans[places[row], at] = span
-    yield TableBlock(rows, spans=spans)
+    first_day = date(1904, 1, 1) if sheet.from_1904 else date(1899, 12, 30)
+    worksheet = Worksheet(sheet.name, row_numbers, columns, sheet.values, first_day)
+    yield TableBlock(rows, spans=spans, sheet=worksheet)

@@ -1,7 +1,7 @@
 """Numbers as a spreadsheet shows them (ISO/IEC 29500-1, 18.8.30 and 18.8.31)."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -62,17 +62,38 @@ def format_number(number: float, code: str, *, from_1904: bool = False) -> str:
 
     from_1904: days count from 1904 instead of 1900.
     """
+    section, is_unsigned = _section_of(number, code)
+    if section.kind == "date":
+        return _date(number, section, from_1904=from_1904)
+    if section.kind == "general":
+        return general(number)
+    return _number(abs(number) if is_unsigned else number, section)
+
+
+def stored_value(number: float, code: str, *, from_1904: bool = False) -> float | date:
+    """The day that a cell of this format holds, or else its number, which may be more exact than its text."""
+    is_date = _section_of(number, code)[0].kind == "date"
+    return (_day_of(number, from_1904=from_1904) or number) if is_date else number
+
+
+def _day_of(number: float, *, from_1904: bool = False) -> date | None:
+    """The day that a number counts; None for one that is none."""
+    if not 1 <= number <= LARGEST_DAY:
+        return None
+    try:
+        return _moment(number, from_1904=from_1904).date()
+    except OverflowError:
+        return None
+
+
+def _section_of(number: float, code: str) -> tuple[FormatSection, bool]:
+    """The section of a format that counts for a number, and True if it is written without the sign."""
     sections = _sections(code[:255])
     numeric = [section for section in sections if section.kind != "text"] or [FormatSection("general", ())]
     index = 1 if number < 0 < len(numeric) - 1 else 0
     if not number and len(numeric) > 2:  # noqa: PLR2004 - positive; negative; zero
         index = 2
-    section = numeric[index]
-    if section.kind == "date":
-        return _date(number, section, from_1904=from_1904)
-    if section.kind == "general":
-        return general(number)
-    return _number(abs(number) if index else number, section)
+    return numeric[index], index > 0
 
 
 def general(number: float) -> str:
@@ -113,18 +134,23 @@ def _sections(code: str) -> tuple[FormatSection, ...]:
 def _date(number: float, section: FormatSection, *, from_1904: bool) -> str:
     if not 0 <= number <= LARGEST_DAY:
         return general(number)
-    if from_1904:
-        start = datetime(1904, 1, 1)  # noqa: DTZ001 - a cell has no time zone
-    else:  # Excel counts a 29 February 1900 that never was
-        start = datetime(1899, 12, 30) if number >= 60 else datetime(1899, 12, 31)  # noqa: DTZ001, PLR2004 - as above
     try:
-        moment = start + timedelta(seconds=round(number * 86400, 3))
+        moment = _moment(number, from_1904=from_1904)
     except OverflowError:
         return general(number)
     if moment.microsecond and not any("." in text for _, text in section.parts):
         moment = (moment + timedelta(microseconds=500_000)).replace(microsecond=0)
     halves = any(kind == "half" for kind, _ in section.parts)
     return "".join(_date_part(part, moment, number, halves=halves) for part in section.parts).strip()
+
+
+def _moment(number: float, *, from_1904: bool) -> datetime:
+    """The moment that a number of days counts. Raises OverflowError."""
+    if from_1904:
+        start = datetime(1904, 1, 1)  # noqa: DTZ001 - a cell has no time zone
+    else:  # Excel counts a 29 February 1900 that never was
+        start = datetime(1899, 12, 30) if number >= 60 else datetime(1899, 12, 31)  # noqa: DTZ001, PLR2004 - as above
+    return start + timedelta(seconds=round(number * 86400, 3))
 
 
 def _date_part(part: Part, moment: datetime, number: float, *, halves: bool) -> str:

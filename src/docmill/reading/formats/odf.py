@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import date
 from functools import partial
 from pathlib import Path
 
@@ -230,16 +231,30 @@ def _fill(sheet: SheetContent, at: int, row: Element, budget: Budget) -> bool:
         if not text and _lacks_result(cell):
             text = NO_RESULT
         if text and local(cell) == "table-cell":
+            value = _stored_value(cell)
             for offset in range(min(repeated, MOST_REPEATED)):
                 if not budget.spend():
                     return False
-                sheet.put(at, column + offset, text)
+                sheet.put(at, column + offset, text, value)
             spans = _spans(cell)
             if spans != (1, 1):
                 sheet.merged.append((at, column, *spans))
             is_filled = True
         column += repeated
     return is_filled
+
+
+def _stored_value(cell: Element) -> float | date | None:
+    """The number or the day that a cell stores."""
+    kind = attribute(cell, "value-type")
+    try:
+        if kind == "date":
+            return date.fromisoformat((attribute(cell, "date-value") or "")[:10])
+        if kind in ("float", "currency"):
+            return float(attribute(cell, "value") or "")
+    except ValueError:
+        return None
+    return None
 
 
 def _lacks_result(cell: Element) -> bool:

@@ -5,6 +5,7 @@ import struct
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -230,27 +231,32 @@ def _add_pictures(sheets: list[SheetContent], path: Path) -> None:
 
 
 def _sheet(book: Book, worksheet: Worksheet, budget: Budget) -> SheetContent:
-    sheet = SheetContent(worksheet.name)
+    sheet = SheetContent(worksheet.name, from_1904=bool(book.datemode))
     for row in range(worksheet.nrows):
         for column, cell in enumerate(worksheet.row(row)):
-            text = _cell_text(book, cell)
+            text, value = _cell_content(book, cell)
             if text and not budget.spend():
                 return sheet
-            sheet.put(row, column, text)
+            sheet.put(row, column, text, value)
     sheet.merged = [
         (top, left, bottom - top, right - left) for top, bottom, left, right in worksheet.merged_cells
     ]
     return sheet
 
 
-def _cell_text(book: Book, cell: Cell) -> str:
+def _cell_content(book: Book, cell: Cell) -> tuple[str, float | date | None]:
+    """The text of a cell, and the number or the day that it stores."""
     if cell.ctype in (xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE):
         key: int = book.xf_list[cell.xf_index or 0].format_key  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
         custom = book.format_map.get(key)
         code = BUILT_IN.get(key) or (custom.format_str if custom else GENERAL)
-        return number_format.format_number(float(cell.value), code, from_1904=bool(book.datemode))
+        number, from_1904 = float(cell.value), bool(book.datemode)
+        return (
+            number_format.format_number(number, code, from_1904=from_1904),
+            number_format.stored_value(number, code, from_1904=from_1904),
+        )
     if cell.ctype == xlrd.XL_CELL_BOOLEAN:
-        return "TRUE" if cell.value else "FALSE"
+        return ("TRUE" if cell.value else "FALSE"), None
     if cell.ctype == xlrd.XL_CELL_ERROR:
-        return error_text_from_code.get(int(cell.value), "")
-    return str(cell.value)
+        return error_text_from_code.get(int(cell.value), ""), None
+    return str(cell.value), None

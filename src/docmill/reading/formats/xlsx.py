@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -97,7 +98,7 @@ def _string(element: Element) -> str:
 
 
 def _sheet(package: Package, part: str, name: str, formatting: _Formatting, budget: Budget) -> SheetContent:
-    sheet = SheetContent(name)
+    sheet = SheetContent(name, first_row=1, from_1904=formatting.from_1904)
     try:
         for element in package.elements(part, "row", "mergeCell"):
             if local(element) == "row":
@@ -107,10 +108,10 @@ def _sheet(package: Package, part: str, name: str, formatting: _Formatting, budg
                 for cell in element:
                     reference = REFERENCE.fullmatch(attribute(cell, "r") or "")
                     column = _column(reference[1]) if reference else column + 1
-                    text = _cell_text(cell, formatting)
+                    text, value = _cell_content(cell, formatting)
                     if text and not budget.spend():
                         break
-                    sheet.put(row, column, text)
+                    sheet.put(row, column, text, value)
             elif len(sheet.merged) < MOST_MERGED:
                 ends = [REFERENCE.fullmatch(end) for end in (attribute(element, "ref") or "").split(":")]
                 if len(ends) == 2 and ends[0] and ends[1]:  # noqa: PLR2004 - first and last
@@ -145,14 +146,15 @@ def _add_drawings(sheet: SheetContent, package: Package, part: str, album: Album
             sheet.pictures += album.blocks(partial(package.picture, picture), size)
 
 
-def _cell_text(cell: Element, formatting: _Formatting) -> str:
+def _cell_content(cell: Element, formatting: _Formatting) -> tuple[str, float | date | None]:
+    """The text of a cell, and the number or the day that it stores."""
     kind = attribute(cell, "t") or "n"
     if kind == "inlineStr":
-        return "".join(_string(inner) for inner in cell if local(inner) == "is")
+        return "".join(_string(inner) for inner in cell if local(inner) == "is"), None
     content = child(cell, "v")
     text = (content.text or "") if content is not None else ""
     if child(cell, "f") is not None and not _has_result(kind, text, formatting):
-        return NO_RESULT
+        return NO_RESULT, None
     if kind == "s":
         index = whole_number(text, len(formatting.strings), max_digits=MAX_DIGITS)
         text = formatting.strings[index] if index < len(formatting.strings) else ""
@@ -164,11 +166,14 @@ def _cell_text(cell: Element, formatting: _Formatting) -> str:
         try:
             number = float(text)
         except ValueError:
-            return text
+            return text, None
         style = whole_number(attribute(cell, "s"), 0, max_digits=MAX_DIGITS)
         code = formatting.formats[style] if style < len(formatting.formats) else GENERAL
-        text = number_format.format_number(number, code, from_1904=formatting.from_1904)
-    return text
+        return (
+            number_format.format_number(number, code, from_1904=formatting.from_1904),
+            number_format.stored_value(number, code, from_1904=formatting.from_1904),
+        )
+    return text, None
 
 
 def _has_result(kind: str, text: str, formatting: _Formatting) -> bool:

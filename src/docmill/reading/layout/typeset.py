@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from itertools import groupby
 from typing import NamedTuple
 
@@ -50,11 +51,33 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
+class Worksheet:
+    """The sheet of a workbook that a table shows.
+
+    row_numbers: of each row of the table, as spreadsheet programs count them. columns: the sheet's index of
+    each column of the table. values: row number to column to what is stored in a cell, where that is a number
+    or a day. first_day: that of the number 0, for days that are stored as numbers.
+    """
+
+    name: str
+    row_numbers: Sequence[int]
+    columns: Sequence[int]
+    values: Mapping[int, Mapping[int, float | date]] = field(repr=False)
+    first_day: date
+
+    def value(self, row: int, column: int) -> float | date | None:
+        """What is stored in a cell of the table, given by its indices; None for a text."""
+        if column >= len(self.columns):
+            return None
+        return self.values.get(self.row_numbers[row], {}).get(self.columns[column])
+
+
+@dataclass(frozen=True, slots=True)
 class TableBlock:
     """A table.
 
     rows: of any lengths. header_rows: how many of them name the columns. spans: (row, column) to how many
-    rows and columns that cell takes; the cells it takes are in `rows`, and empty.
+    rows and columns that cell takes; the cells it takes are in `rows`, and empty. sheet: of a workbook.
     """
 
     rows: Sequence[Sequence[str]]
@@ -62,6 +85,7 @@ class TableBlock:
     spans: Mapping[tuple[int, int], tuple[int, int]] = field(
         default_factory=dict[tuple[int, int], tuple[int, int]]
     )
+    sheet: Worksheet | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,14 @@ _DAY_AND_NAME = re.compile(rf"(\d{{1,2}})\.?[ -]([^\W\d_]+)\.?[ -,]+(\d{{4}}|\d{
 _NAME_AND_DAY = re.compile(rf"([^\W\d_]+)\.? (\d{{1,2}}),? (\d{{4}}){_TIME}")
 _LONGEST_AMOUNT = 60
 _LAST_CENTURY = 80
+_USUAL = 0.8
+"""Share of the amounts that have the decimal mark of the column."""
 _MONTHS = 12
 _NUMBER = re.compile(r"\d[\d.,]*|[.,]\d+")
 _GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{2,3})*[.,]\d{3}")
 _GAPS = re.compile(r"(?<=\d)[\s'\u2019\u00a0\u202f](?=\d{3}(?!\d))")
+_LETTERS = str.maketrans({"\u00f8": "o", "\u00e6": "ae", "\u0142": "l"})
+"""Letters that are none with an accent for Unicode, although people write them without."""
 _MINUS = str.maketrans({"\u2212": "-", "\u2013": "-", "\u2010": "-", "\u00ad": "-"})
 
 
@@ -69,7 +73,7 @@ def _vocabulary() -> Mapping[str, Mapping[str, Sequence[str]]]:
 @lru_cache(maxsize=4096)
 def fold(text: str) -> str:
     """A text without case, accents and signs, its words parted by single spaces."""
-    plain = unicodedata.normalize("NFKD", text.casefold())
+    plain = unicodedata.normalize("NFKD", text.casefold()).translate(_LETTERS)
     letters = "".join(character for character in plain if not unicodedata.combining(character))
     return re.sub(r"[\W_]+", " ", letters).strip()
 
@@ -121,6 +125,16 @@ def find_decimal_mark(amounts: Iterable[WrittenAmount]) -> DecimalMark | None:
 def _mark_of_thousands(amounts: Iterable[WrittenAmount]) -> DecimalMark:
     """The decimal mark of numbers that have only thousands or none: money has two digits of cents."""
     return "," if any("." in amount.digits for amount in amounts) else "."
+
+
+def usual_decimal_mark(amounts: Sequence[WrittenAmount]) -> DecimalMark | None:
+    """The decimal mark of nearly all amounts; those that are written with another one are left out."""
+    if (mark := find_decimal_mark(amounts)) is not None:
+        return mark
+    marks: tuple[DecimalMark, DecimalMark] = (".", ",")
+    fitting = [sum(amount.value(each) is not None for amount in amounts) for each in marks]
+    most = max(fitting)
+    return marks[fitting.index(most)] if amounts and most >= _USUAL * len(amounts) else None
 
 
 def find_date_order(cells: Sequence[str]) -> tuple[DateOrder, bool] | None:

@@ -18,7 +18,9 @@ from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block, HeadingBlock, PageBreak, TableBlock
 from docmill.reading.statements import camt, mt940, ofx
 from docmill.reading.statements.parsed import MAX_BYTES, TOO_LONG, ParsedStatement, chain_statements
+from docmill.reading.statements.table_rows import BookingTable
 from docmill.reading.statements.tables import read_bookings
+from docmill.reading.statements.workbooks import read_workbook
 from docmill.reading.text import western
 from docmill.schemas.statement_data import STATEMENT_DATA, HeadRow, StatementData, StatementFormat
 from docmill.schemas.types import BankStatement, Transaction
@@ -27,6 +29,12 @@ MEDIA_TYPES = frozenset({CAMT.media_type, MT940.media_type, OFX.media_type})
 """Types of files that hold nothing but statements."""
 TABLE_TYPES = frozenset({CSV.media_type, TSV.media_type})
 """Types of files whose table may list the bookings of an account."""
+WORKBOOK_TYPES = frozenset({
+    "application/vnd.ms-excel",
+    "application/vnd.oasis.opendocument.spreadsheet",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+})  # fmt: skip
+"""Types of workbooks, whose sheets may list them."""
 _COLUMNS = tuple(Transaction.model_fields)
 _TITLES = ("Date", "Amount", "Currency", "Counterparty", "IBAN", "Reference", "Description")
 UNREADABLE = "Some characters of the file cannot be read; compare the texts with those of the bank."
@@ -71,19 +79,34 @@ def embedded_data(path: Path, media_type: str, options: ReadingOptions) -> tuple
         table = read_bookings(text, options.statement_columns)
         if table is None:
             return ()
-        bookings = _data_of("CSV", table.statement)
-        data = bookings.model_copy(
-            update={
-                "head": (),
-                "columns": _fields_of_columns(table.columns),
-                "rows": table.rows,
-                "problems": (*bookings.problems, *table.problems),
-                "mapping": table.columns if table.is_proved else None,
-            }
-        )
+        data = _data_of_table("CSV", table)
     else:
         return ()
     return (Embedded(path.name, STATEMENT_DATA, data.model_dump_json().encode()),)
+
+
+def embedded_tables(
+    path: Path, media_type: str, blocks: Sequence[Block], options: ReadingOptions
+) -> tuple[Embedded, ...]:
+    """The data of the bank statement that a workbook is; nothing for any other file. blocks: its content."""
+    table = read_workbook(blocks, options.statement_columns) if media_type in WORKBOOK_TYPES else None
+    if table is None:
+        return ()
+    data = _data_of_table("workbook", table).model_dump_json().encode()
+    return (Embedded(path.name, STATEMENT_DATA, data),)
+
+
+def _data_of_table(source: StatementFormat, table: BookingTable) -> StatementData:
+    bookings = _data_of(source, table.statement)
+    return bookings.model_copy(
+        update={
+            "head": (),
+            "columns": _fields_of_columns(table.columns),
+            "rows": table.rows,
+            "problems": (*bookings.problems, *table.problems),
+            "mapping": table.columns if table.is_proved else None,
+        }
+    )
 
 
 @contextmanager

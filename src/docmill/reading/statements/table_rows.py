@@ -32,15 +32,16 @@ GUESSED_DIRECTIONS = (
 _LONGEST_BEFORE = 10_000
 """Characters of the lines before the headings in which account and currency are looked for."""
 _CURRENCY_WORDS = {"euro": "EUR", "euros": "EUR", "€": "EUR", "£": "GBP"}
-_LEFT_OUT = "{rows} of the file: a date or an amount cannot be read, so this was left out of the bookings."
-_NOT_BOOKED = "{rows} of the file: only announced or not carried out, so this was left out of the bookings."
-_OTHER_BALANCES = "{rows} of the file: a balance or a sum, so this was left out of the bookings."
+_LEFT_OUT = "{rows} of {place}: a date or an amount cannot be read, so this was left out of the bookings."
+_NOT_BOOKED = "{rows} of {place}: only announced or not carried out, so this was left out of the bookings."
+_OTHER_BALANCES = "{rows} of {place}: a balance or a sum, so this was left out of the bookings."
 
 
 @dataclass(frozen=True, slots=True)
 class BookingTable:
-    """The bookings of a table. columns: see `StatementColumns`. rows: the cells of each booking.
+    """The bookings of a table.
 
+    columns: see `StatementColumns`. rows: the cells of each booking, as a page shows them.
     is_proved: whether the file shows the form of its dates, so that the next one may be read in the same way.
     """
 
@@ -49,6 +50,25 @@ class BookingTable:
     rows: tuple[tuple[str, ...], ...]
     problems: tuple[str, ...]
     is_proved: bool = True
+
+
+class TableRows(NamedTuple):
+    """Where the rows of a table are from.
+
+    place: for a person. numbers: of each row; None to count them from 1. shown: the rows as a page shows
+    them; None if they are the same.
+    """
+
+    place: str = "the file"
+    numbers: Sequence[int] | None = None
+    shown: Sequence[tuple[str, ...]] | None = None
+
+    def listed(self, indices: Sequence[int]) -> str:
+        """Rows in a sentence, by their indices."""
+        return listed_rows([self.numbers[index] if self.numbers else index + 1 for index in indices])
+
+
+WHOLE_FILE = TableRows()
 
 
 def meaning_of(heading: str) -> str:
@@ -69,32 +89,35 @@ def read_rows(
     *,
     is_proved: bool = True,
     least_read: float = 0.0,
+    source: TableRows = WHOLE_FILE,
 ) -> BookingTable | None:
-    """The bookings below the headings, which stand at index `start`.
+    """The bookings below the headings, which stand at index `start`; at -1 if there are none.
 
-    least_read: share of the rows that must be bookings.
+    least_read: share of the rows that must be bookings. source: where the rows are from.
     """
-    before = " ".join(" ".join(row) for row in rows[:start])[:_LONGEST_BEFORE]
+    shown = source.shown or rows
+    before = " ".join(" ".join(row) for row in shown[: max(start, 0)])[:_LONGEST_BEFORE]
     columns = _with_indicator(columns, rows[start + 1 :])
     sorted_rows = _sort_rows(rows, start, columns)
     kept = [rows[index] for index in sorted_rows.bookings]
+    texts = tuple(shown[index] for index in sorted_rows.bookings)
     if not kept and not sorted_rows.has_others:
         return None
     if len(kept) < least_read * (len(kept) + len(sorted_rows.unread)):
         return None
-    accounts = {cell_at(row, columns.account) for row in kept} if columns.account is not None else set[str]()
+    accounts = {cell_at(row, columns.account) for row in texts} if columns.account is not None else set[str]()
     if len(accounts) > 1:
         return None
     opening, closing = (_only(_stated_balances(rows, places, columns)) for places in sorted_rows.balances)
     directed, proof = _direct(kept, columns, opening, closing)
-    problems += _row_problems(sorted_rows)
+    problems += _row_problems(sorted_rows, source)
     if not directed.is_certain:
         problems.append(GUESSED_DIRECTIONS)
     columns = _with_other_party(columns, kept)
     currency = _currency(columns, before)
     transactions = tuple(
-        _transaction(row, amount, columns, currency)
-        for row, amount in zip(kept, directed.amounts, strict=True)
+        _transaction(row, text, amount, columns=columns, currency=currency)
+        for row, text, amount in zip(kept, texts, directed.amounts, strict=True)
     )
     iban = find_iban(next(iter(accounts), None)) or find_iban(before)
     first, last = _balances(directed.amounts, proof)
@@ -107,7 +130,7 @@ def read_rows(
         closing=closing if closing is not None else last,
         transactions=transactions,
     )
-    return BookingTable(columns, statement, tuple(kept), tuple(problems), is_proved)
+    return BookingTable(columns, statement, texts, tuple(problems), is_proved)
 
 
 class _SortedRows(NamedTuple):
@@ -135,7 +158,8 @@ def _sort_rows(rows: Sequence[tuple[str, ...]], start: int, columns: StatementCo
         day, written = cell_at(row, columns.date), _written(row, columns)
         has_day = read_date(day, columns.date_order) is not None
         has_cells = bool(day) and any(cell_at(row, place) for place in _places_of_amount(columns))
-        if len(row) < len(columns.headings) - 1 or row == columns.headings:
+        is_short = len(row) < len(columns.headings) - 1 and not has_day
+        if is_short or (row == columns.headings and any(row)):
             continue
         if not (has_day or written is not None or has_cells):
             continue
@@ -173,7 +197,7 @@ def _set_aside_unknown_sides(
     sorted_rows.unread.sort()
 
 
-def _row_problems(sorted_rows: _SortedRows) -> Iterator[str]:
+def _row_problems(sorted_rows: _SortedRows, source: TableRows) -> Iterator[str]:
     """Sentences that name the rows left out, but for the balances before and after the bookings."""
     for message, indices in (
         (_LEFT_OUT, sorted_rows.unread),
@@ -181,8 +205,8 @@ def _row_problems(sorted_rows: _SortedRows) -> Iterator[str]:
         (_OTHER_BALANCES, sorted_rows.other_balances),
     ):
         if indices:
-            listed = listed_rows([index + 1 for index in indices])
-            yield message.format(rows=listed[:1].upper() + listed[1:])
+            listed = source.listed(indices)
+            yield message.format(rows=listed[:1].upper() + listed[1:], place=source.place)
 
 
 def _stated_balances(
@@ -292,21 +316,26 @@ def _with_other_party(columns: StatementColumns, rows: Sequence[Sequence[str]]) 
 
 
 def _transaction(
-    row: Sequence[str], amount: Decimal, columns: StatementColumns, currency: str | None
+    row: Sequence[str],
+    texts: Sequence[str],
+    amount: Decimal,
+    *,
+    columns: StatementColumns,
+    currency: str | None,
 ) -> Transaction:
-    """The booking of a row."""
-    named = cell_at(row, columns.currency).upper()
-    name = cell_at(row, columns.counterparty)
+    """The booking of a row. texts: its cells as a page shows them."""
+    named = cell_at(texts, columns.currency).upper()
+    name = cell_at(texts, columns.counterparty)
     if not name:
-        name = cell_at(row, columns.payee if amount < 0 else columns.payer)
+        name = cell_at(texts, columns.payee if amount < 0 else columns.payer)
     return Transaction(
         date=read_date(cell_at(row, columns.date), columns.date_order),
         amount=amount,
         currency=named if named in CURRENCIES else currency,
         counterparty=one_line(name),
-        iban=find_iban(cell_at(row, columns.iban)),
-        reference=choose_reference(cell_at(row, columns.reference)),
-        description=one_line(" ".join(cell_at(row, place) for place in columns.description)),
+        iban=find_iban(cell_at(texts, columns.iban)),
+        reference=choose_reference(cell_at(texts, columns.reference)),
+        description=one_line(" ".join(cell_at(texts, place) for place in columns.description)),
     )
 
 

@@ -4,20 +4,22 @@ import csv
 from collections.abc import Mapping, Sequence
 
 from docmill.model.cells import shown_text
-from docmill.model.statement_columns import DecimalMark, StatementColumns
+from docmill.model.statement_columns import StatementColumns
 from docmill.reading.files import delimited
 from docmill.reading.statements.cell_values import (
-    WrittenAmount,
     find_date_order,
-    find_decimal_mark,
     read_date,
+    usual_decimal_mark,
     words,
     written_amount,
 )
+from docmill.reading.statements.column_contents import find_by_contents
 from docmill.reading.statements.parsed import MAX_BOOKINGS
 from docmill.reading.statements.table_rows import (
     CURRENCIES,
+    WHOLE_FILE,
     BookingTable,
+    TableRows,
     cell_at,
     meaning_of,
     read_rows,
@@ -29,8 +31,6 @@ _LEAST_READ_AS_KNOWN = 0.8
 """Share of the rows that must be bookings by the columns of an earlier file."""
 _LEAST_DATED = 0.5
 """Share of the rows with an amount whose date can be read."""
-_USUAL = 0.8
-"""Share of the amounts that have the decimal mark of the column."""
 _ONCE = (
     "booking_date", "date", "value_date", "amount", "debit", "credit", "indicator", "balance", "counterparty",
     "payer", "payee", "iban", "account", "reference",
@@ -52,32 +52,76 @@ def read_bookings(text: str, known: Sequence[StatementColumns] = ()) -> BookingT
         return table_of_known
     table = delimited.find_table(text[: delimited.SAMPLE], is_whole=len(text) <= delimited.SAMPLE)
     rows = _rows(text, table.delimiter) if table is not None else None
-    if table is None or rows is None or len(rows) > MAX_BOOKINGS:
+    return read_table(rows, table.delimiter) if table is not None and rows is not None else None
+
+
+def read_table(
+    rows: Sequence[tuple[str, ...]],
+    delimiter: str,
+    source: TableRows = WHOLE_FILE,
+    known: Sequence[StatementColumns] = (),
+) -> BookingTable | None:
+    """The bookings of a table that is one of a bank's by its headings, or else by its contents."""
+    if len(rows) > MAX_BOOKINGS:
         return None
-    for start, row in enumerate(rows[:_FIRST_ROWS]):
-        places = _find_places(row)
-        if places is not None:
-            problems: list[str] = []
-            found = _choose_forms(rows[start + 1 :], table.delimiter, row, places, problems)
-            is_proved = not problems
-            return read_rows(rows, start, found, problems, is_proved=is_proved) if found is not None else None
-    return None
+    if (table_of_known := _read_known_rows(rows, known, source)) is not None:
+        return table_of_known
+    meanings = {index: _meanings(row) for index, row in enumerate(rows[:_FIRST_ROWS])}
+    for start, places in meanings.items():
+        if _is_of_bookings(places):
+            return _read_places(rows, start, places, delimiter=delimiter, source=source)
+    found = find_by_contents(rows, meanings)
+    if found is None or any("other" in places for index, places in meanings.items() if index <= found.start):
+        return None
+    return _read_places(
+        rows, found.start, found.places, delimiter=delimiter, source=source, is_named=found.is_named
+    )
+
+
+def _read_places(
+    rows: Sequence[tuple[str, ...]],
+    start: int,
+    places: Mapping[str, Sequence[int]],
+    *,
+    delimiter: str,
+    source: TableRows,
+    is_named: bool = True,
+) -> BookingTable | None:
+    """The bookings below the row at index `start`, by the columns of each meaning."""
+    problems: list[str] = []
+    headings = rows[start] if start >= 0 else ()
+    last = max(place for each in places.values() for place in each)
+    headings += ("",) * (last + 1 - len(headings))
+    columns = _choose_forms(rows[start + 1 :], delimiter, headings, places, problems)
+    if columns is None:
+        return None
+    is_proved = is_named and not problems
+    return read_rows(rows, start, columns, problems, is_proved=is_proved, source=source)
 
 
 def _read_known(text: str, known: Sequence[StatementColumns]) -> BookingTable | None:
     """The bookings of a table whose headings are known; None if there is none, or in another form."""
     for delimiter in dict.fromkeys(columns.delimiter for columns in known):
-        by_headings = {each.headings: each for each in known if each.delimiter == delimiter}
         rows = _rows(text, delimiter)
         if rows is None or len(rows) > MAX_BOOKINGS:
             continue
-        for start, row in enumerate(rows[:_FIRST_ROWS]):
-            if (
-                row in by_headings
-                and (table := read_rows(rows, start, by_headings[row], [], least_read=_LEAST_READ_AS_KNOWN))
-                is not None
-            ):
-                return table
+        of_form = [each for each in known if each.delimiter == delimiter]
+        if (table := _read_known_rows(rows, of_form, WHOLE_FILE)) is not None:
+            return table
+    return None
+
+
+def _read_known_rows(
+    rows: Sequence[tuple[str, ...]], known: Sequence[StatementColumns], source: TableRows
+) -> BookingTable | None:
+    """The bookings below headings that are known; None if there are none, or in another form."""
+    by_headings = {each.headings: each for each in known}
+    for start, row in enumerate(rows[:_FIRST_ROWS] if known else ()):
+        if row not in by_headings:
+            continue
+        table = read_rows(rows, start, by_headings[row], [], least_read=_LEAST_READ_AS_KNOWN, source=source)
+        if table is not None:
+            return table
     return None
 
 
@@ -89,23 +133,25 @@ def _rows(text: str, delimiter: str) -> list[tuple[str, ...]] | None:
         return None
 
 
-def _find_places(row: Sequence[str]) -> dict[str, list[int]] | None:
-    """The columns of each meaning; None if the row does not name those of bookings."""
+def _meanings(row: Sequence[str]) -> dict[str, list[int]]:
+    """The columns of each meaning that a row of headings names."""
     places: dict[str, list[int]] = {}
     for index, heading in enumerate(row):
         meaning = meaning_of(heading)
-        if meaning in words("other"):
-            return None
-        for section in (*_ONCE, "currency", "description", "kind"):
+        for section in ("other", *_ONCE, "currency", "description", "kind"):
             if meaning in words(section):
                 places.setdefault(section, []).append(index)
                 break
-    if len(places.get("date", ())) + len(places.get("booking_date", ())) == 0:
-        return None
+    return places
+
+
+def _is_of_bookings(places: Mapping[str, Sequence[int]]) -> bool:
+    """True if headings name the columns of bookings, and nothing that other tables have."""
+    has_day = "date" in places or "booking_date" in places
     has_amount = "amount" in places or {"debit", "credit"} <= places.keys()
     has_text = any(name in places for name in ("description", "counterparty", "payer", "payee", "kind"))
     is_signed = any(name in places for name in _SIGNS) or {"debit", "credit"} <= places.keys()
-    return places if has_amount and has_text and is_signed else None
+    return "other" not in places and has_day and has_amount and has_text and is_signed
 
 
 def _choose_forms(
@@ -124,14 +170,17 @@ def _choose_forms(
     ]
     cells = (cell_at(row, place) for row in dated for place in sums)
     amounts = [amount for cell in cells if (amount := written_amount(cell, CURRENCIES)) is not None]
-    order, mark = find_date_order([cell_at(row, day) for row in dated]), _usual_decimal_mark(amounts)
+    order, mark = find_date_order([cell_at(row, day) for row in dated]), usual_decimal_mark(amounts)
     if not dated or order is None or mark is None or len(dated) < _LEAST_DATED * len(bookings):
         return None
     if not order[1]:
         shown = {"dmy": "day, month, year", "mdy": "month, day, year"}.get(order[0], order[0])
         problems.append(_UNPROVED_ORDER.format(order=shown))
     chosen = {name: places[name][0] for name in _ONCE if name in places}
-    after = [place for place in places.get("currency", ()) if place > sums[0]]
+    currencies = [*places.get("currency", ())]
+    if _holds_currencies(rows, chosen.get("value_date")):  # *Valuta* is either
+        currencies.append(chosen["value_date"])
+    after = [place for place in currencies if place > sums[0]]
     amount = None if {"debit", "credit"} <= chosen.keys() else chosen.get("amount")
     return StatementColumns(
         delimiter=delimiter,
@@ -140,7 +189,7 @@ def _choose_forms(
         date_order=order[0],
         decimal_mark=mark,
         amount=amount,
-        currency=next(iter((*after, *places.get("currency", ()))), None),
+        currency=next(iter((*after, *currencies)), None),
         description=tuple(places.get("description", ()) or places.get("kind", ())),
         **{
             name: chosen.get(name)
@@ -152,11 +201,7 @@ def _choose_forms(
     )
 
 
-def _usual_decimal_mark(amounts: Sequence[WrittenAmount]) -> DecimalMark | None:
-    """The decimal mark of nearly all amounts; those that are written with another one are left out."""
-    if (mark := find_decimal_mark(amounts)) is not None:
-        return mark
-    marks: tuple[DecimalMark, DecimalMark] = (".", ",")
-    fitting = [sum(amount.value(each) is not None for amount in amounts) for each in marks]
-    most = max(fitting)
-    return marks[fitting.index(most)] if amounts and most >= _USUAL * len(amounts) else None
+def _holds_currencies(rows: Sequence[Sequence[str]], place: int | None) -> bool:
+    """True for a column of codes of currencies."""
+    cells = {cell_at(row, place).upper() for row in rows} - {""}
+    return bool(cells) and cells <= CURRENCIES
