@@ -367,6 +367,9 @@ KEYS: list[set[Scope]] = [
     {"read", "review"},
     {"read", "write"},
     {"administer", "write"},
+    {"administer", "read"},
+    {"read", "review", "write"},
+    {"administer", "read", "review"},
 ]
 RECEIPTS = {
     "Deletion",

@@ -41,7 +41,15 @@ async def test_the_first_account_owns_the_organisation_and_is_the_only_first(ser
 
 @pytest.mark.parametrize(
     ("email", "password"),
-    [("no address", PASSWORD), ("a@b.org", "short"), ("a@b.org", "x" * 20), ("a@b.org", "x1" * 501)],
+    [
+        ("no address", PASSWORD),
+        ("\N{KELVIN SIGN}@b.org", PASSWORD),
+        ("a@b.org,c@d.org", PASSWORD),
+        ("<a@b.org", PASSWORD),
+        ("a@b.org", "short"),
+        ("a@b.org", "x" * 20),
+        ("a@b.org", "x1" * 501),
+    ],
 )
 async def test_a_bad_address_or_password_makes_no_account(
     service: Service, email: str, password: str

@@ -158,3 +158,42 @@ async def test_invitations_of_who_is_no_owner_any_more_do_not_work(
 
     with pytest.raises(LinkIsOverError):
         await service.invitations.accept(token, CARL, None)
+
+
+@pytest.mark.parametrize(
+    "email",
+    [
+        "\N{KELVIN SIGN}arl@example.org",
+        "\N{CYRILLIC SMALL LETTER KA}arl@example.org",
+        "karl+docmill@example.org",
+        "karl@example.org.",
+        "karl@example.org,eve@example.org",
+    ],
+)
+async def test_an_address_that_looks_like_the_invited_one_is_another(
+    service: Service, anna: UUID, email: str
+) -> None:
+    token = await service.invitations.invite(
+        "owner",
+        tenant_id=service.default_tenant_id,
+        invited_by=anna,
+        email="karl@example.org",
+        is_mailed=True,
+    )
+
+    with pytest.raises(ValidationError):
+        await service.invitations.accept(token, NewPerson(email, "Karl", PASSWORD), None)
+    _, joined = await service.invitations.accept(
+        token, NewPerson(" Karl@Example.org", "Karl", PASSWORD), None
+    )
+
+    assert joined == service.default_tenant_id
+
+
+async def test_a_provider_proves_no_address_that_looks_like_one(
+    service: Service, anna: UUID, member: Callable[..., Awaitable[UUID]]
+) -> None:
+    await member("Karl", "viewer", service.default_tenant_id, anna)
+    identity = Identity("https://login.example.org", "k", "\N{KELVIN SIGN}arl@example.org", "Karl")
+
+    assert await service.accounts.of_identity(identity) is None

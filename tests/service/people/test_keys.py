@@ -1,5 +1,6 @@
 """Keys are limited by who made them: their role, their keys, their password."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -12,7 +13,9 @@ from docmill.service.people.access import SCOPES, Access, Scope
 from docmill.service.people.accounts import LinkIsOverError, NewPerson
 from docmill.service.people.openid import Identity
 from docmill.service.people.sign_in import Visitor
-from docmill.service.store import doc_sources, webhooks
+from docmill.service.people.tokens import hash_token
+from docmill.service.store import api_keys, doc_sources, handovers, webhooks
+from docmill.service.store.api_keys import NewKeyRow
 from docmill.service.store.database import DEFAULT_USER_ID, new_id
 from support.people import PASSWORD
 
@@ -296,8 +299,7 @@ async def test_a_key_of_an_app_ends_when_it_is_not_used(
         await service.api_keys.create(access, "robot", ["read"], None),
     )
     assert await service.sign_in.of_key(app.secret) is not None
-    async with service.database.tenant(service.default_tenant_id) as conn:
-        await conn.execute("RESET ROLE")
+    async with service.database.accounts(service.default_tenant_id) as conn:
         await conn.execute("UPDATE api_keys SET last_used_at = now() - interval '91 days'")
 
     assert await service.sign_in.of_key(app.secret) is None
@@ -317,3 +319,149 @@ async def test_a_person_has_a_limited_number_of_keys_of_apps(
     assert not await service.api_keys.end_of_app(keys[0].id, user_id=DEFAULT_USER_ID)
     assert await service.api_keys.end_of_app(keys[0].id, user_id=anna)
     await service.api_keys.create_for_app(access)
+
+
+async def test_what_a_key_with_an_end_changes_would_outlive_it(
+    service: Service, anna: UUID, access_of: Open
+) -> None:
+    tenant_id, soon = service.default_tenant_id, datetime.now(UTC) + HOUR
+    key = await service.api_keys.create(await access_of(anna), "robot", SCOPES, soon)
+    webhook_id, _ = await _connect(service, anna, None)
+    source = await service.sources.add("webhook", "Ours", {}, {}, tenant_id=tenant_id, created_by=anna)
+
+    for change in (
+        service.webhooks.change(
+            webhook_id, tenant_id=tenant_id, url="https://elsewhere.invalid/", api_key_id=key.id
+        ),
+        service.webhooks.resume(webhook_id, tenant_id=tenant_id, api_key_id=key.id),
+        service.webhooks.rotate(webhook_id, tenant_id=tenant_id, api_key_id=key.id),
+        service.sources.change(source, name="Theirs", api_key_id=key.id),
+        service.sources.make_secrets(source, api_key_id=key.id),
+        service.sources.set_state(source.id, "active", tenant_id=tenant_id, api_key_id=key.id),
+    ):
+        with pytest.raises(ValidationError, match="outlive"):
+            await change
+
+    row = await service.webhooks.get(webhook_id, tenant_id=tenant_id)
+    assert row is not None
+    assert row.url == "https://hook.invalid/"
+
+
+async def test_a_webhook_that_a_key_has_changed_stops_with_it(
+    service: Service, anna: UUID, access_of: Open
+) -> None:
+    tenant_id = service.default_tenant_id
+    key = await service.api_keys.create(await access_of(anna), "robot", SCOPES, None)
+    webhook_id, _ = await _connect(service, anna, None)
+
+    await service.webhooks.change(
+        webhook_id, tenant_id=tenant_id, url="https://elsewhere.invalid/", api_key_id=key.id
+    )
+    await service.api_keys.revoke(key.id, tenant_id=tenant_id)
+
+    row = await service.webhooks.get(webhook_id, tenant_id=tenant_id)
+    assert row is not None
+    assert (row.state, row.reason) == ("paused", webhooks.KEY_REVOKED)
+
+
+async def test_a_key_that_is_made_while_its_parent_is_revoked_ends_too(
+    service: Service, anna: UUID, access_of: Open
+) -> None:
+    tenant_id = service.default_tenant_id
+    parent = await service.api_keys.create(await access_of(anna), "robot", SCOPES, None)
+    async with service.database.tenant(tenant_id) as making:
+        assert (await api_keys.lock(making, parent.id))[0]
+        await api_keys.add(
+            making,
+            NewKeyRow(
+                tenant_id=tenant_id,
+                name="child",
+                prefix="dm_child",
+                secret_hash=hash_token("dm_child"),
+                scopes=["read"],
+                created_by=anna,
+                expires_at=None,
+                parent_id=parent.id,
+            ),
+        )
+        revoking = asyncio.create_task(service.api_keys.revoke(parent.id, tenant_id=tenant_id))
+        waiting = 0
+        while not waiting:
+            cur = await making.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            ((waiting,),) = await cur.fetchall()
+
+    assert await revoking
+    assert await service.sign_in.of_key("dm_child") is None
+
+
+async def test_a_webhook_of_a_former_owner_is_not_resumed_before_somebody_keeps_it(
+    service: Service, anna: UUID, ben: UUID
+) -> None:
+    tenant_id = service.default_tenant_id
+    webhook_id, _ = await _connect(service, ben, None)
+    await service.accounts.change_role(ben, "reviewer", tenant_id=tenant_id)
+
+    with pytest.raises(ValidationError, match="Nobody answers"):
+        await service.webhooks.resume(webhook_id, tenant_id=tenant_id)
+    async with service.database.tenant(tenant_id) as conn:
+        assert await handovers.keep(conn, "webhook", webhook_id, anna)
+
+    kept = await service.webhooks.get(webhook_id, tenant_id=tenant_id)
+    assert kept is not None
+    assert (kept.state, kept.reason) == ("active", None)
+    await service.webhooks.resume(webhook_id, tenant_id=tenant_id)
+
+
+@pytest.mark.parametrize("is_removed", [False, True], ids=["demoted", "removed"])
+async def test_keeping_resumes_nothing_that_was_stopped_for_another_reason(
+    service: Service,
+    anna: UUID,
+    ben: UUID,
+    is_removed: bool,  # noqa: FBT001  a parameter of the test
+) -> None:
+    tenant_id = service.default_tenant_id
+    webhook_id, source_id = await _connect(service, ben, None)
+    async with service.database.tenant(tenant_id) as conn:
+        assert await webhooks.note_failure(
+            conn, webhook_id, wait_s=None, disable_after_s=0, reason="It answers 500."
+        )
+        await doc_sources.set_state(conn, source_id, "paused")
+    if is_removed:
+        await service.accounts.remove(ben, tenant_id=tenant_id)
+    else:
+        await service.accounts.change_role(ben, "viewer", tenant_id=tenant_id)
+
+    async with service.database.tenant(tenant_id) as conn:
+        rows = await handovers.waiting(conn)
+        assert [(row.kind, row.id, row.stays_stopped) for row in rows] == [
+            ("source", source_id, True),
+            ("webhook", webhook_id, True),
+        ]
+        assert await handovers.keep(conn, "webhook", webhook_id, anna)
+        assert await handovers.keep(conn, "source", source_id, anna)
+        assert await handovers.waiting(conn) == []
+        assert not await handovers.keep(conn, "source", source_id, anna)
+
+    webhook = await service.webhooks.get(webhook_id, tenant_id=tenant_id)
+    source = await service.sources.get(source_id, tenant_id=tenant_id)
+    assert webhook is not None
+    assert source is not None
+    assert (webhook.state, webhook.reason, source.state) == ("disabled", "It answers 500.", "paused")
+
+
+async def test_the_end_of_a_key_leaves_a_webhook_disabled(
+    service: Service, anna: UUID, access_of: Open
+) -> None:
+    tenant_id = service.default_tenant_id
+    key = await service.api_keys.create(await access_of(anna), "robot", SCOPES, None)
+    webhook_id, _ = await _connect(service, anna, key.id)
+    async with service.database.tenant(tenant_id) as conn:
+        await webhooks.note_failure(
+            conn, webhook_id, wait_s=None, disable_after_s=0, reason="It answers 500."
+        )
+
+    await service.api_keys.revoke(key.id, tenant_id=tenant_id)
+
+    row = await service.webhooks.get(webhook_id, tenant_id=tenant_id)
+    assert row is not None
+    assert (row.state, row.reason) == ("disabled", "It answers 500.")

@@ -9,8 +9,10 @@ from fastapi import FastAPI
 from mcp import MCPError
 
 from docmill.service.app import Service
+from docmill.service.people.access import Scope
 from docmill.service.people.sign_in import Visitor
 from docmill.service.store import audit_log
+from docmill.web.mcp.tool_registry import TOOLS
 from web.mcp.conftest import Connect, MakeKey
 
 Read = Callable[..., Awaitable[UUID]]
@@ -111,6 +113,52 @@ async def test_without_a_key_nothing_is_answered(address: str, headers: dict[str
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"] == 'Bearer realm="docmill"'
     assert answer.json()["code"] == "not_signed_in"
+
+
+@pytest.mark.parametrize("scopes", [("write",), ("administer",), ("administer", "write")], ids="+".join)
+async def test_no_tool_is_called_without_the_scope_read(
+    address: str, make_key: MakeKey, scopes: tuple[Scope, ...]
+) -> None:
+    headers = ACCEPT | {"authorization": f"Bearer {await make_key(*scopes)}"}
+
+    async with httpx.AsyncClient(headers=headers) as client:
+        answers = [
+            await client.post(
+                f"{address}mcp",
+                json={
+                    "jsonrpc": "2.0",
+                    "id": 1,
+                    "method": "tools/call",
+                    "params": {"name": name, "arguments": {}},
+                },
+            )
+            for name in TOOLS
+        ]
+
+    assert {answer.status_code for answer in answers} == {403}
+
+
+@pytest.mark.parametrize(
+    "scopes",
+    [("read",), ("read", "review"), ("administer", "read"), ("read", "write")],
+    ids="+".join,
+)
+async def test_a_tool_is_called_with_the_scopes_of_its_permission_alone(
+    make_key: MakeKey, connect: Connect, scopes: tuple[Scope, ...]
+) -> None:
+    refused: set[str] = set()
+    async with connect(await make_key(*scopes)) as assistant:
+        for name in TOOLS:
+            try:
+                await assistant.call_tool(name, {})
+            except MCPError:
+                refused.add(name)
+
+    assert refused == {
+        name
+        for name, tool in TOOLS.items()
+        if tool.by_path or (tool.needs == "write" and "write" not in scopes)
+    }
 
 
 async def test_a_key_that_may_not_read_is_refused(address: str, make_key: MakeKey) -> None:

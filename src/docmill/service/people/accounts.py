@@ -151,7 +151,7 @@ class Accounts:
         async with self._database.accounts() as conn:
             user_id = await identities.user_of(conn, identity.issuer, identity.subject)
             if user_id is None and identity.email is not None:
-                user = await users.by_email(conn, identity.email.strip().lower())
+                user = await users.by_email(conn, _address_of(identity.email))
                 if user is not None and not await identities.is_known(conn, identity.issuer, user.id):
                     user_id = user.id
                     await _end_what_was_before(conn, user)
@@ -165,7 +165,7 @@ class Accounts:
     async def by_email(self, email: str) -> UserRow | None:
         """Return the account of an e-mail address."""
         async with self._database.accounts() as conn:
-            return await users.by_email(conn, storable(email).strip().lower())
+            return await users.by_email(conn, _address_of(storable(email)))
 
     async def change_role(self, user_id: UUID, role: Role, *, tenant_id: UUID) -> bool:
         """Give a member another role, which ends their sessions there; False if there is no such member.
@@ -271,6 +271,14 @@ class Accounts:
             await users.rename(conn, user_id, name)
 
 
+def _address_of(email: str) -> str:
+    """The address under which an account of the e-mail address is stored; empty if there can be none."""
+    try:
+        return clean_email(email)
+    except ValidationError:
+        return ""
+
+
 async def _end_ownership(conn: Conn, tenant_id: UUID, user_id: UUID) -> None:
     """End what an owner has begun, for who is none any more.
 
@@ -278,7 +286,7 @@ async def _end_ownership(conn: Conn, tenant_id: UUID, user_id: UUID) -> None:
     by the present role at each request, and sources bring in on: both are listed for the owners.
     """
     await one_time_links.delete_invitations_by(conn, tenant_id, user_id)
-    await webhooks.pause_of_person(conn, tenant_id, user_id, reason="Its person is no owner any more.")
+    await webhooks.pause_of_person(conn, tenant_id, user_id)
 
 
 async def _end_what_was_before(conn: Conn, user: UserRow) -> None:

@@ -84,13 +84,19 @@ class NewSession:
     tenant_id: UUID | None
 
 
+_SEPARATORS = frozenset('@,;:<>()[]"\\')
+"""What stands between several addresses, or around one, in the head of a mail (RFC 5322, 3.4)."""
+
+
 def clean_email(text: str) -> str:
     """Return an e-mail address as it is stored. Raises ValidationError if it is none."""
     email = text.strip().lower()
     name, at, host = email.rpartition("@")
     if not (name and at and host) or len(email) > 254 or any(sign.isspace() for sign in email):  # noqa: PLR2004  RFC 5321
         raise ValidationError("This is not an e-mail address.")
-    if not email.isprintable():
+    # The sign of Kelvin becomes an ASCII letter in lower case: two mailboxes would have one account.
+    is_one_mailbox = email.isascii() == text.strip().isascii() and not set(name) & _SEPARATORS
+    if not (email.isprintable() and is_one_mailbox):
         raise ValidationError("This is not an e-mail address.")
     return email
 

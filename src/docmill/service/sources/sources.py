@@ -28,7 +28,7 @@ from docmill.service.sources.json_http import JsonHttp, checked_address
 from docmill.service.sources.kinds import Connection, KindSettings, OpenedSource
 from docmill.service.sources.rate_limits import ItemLimits
 from docmill.service.sources.registry import kind_of
-from docmill.service.store import api_keys, arrivals, doc_sources, fetch_requests
+from docmill.service.store import api_keys, arrivals, doc_sources, fetch_requests, handovers
 from docmill.service.store.arrivals import ArrivalRow
 from docmill.service.store.database import Conn, Database, new_id
 from docmill.service.store.doc_sources import SourceRow
@@ -111,11 +111,12 @@ class Sources:
         name: str | None = None,
         settings: Mapping[str, JsonValue] | None = None,
         secrets: Mapping[str, JsonValue] | None = None,
+        api_key_id: UUID | None = None,
     ) -> SourceRow:
         """Change a source; what is None stays, and so do secrets that are not among `secrets`.
 
-        A setting that docmill has made stays, unless it is given as an empty one, which makes another. Raises
-        as `add` does.
+        A setting that docmill has made stays, unless it is given as an empty one, which makes another.
+        api_key_id: the key that changes it, and with which it ends. Raises as `add` does.
         """
         before = self._secrets_before(row, secrets or {})
         checked, kept = self._checked(
@@ -126,6 +127,7 @@ class Sources:
         )
         _check_targets(row, checked, before.keys() - _given(secrets or {}).keys())
         async with self._database.tenant(row.tenant_id) as conn:
+            await _end_with_key(conn, row.id, api_key_id)
             await doc_sources.change(
                 conn,
                 row.id,
@@ -135,10 +137,11 @@ class Sources:
             )
             return await _existing(conn, row.id)
 
-    async def make_secrets(self, row: SourceRow) -> dict[str, str]:
+    async def make_secrets(self, row: SourceRow, *, api_key_id: UUID | None = None) -> dict[str, str]:
         """Make the secrets anew that docmill itself makes for a kind; they are shown this once.
 
-        Those of before hold as long as the kind says. Raises ValidationError for a kind that has none.
+        Those of before hold as long as the kind says. api_key_id: as `change`. Raises ValidationError for a
+        kind that has none.
         """
         make = kind_of(row.kind).new_secrets
         if make is None:
@@ -148,7 +151,7 @@ class Sources:
         except MisconfiguredError:
             before = {}
         made = dict(make(before))
-        await self.change(row, secrets=dict[str, JsonValue](made))
+        await self.change(row, secrets=dict[str, JsonValue](made), api_key_id=api_key_id)
         return {name: value for name, value in made.items() if value not in before.values()}
 
     def permission_server(self, row: SourceRow) -> PermissionServer | None:
@@ -185,9 +188,23 @@ class Sources:
         )
         return server
 
-    async def set_state(self, source_id: UUID, state: doc_sources.State, *, tenant_id: UUID) -> bool:
-        """Pause or resume a source; False if there is none."""
+    async def set_state(
+        self,
+        source_id: UUID,
+        state: doc_sources.State,
+        *,
+        tenant_id: UUID,
+        api_key_id: UUID | None = None,
+    ) -> bool:
+        """Pause or resume a source; False if there is none.
+
+        api_key_id: the key that resumes it, and with which it ends. Raises ValidationError for a source that
+        nobody answers for, and for a key with an end.
+        """
         async with self._database.tenant(tenant_id) as conn:
+            if state == "active":
+                await handovers.check_kept(conn, "source", source_id)
+                await _end_with_key(conn, source_id, api_key_id)
             return await doc_sources.set_state(conn, source_id, state)
 
     async def remove(self, source_id: UUID, *, tenant_id: UUID) -> bool:
@@ -385,6 +402,13 @@ def _check_targets(row: SourceRow, settings: KindSettings, kept: Collection[str]
             raise ValidationError(
                 f"{name}: enter the secrets again; those kept are not sent to another place"
             )
+
+
+async def _end_with_key(conn: Conn, source_id: UUID, api_key_id: UUID | None) -> None:
+    """Have a source end with the API key that changes it. Raises ValidationError for a key with an end."""
+    await api_keys.check_lasting(conn, api_key_id, "a change of a source")
+    if api_key_id is not None:
+        await doc_sources.bind_to_key(conn, source_id, api_key_id)
 
 
 async def _existing(conn: Conn, source_id: UUID) -> SourceRow:

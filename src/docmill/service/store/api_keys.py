@@ -9,6 +9,7 @@ from uuid import UUID
 from psycopg.rows import class_row
 
 from docmill.errors import ValidationError
+from docmill.service.store import webhooks
 from docmill.service.store.database import Conn, enter_tenant, new_id
 from docmill.service.store.memberships import Role
 
@@ -162,33 +163,41 @@ async def revoke(conn: Conn, key_id: UUID) -> bool:
     The keys that it made are revoked, their invitations are withdrawn, and their webhooks and sources stop
     until somebody takes them over.
     """
-    cur = await conn.execute(
-        """
-        WITH RECURSIVE line AS (
-            SELECT id FROM api_keys WHERE id = %(id)s
-             UNION
-            SELECT api_keys.id FROM api_keys JOIN line ON parent_id = line.id
-        )
-        UPDATE api_keys SET revoked_at = coalesce(revoked_at, clock_timestamp())
-         WHERE id IN (SELECT id FROM line)
-        RETURNING id
-        """,
-        {"id": key_id},
-    )
-    ended = [id_ for (id_,) in await cur.fetchall()]
+    ended = await _revoke_line(conn, key_id)
     await conn.execute("DELETE FROM one_time_links WHERE api_key_id = ANY(%(ids)s)", {"ids": ended})
-    await conn.execute(
-        """
-        UPDATE webhook SET state = 'paused', reason = 'The API key that made it was revoked.'
-         WHERE api_key_id = ANY(%(ids)s)
-        """,
-        {"ids": ended},
-    )
+    await webhooks.pause_of_keys(conn, ended)
     await conn.execute(
         "UPDATE doc_source SET state = 'paused' WHERE api_key_id = ANY(%(ids)s) AND removed_at IS NULL",
         {"ids": ended},
     )
     return bool(ended)
+
+
+async def _revoke_line(conn: Conn, key_id: UUID) -> list[UUID]:
+    """Revoke a key and those that come from it; their ids.
+
+    A statement does not see a key that one of them has made while it waited for that transaction. The next
+    one does: it is repeated until it finds no more.
+    """
+    ended: set[UUID] = set()
+    while True:
+        cur = await conn.execute(
+            """
+            WITH RECURSIVE line AS (
+                SELECT id FROM api_keys WHERE id = %(id)s
+                 UNION
+                SELECT api_keys.id FROM api_keys JOIN line ON parent_id = line.id
+            )
+            UPDATE api_keys SET revoked_at = coalesce(revoked_at, clock_timestamp())
+             WHERE id IN (SELECT id FROM line)
+            RETURNING id
+            """,
+            {"id": key_id},
+        )
+        found = {id_ for (id_,) in await cur.fetchall()}
+        if found <= ended:
+            return list(ended)
+        ended |= found
 
 
 async def find(conn: Conn, secret_hash: bytes, *, app_idle: timedelta) -> UsedKey | None:

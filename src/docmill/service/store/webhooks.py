@@ -12,6 +12,9 @@ from docmill.service.store.database import Conn, storable
 
 WebhookState = Literal["active", "paused", "disabled"]
 
+NO_OWNER = "Its person is no owner any more."
+KEY_REVOKED = "The API key that made it was revoked."
+
 
 @dataclass(frozen=True, slots=True)
 class WebhookRow:
@@ -116,7 +119,7 @@ async def add(
 
 
 async def bind_to_key(conn: Conn, webhook_id: UUID, api_key_id: UUID) -> None:
-    """Have a webhook end with the API key that made it."""
+    """Have a webhook end with the API key that made or changed it."""
     await conn.execute(
         "UPDATE webhook SET api_key_id = %(api_key_id)s WHERE id = %(id)s",
         {"id": webhook_id, "api_key_id": api_key_id},
@@ -153,14 +156,25 @@ async def pause(conn: Conn, webhook_id: UUID) -> bool:
     return cur.rowcount == 1
 
 
-async def pause_of_person(conn: Conn, tenant_id: UUID, user_id: UUID, *, reason: str) -> None:
+async def pause_of_person(conn: Conn, tenant_id: UUID, user_id: UUID) -> None:
     """Stop the webhooks of a tenant for which a person answers. Needs a transaction of accounts."""
     await conn.execute(
         """
         UPDATE webhook SET state = 'paused', reason = %(reason)s
          WHERE tenant_id = %(tenant_id)s AND responsible_id = %(user_id)s AND state = 'active'
         """,
-        {"tenant_id": tenant_id, "user_id": user_id, "reason": reason},
+        {"tenant_id": tenant_id, "user_id": user_id, "reason": NO_OWNER},
+    )
+
+
+async def pause_of_keys(conn: Conn, api_key_ids: Sequence[UUID]) -> None:
+    """Stop the webhooks of the transaction's tenant that API keys have made."""
+    await conn.execute(
+        """
+        UPDATE webhook SET state = 'paused', reason = %(reason)s
+         WHERE api_key_id = ANY(%(ids)s) AND state = 'active'
+        """,
+        {"ids": list(api_key_ids), "reason": KEY_REVOKED},
     )
 
 

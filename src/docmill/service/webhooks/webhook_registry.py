@@ -11,8 +11,8 @@ from docmill.service.config.webhook_settings import TenantWebhooks
 from docmill.service.events.wakeups import TOPIC, Wakeups
 from docmill.service.notify.webhook_signing import new_signing_secret
 from docmill.service.secret_box import SecretBox
-from docmill.service.store import api_keys, webhook_deliveries, webhooks
-from docmill.service.store.database import Database, new_id
+from docmill.service.store import api_keys, handovers, webhook_deliveries, webhooks
+from docmill.service.store.database import Conn, Database, new_id
 from docmill.service.store.webhook_deliveries import AttemptRow
 from docmill.service.store.webhooks import WebhookRow
 from docmill.service.webhooks.webhook_sender import WebhookSender
@@ -108,9 +108,14 @@ class WebhookRegistry:
         url: str | None = None,
         events: Collection[str] | None = None,
         with_data: bool | None = None,
+        api_key_id: UUID | None = None,
     ) -> bool:
-        """Change what is given. False if the tenant has none of that id. Raises ValidationError."""
+        """Change what is given. False if the tenant has none of that id.
+
+        api_key_id: the key that changes it, and with which it ends. Raises ValidationError.
+        """
         async with self._database.tenant(tenant_id) as conn:
+            await _check_may_go_on(conn, webhook_id, api_key_id)
             return await webhooks.change(
                 conn,
                 webhook_id,
@@ -120,11 +125,16 @@ class WebhookRegistry:
             )
 
     async def rotate(
-        self, webhook_id: UUID, *, tenant_id: UUID, overlap_hours: float = OVERLAP_HOURS
+        self,
+        webhook_id: UUID,
+        *,
+        tenant_id: UUID,
+        overlap_hours: float = OVERLAP_HOURS,
+        api_key_id: UUID | None = None,
     ) -> NewWebhook | None:
         """Give a webhook another secret; None if the tenant has none of that id. Raises ValidationError.
 
-        overlap_hours: for so long, messages are signed by the secret of before, too.
+        overlap_hours: for so long, messages are signed by the secret of before, too. api_key_id: as `change`.
         """
         if not 0 <= overlap_hours <= LONGEST_OVERLAP_HOURS:
             raise ValidationError(f"The overlap must be from 0 to {LONGEST_OVERLAP_HOURS} hours.")
@@ -132,6 +142,7 @@ class WebhookRegistry:
         async with self._database.tenant(tenant_id) as conn:
             if await webhooks.get(conn, webhook_id) is None:
                 return None
+            await _check_may_go_on(conn, webhook_id, api_key_id)
             sealed = self._box.seal(webhook.secret.encode(), owner=webhook_id)
             is_done = await webhooks.rotate(conn, webhook_id, secret=sealed, overlap_s=overlap_hours * 3600)
         return webhook if is_done else None
@@ -141,9 +152,10 @@ class WebhookRegistry:
         async with self._database.tenant(tenant_id) as conn:
             return await webhooks.pause(conn, webhook_id)
 
-    async def resume(self, webhook_id: UUID, *, tenant_id: UUID) -> bool:
-        """Send again, also after the webhook was disabled. False as `change`."""
+    async def resume(self, webhook_id: UUID, *, tenant_id: UUID, api_key_id: UUID | None = None) -> bool:
+        """Send again, also after the webhook was disabled. False as `change`; raises as `change`."""
         async with self._database.tenant(tenant_id) as conn:
+            await _check_may_go_on(conn, webhook_id, api_key_id)
             is_done = await webhooks.resume(conn, webhook_id)
         self._wakeups.announce(TOPIC)
         return is_done
@@ -184,6 +196,17 @@ class WebhookRegistry:
             count = await webhook_deliveries.send_failed_again(conn, webhook_id, since=since)
         self._wakeups.announce(TOPIC)
         return count
+
+
+async def _check_may_go_on(conn: Conn, webhook_id: UUID, api_key_id: UUID | None) -> None:
+    """Check that somebody answers for a webhook, and that a key which changes it has no end.
+
+    The webhook ends with that key from now on. Raises ValidationError.
+    """
+    await handovers.check_kept(conn, "webhook", webhook_id)
+    await api_keys.check_lasting(conn, api_key_id, "a change of a webhook")
+    if api_key_id is not None:
+        await webhooks.bind_to_key(conn, webhook_id, api_key_id)
 
 
 def check_url(url: str) -> str:

@@ -139,13 +139,17 @@ class ApiKeyList(_Shape):
 
 
 class Handover(_Shape):
-    """A thing to keep or end. person: who answered for it. api_key: the revoked key that made it."""
+    """A thing to keep or end. person: who answered for it. api_key: the revoked key that made it.
+
+    stays_stopped: it stands still for another reason, or it is a source: resume it once you have kept it.
+    """
 
     kind: HandoverKind
     id: UUID
     name: str
     person: str | None
     api_key: str | None
+    stays_stopped: bool
 
 
 class HandoverList(_Shape):
@@ -266,7 +270,7 @@ async def remove_person(user_id: UUID, vault: TheVault) -> Response:
 async def list_handovers(vault: TheVault) -> HandoverList:
     """Keys, webhooks and sources of people who are no owners any more, or of keys that were revoked."""
     async with vault.connection() as conn:
-        rows = await handovers.waiting(conn, ["administer"])
+        rows = await handovers.waiting(conn)
     return HandoverList(handovers=[Handover.model_validate(row) for row in rows])
 
 

@@ -253,7 +253,11 @@ async def change_source(source_id: UUID, change: SourceChange, vault: TheVault) 
     row = await existing_source(source_id, vault)
     try:
         row = await vault.service.sources.change(
-            row, name=change.name, settings=change.settings, secrets=change.secrets
+            row,
+            name=change.name,
+            settings=change.settings,
+            secrets=change.secrets,
+            api_key_id=vault.access.api_key_id,
         )
     except SetupError as error:
         raise as_mistake(error) from error
@@ -287,7 +291,9 @@ async def make_source_secrets(source_id: UUID, vault: TheVault, response: Respon
     """Make the secrets anew that docmill makes for a kind, such as that of a webhook. They are shown once."""
     row = await existing_source(source_id, vault)
     response.headers["cache-control"] = "no-store"
-    return NewSecrets(secrets=await vault.service.sources.make_secrets(row))
+    return NewSecrets(
+        secrets=await vault.service.sources.make_secrets(row, api_key_id=vault.access.api_key_id)
+    )
 
 
 @router.post("/{source_id}/pause")
@@ -305,7 +311,9 @@ async def resume_source(source_id: UUID, vault: TheVault) -> Source:
 
 
 async def _set_state(source_id: UUID, state: Literal["active", "paused"], vault: Vault) -> Source:
-    if not await vault.service.sources.set_state(source_id, state, tenant_id=vault.tenant_id):
+    if not await vault.service.sources.set_state(
+        source_id, state, tenant_id=vault.tenant_id, api_key_id=vault.access.api_key_id
+    ):
         raise not_found("source")
     return _shown(await existing_source(source_id, vault), vault)
 

@@ -175,6 +175,7 @@ async def change_webhook(webhook_id: UUID, change: WebhookChange, vault: TheVaul
     await vault.service.webhooks.change(
         webhook_id,
         tenant_id=vault.tenant_id,
+        api_key_id=vault.access.api_key_id,
         url=change.url,
         events=change.events,
         with_data=change.with_data,
@@ -213,7 +214,9 @@ async def pause_webhook(webhook_id: UUID, vault: TheVault) -> None:
 @needs("send events")
 async def resume_webhook(webhook_id: UUID, vault: TheVault) -> None:
     """Send again, also what has waited; after a pause, or after the webhook was disabled."""
-    if not await vault.service.webhooks.resume(webhook_id, tenant_id=vault.tenant_id):
+    if not await vault.service.webhooks.resume(
+        webhook_id, tenant_id=vault.tenant_id, api_key_id=vault.access.api_key_id
+    ):
         raise not_found("webhook")
 
 
@@ -224,7 +227,10 @@ async def rotate_webhook_secret(
 ) -> WebhookSecret:
     """Make another secret. Messages are signed by both for a while."""
     webhook = await vault.service.webhooks.rotate(
-        webhook_id, tenant_id=vault.tenant_id, overlap_hours=rotation.overlap_hours
+        webhook_id,
+        tenant_id=vault.tenant_id,
+        overlap_hours=rotation.overlap_hours,
+        api_key_id=vault.access.api_key_id,
     )
     if webhook is None:
         raise not_found("webhook")

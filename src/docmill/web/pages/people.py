@@ -45,7 +45,7 @@ async def _people_page(
     async with vault.connection() as conn:
         people = await memberships.members(conn, vault.tenant_id)
         invitations = await one_time_links.invitations(conn)
-        waiting = await handovers.waiting(conn, ["administer"])
+        waiting = await handovers.waiting(conn)
     return vault.templates.page(
         request,
         "people.html",

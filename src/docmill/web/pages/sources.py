@@ -137,7 +137,11 @@ async def change_source(request: Request, source_id: UUID, vault: TheVault) -> R
 
     async def save() -> None:
         await vault.service.sources.change(
-            row, name=typed.name, settings=typed.settings, secrets=typed.secrets
+            row,
+            name=typed.name,
+            settings=typed.settings,
+            secrets=typed.secrets,
+            api_key_id=vault.access.api_key_id,
         )
         vault.audit_details["name"] = typed.name
 
@@ -163,7 +167,7 @@ async def test_source(request: Request, source_id: UUID, vault: TheVault) -> Res
 async def make_source_secrets(request: Request, source_id: UUID, vault: TheVault) -> Response:
     """Make the secret anew that docmill makes for a kind, and show it once."""
     row = await existing_source(source_id, vault)
-    made = await vault.service.sources.make_secrets(row)
+    made = await vault.service.sources.make_secrets(row, api_key_id=vault.access.api_key_id)
     typed = _Typed(row.name, row.settings)
     return await _form_page(request, vault, _existing_kind(row.kind), typed, row=row, made=made)
 
@@ -183,7 +187,9 @@ async def resume_source(source_id: UUID, vault: TheVault) -> Response:
 
 
 async def _set_state(source_id: UUID, state: Literal["active", "paused"], vault: Vault) -> Response:
-    if not await vault.service.sources.set_state(source_id, state, tenant_id=vault.tenant_id):
+    if not await vault.service.sources.set_state(
+        source_id, state, tenant_id=vault.tenant_id, api_key_id=vault.access.api_key_id
+    ):
         raise not_found("source")
     return RedirectResponse(f"/settings/sources#source-{source_id}", 303)
 

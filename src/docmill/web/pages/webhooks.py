@@ -133,7 +133,12 @@ async def change_webhook(
     await _existing(vault, webhook_id)
     try:
         await vault.service.webhooks.change(
-            webhook_id, tenant_id=vault.tenant_id, url=url, events=event, with_data=bool(with_data)
+            webhook_id,
+            tenant_id=vault.tenant_id,
+            api_key_id=vault.access.api_key_id,
+            url=url,
+            events=event,
+            with_data=bool(with_data),
         )
     except ValidationError as error:
         return await _webhook_page(request, vault, webhook_id, message=error.message)
@@ -161,7 +166,9 @@ async def pause_webhook(webhook_id: UUID, vault: TheVault) -> Response:
 @needs("send events")
 async def resume_webhook(webhook_id: UUID, vault: TheVault) -> Response:
     """Send again, also what has waited."""
-    if not await vault.service.webhooks.resume(webhook_id, tenant_id=vault.tenant_id):
+    if not await vault.service.webhooks.resume(
+        webhook_id, tenant_id=vault.tenant_id, api_key_id=vault.access.api_key_id
+    ):
         raise not_found("webhook")
     return _back_to(webhook_id)
 
@@ -170,7 +177,9 @@ async def resume_webhook(webhook_id: UUID, vault: TheVault) -> Response:
 @needs("send events")
 async def rotate_webhook_secret(request: Request, webhook_id: UUID, vault: TheVault) -> Response:
     """Make another secret, and show it once."""
-    webhook = await vault.service.webhooks.rotate(webhook_id, tenant_id=vault.tenant_id)
+    webhook = await vault.service.webhooks.rotate(
+        webhook_id, tenant_id=vault.tenant_id, api_key_id=vault.access.api_key_id
+    )
     if webhook is None:
         raise not_found("webhook")
     return await _webhook_page(request, vault, webhook_id, secret_of=webhook)
