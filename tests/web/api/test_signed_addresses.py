@@ -47,7 +47,7 @@ async def test_a_signature_is_for_one_path_and_one_time(
         await client.get(f"/api/v1/documents/{one}/pages/1.webp?token={token}"),
         await client.get(f"/api/v1/documents/{one}/file?token={wrong}"),
         await client.get(f"/api/v1/documents/{one}/file?token="),
-        await client.get(f"/api/v1/documents/{one}/file?token=%00é"),
+        await client.get(f"/api/v1/documents/{one}/file?token=é"),
     ]
     later = time.time() + 3601
     monkeypatch.setattr("docmill.service.signed_addresses.time.time", lambda: later)
