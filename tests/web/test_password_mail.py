@@ -12,8 +12,9 @@ from pydantic import SecretStr
 from docmill.ports import PageRenderer
 from docmill.service.app import open_service
 from docmill.service.config.settings import Settings
-from docmill.service.people import sign_in
+from docmill.service.people import invitations, sign_in
 from docmill.service.people.accounts import NewPerson
+from docmill.service.people.tokens import form_token
 from docmill.web.app import create_app
 from support.people import PASSWORD, Browser
 from support.postbox import Postbox, taking_mails
@@ -136,6 +137,28 @@ async def test_an_invitation_with_an_address_is_mailed_and_not_shown(
         link[1], "/join", token=link[2], name="Vera", email="vera@example.org", password=PASSWORD
     )
     assert joined.status_code == 303
+
+
+async def test_an_organisation_mails_a_limited_number_of_invitations(
+    browser: Browser, postbox: Postbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(invitations, "MOST_MAILS", 1)
+    await browser.sign_in("anna@example.org")
+
+    pages = [
+        await browser.send("/people", "/people/invitations", role="viewer", email=f"{name}@example.org")
+        for name in ("vera", "carl")
+    ]
+    by_program = await browser.client.post(
+        "/api/v1/people/invitations",
+        json={"role": "viewer", "email": "eve@example.org"},
+        headers={"x-form-token": form_token(browser.client.cookies["docmill-session"])},
+    )
+
+    assert [page.status_code for page in pages] == [200, 429]
+    assert (by_program.status_code, by_program.json()["code"]) == (429, "rate_limited")
+    assert [mail.rcpt_tos for mail in postbox.mails] == [["vera@example.org"]]
+    assert "carl@example.org" not in (await browser.open("/people")).text
 
 
 async def test_an_invitation_that_could_not_be_mailed_is_withdrawn(

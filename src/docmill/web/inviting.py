@@ -48,13 +48,15 @@ async def invite_person(request: Request, vault: Vault, role: Role, email: str |
     """Make an invitation; its link, to be passed on, or None if it was mailed to the address.
 
     A mailed link is shown to nobody else, so that it proves the address of who opens it. Without a mail
-    server or an address, the link is shown. Raises ValidationError, and NetworkError if the mail could not be
-    sent: there is no invitation then.
+    server or an address, the link is shown. Raises ValidationError, RateLimitedError after too many mails,
+    and NetworkError if the mail could not be sent: there is no invitation then.
     """
     check_may_give(vault, role)
     email = (email or "").strip() or None
     is_mailed = email is not None and vault.service.mailer.is_set_up
     invitations = vault.service.invitations
+    if is_mailed:
+        await invitations.count_mail(vault.tenant_id)
     token = await invitations.invite(
         role,
         tenant_id=vault.tenant_id,

@@ -9,9 +9,11 @@ import pytest
 from fastapi import FastAPI
 
 from docmill.service.app import Service
-from docmill.service.people.access import machine_access
+from docmill.service.people.access import SCOPES, machine_access
 from docmill.service.people.accounts import NewPerson
 from docmill.service.people.sign_in import Visitor
+from docmill.service.people.tokens import form_token
+from docmill.service.store import tenants
 from support.people import PASSWORD, Browser
 
 QUESTIONS = {
@@ -123,3 +125,49 @@ async def test_the_answered_question_removes_the_person(annas: Browser, service:
     await annas.send("/people", f"/people/{ben}/remove")
 
     assert "ben@example.org" not in (await annas.open("/people")).text
+
+
+async def test_only_an_owner_of_the_organisation_keeps_what_was_left(
+    annas: Browser, service: Service, app: FastAPI
+) -> None:
+    tenant_id = service.default_tenant_id
+    ben, _ = await service.accounts.add("ben@example.org", "Ben", "owner", tenant_id=tenant_id)
+    source = await service.sources.add("webhook", "Scans", {}, {}, tenant_id=tenant_id, created_by=ben)
+    await service.sources.set_state(source.id, "paused", tenant_id=tenant_id)
+    robot = await service.api_keys.create(machine_access(tenant_id), "Robot", SCOPES, None)
+    async with service.database.accounts() as conn:
+        elsewhere = await tenants.add(conn, "Elsewhere")
+    await service.accounts.add("eve@example.org", "Eve", "owner", tenant_id=elsewhere)
+    await service.accounts.add("rita@example.org", "Rita", "reviewer", tenant_id=tenant_id)
+    path = f"/api/v1/handovers/source/{source.id}/keep"
+
+    async def kept_by(email: str) -> int:
+        user = await service.accounts.by_email(email)
+        assert user is not None
+        session = await service.sign_in.begin_session(user.id, Visitor())
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(
+            transport=transport,
+            base_url="http://localhost",
+            cookies={"docmill-session": session.token},
+            headers={"x-form-token": form_token(session.token)},
+        ) as client:
+            return (await client.post(path)).status_code
+
+    assert await kept_by("anna@example.org") == 404  # Ben answers for it
+    await annas.send("/people", f"/people/{ben}/remove")
+    assert "stands still, and stays so" in (await annas.open("/people")).text
+    by_key = await httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost").post(
+        path, headers={"authorization": f"Bearer {robot.secret}"}
+    )
+
+    assert by_key.status_code == 403
+    assert [await kept_by(f"{name}@example.org") for name in ("eve", "rita", "anna", "anna")] == [
+        404,
+        403,
+        204,
+        404,
+    ]
+    row = await service.sources.get(source.id, tenant_id=tenant_id)
+    assert row is not None
+    assert row.state == "paused"

@@ -12,6 +12,13 @@ users = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+handovers = typer.Typer(
+    name="handovers",
+    help="What people who are no owners any more have left, and keys that were revoked: list, keep, end.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+users.add_typer(handovers)
 tenants = typer.Typer(
     name="tenants",
     help="Organisations in this vault: list, add and rename them.",
@@ -29,6 +36,7 @@ def _check_role(role: str) -> str:
 
 
 Email = Annotated[str, typer.Argument(help="E-mail address of the account.", metavar="EMAIL")]
+Thing = Annotated[str, typer.Argument(help="Its id, as `list` shows it.", metavar="ID")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
@@ -86,6 +94,54 @@ def remove_user(
     from docmill.cli.vault.people import remove_person
 
     exit_after(remove_person(load_settings(config, data_dir, tenant=tenant), email, yes=yes))
+
+
+@handovers.command("list")
+def list_handovers(
+    config: SettingsFile = None,
+    data_dir: DataFolder = None,
+    tenant: TenantName = None,
+    *,
+    as_json: Json = False,
+) -> None:
+    """List keys, webhooks and sources that wait for an owner."""
+    from docmill.cli.vault.access import load_settings
+    from docmill.cli.vault.handovers import list_handovers
+
+    exit_after(list_handovers(load_settings(config, data_dir, tenant=tenant), as_json=as_json))
+
+
+@handovers.command("keep")
+def keep_handover(
+    thing_id: Thing,
+    owner: Annotated[
+        str, typer.Option(help="E-mail address of the owner who answers for it.", metavar="EMAIL")
+    ],
+    config: SettingsFile = None,
+    data_dir: DataFolder = None,
+    tenant: TenantName = None,
+) -> None:
+    """Have an owner answer for a key, webhook or source from now on."""
+    from docmill.cli.vault.access import load_settings
+    from docmill.cli.vault.handovers import keep_handover
+
+    exit_after(keep_handover(load_settings(config, data_dir, tenant=tenant), thing_id, owner))
+
+
+@handovers.command("end")
+def end_handover(
+    thing_id: Thing,
+    config: SettingsFile = None,
+    data_dir: DataFolder = None,
+    tenant: TenantName = None,
+    *,
+    yes: Yes = False,
+) -> None:
+    """Revoke a key, or remove a webhook or source, that waits for an owner. Asks first."""
+    from docmill.cli.vault.access import load_settings
+    from docmill.cli.vault.handovers import end_handover
+
+    exit_after(end_handover(load_settings(config, data_dir, tenant=tenant), thing_id, yes=yes))
 
 
 @tenants.command("list")

@@ -1,20 +1,33 @@
 """Invitations into a tenant: made by its owners, accepted with a new account or an old one."""
 
+import math
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from docmill.errors import ValidationError
+from docmill.errors import RateLimitedError, ValidationError
 from docmill.service.people.accounts import LINK_IS_OVER, LinkIsOverError, NewPerson
 from docmill.service.people.passwords import Passwords
 from docmill.service.people.sign_in import clean_email
 from docmill.service.people.tokens import hash_token, new_token
-from docmill.service.store import api_keys, audit_log, memberships, one_time_links, tenants, users
+from docmill.service.store import (
+    api_keys,
+    audit_log,
+    memberships,
+    one_time_links,
+    sign_in_attempts,
+    tenants,
+    users,
+)
 from docmill.service.store.database import DEFAULT_USER_ID, Conn, Database
 from docmill.service.store.memberships import Role
 from docmill.service.store.one_time_links import LinkRow, NewInvitation
 
 INVITATION = timedelta(days=7)
+MOST_MAILS = 100
+"""Invitations that are mailed for one organisation in an hour."""
+
+_MAILS_WINDOW = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +81,18 @@ class Invitations:
                 ),
             )
         return token
+
+    async def count_mail(self, tenant_id: UUID) -> None:
+        """Count an invitation that is to be mailed. Raises RateLimitedError after too many in an hour."""
+        subject = hash_token(f"invitations of {tenant_id}")
+        async with self._database.accounts() as conn:
+            count, wait_s = await sign_in_attempts.count(conn, subject, window=_MAILS_WINDOW)
+        if count > MOST_MAILS:
+            raise RateLimitedError(
+                f"{MOST_MAILS} invitations were mailed in the last hour, which is the limit. Try again in"
+                f" {math.ceil(wait_s / 60)} minutes, or invite without an address and pass the link on.",
+                retry_after_s=wait_s,
+            )
 
     async def of_token(self, token: str) -> Invitation:
         """Return an invitation. Raises LinkIsOverError."""

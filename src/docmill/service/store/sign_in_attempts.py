@@ -1,8 +1,14 @@
-"""Counts of attempts to sign in, shared by all web servers. Needs a transaction of accounts."""
+"""Counts of attempts to sign in and of mailed invitations, shared by all web servers.
+
+Needs a transaction of accounts.
+"""
 
 from datetime import timedelta
 
 from docmill.service.store.database import Conn
+
+_KEPT = timedelta(hours=1)
+"""Of the longest window for which anything is counted."""
 
 
 async def count(conn: Conn, subject: bytes, *, window: timedelta) -> tuple[int, float]:
@@ -26,10 +32,10 @@ async def count(conn: Conn, subject: bytes, *, window: timedelta) -> tuple[int, 
 
 
 async def forget(conn: Conn, subjects: list[bytes], *, window: timedelta) -> None:
-    """Forget the attempts of subjects, and all whose window is over."""
+    """Forget the attempts of subjects, and all that no window holds any more."""
     await conn.execute(
         """
-        DELETE FROM sign_in_attempts WHERE subject = ANY(%(subjects)s) OR since <= now() - %(window)s
+        DELETE FROM sign_in_attempts WHERE subject = ANY(%(subjects)s) OR since <= now() - %(kept)s
         """,
-        {"subjects": subjects, "window": window},
+        {"subjects": subjects, "kept": max(window, _KEPT)},
     )

@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import Form, Request
 from starlette.responses import RedirectResponse, Response
 
-from docmill.errors import NetworkError, ValidationError
+from docmill.errors import NetworkError, RateLimitedError, ValidationError
 from docmill.service.people.access import SCOPES
 from docmill.service.people.keys import NewKey
 from docmill.service.store import audit_log, handovers, memberships, one_time_links
@@ -70,7 +70,7 @@ async def invite(
     """Make an invitation, and show its link once."""
     try:
         link = await invite_person(request, vault, role, email)
-    except (ValidationError, NetworkError) as error:
+    except (ValidationError, NetworkError, RateLimitedError) as error:
         return await _people_page(request, vault, message=error.message, status=status_of(error))
     return await _people_page(
         request, vault, link=link or "", mailed_to=email.strip() if link is None else ""
