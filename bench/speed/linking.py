@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID, uuid5
 
+from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
 from bench.arguments import argument_parser
@@ -161,10 +162,10 @@ async def add_documents(service: Service, documents: Sequence[GeneratedDocument]
 
 
 async def analyze(service: Service) -> None:
-    async with service.database.connection() as conn:  # the owner of the tables; others are not heeded
-        await conn.execute(
-            "SET ROLE NONE; ANALYZE document, match_record, match_key, match_edge; SET ROLE docmill_app"
-        )
+    async with await AsyncConnection.connect(
+        service.owner_url, autocommit=True
+    ) as owner:  # others are not heeded
+        await owner.execute("ANALYZE document, match_record, match_key, match_edge")
 
 
 async def measure_vault(

@@ -1,12 +1,14 @@
 """Open pages while their web server is killed and another one is there, or while it hangs."""
 
 import asyncio
+import json
 import signal
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.async_api import BrowserContext, Page, expect
 
 from docmill.resilience.concurrency import cancel_and_wait
@@ -104,11 +106,14 @@ async def _was_lost_and_found(page: Page) -> None:
 
 
 async def test_open_pages_go_on_with_another_web_server_when_theirs_is_killed(
-    context: BrowserContext, machine: Machine, tmp_path: Path
+    context: BrowserContext, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    servers = [machine.start("web", "--port", "0") for _ in range(2)]
-    first, second = [await asyncio.to_thread(server.until_ready) for server in servers]
-    async with forwarding([first, second]) as address:
+    servers: list[DocmillProcess] = []
+    async with forwarding(servers) as address:
+        monkeypatch.setenv("DOCMILL_WEB__HOSTS", json.dumps([urlsplit(address).netloc]))
+        started = [machine.start("web", "--port", "0") for _ in range(2)]
+        servers += [await asyncio.to_thread(server.until_ready) for server in started]
+        first, second = servers
         waiting = await _upload(second, tmp_path, "waiting.txt", INVOICE)
         documents = await _open(context, address)
         document = await _open(context, f"{address}docs/{waiting}")

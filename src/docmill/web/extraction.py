@@ -14,7 +14,7 @@ from docmill.reading.mail import uuencode
 from docmill.reading.mail.linked_documents import ONLY_LINKED
 from docmill.reading.mail.outlook_msg import ELSEWHERE, EMBEDDED
 from docmill.reading.pdf import attached_files
-from docmill.reading.statements.table_rows import GUESSED_DIRECTIONS
+from docmill.reading.statements.booking_rows import GUESSED_DIRECTIONS
 from docmill.schemas.coded_values import WORDS_BY_PATH
 from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.field_names import FIELD_NAMES, TABLES

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import docmill
-from docmill.reading.statements.table_rows import GUESSED_DIRECTIONS, BookingTable
+from docmill.reading.statements.booking_rows import GUESSED_DIRECTIONS, BookingTable
 from docmill.reading.statements.tables import read_bookings
 from docmill.reading.text import western
 from docmill.schemas.types import BankStatement

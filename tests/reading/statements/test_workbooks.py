@@ -14,7 +14,7 @@ import xlwt
 import docmill
 from docmill.reading.child import tasks
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.statements.table_rows import GUESSED_DIRECTIONS
+from docmill.reading.statements.booking_rows import GUESSED_DIRECTIONS
 from docmill.reading.statements.tables import read_bookings
 from docmill.schemas.statement_data import StatementData
 from docmill.schemas.types import BankStatement

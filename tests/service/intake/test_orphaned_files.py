@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
+from psycopg import AsyncConnection
 
 from docmill.service.app import Service
 from docmill.service.intake.orphaned_files import remove_orphaned_files
@@ -140,9 +141,8 @@ async def test_a_readable_copy_goes_with_its_document(service: Service, upload: 
         await service.intake.unlock(document_id, opened, tenant_id=tenant)
     async with service.database.tenant(tenant) as conn:
         row = await documents.get(conn, kept)
-    async with service.database.transaction() as conn:
-        await conn.execute("SET LOCAL ROLE NONE")
-        await conn.execute("DELETE FROM document WHERE id = %(id)s", {"id": deleted})
+    async with await AsyncConnection.connect(service.owner_url, autocommit=True) as owner:
+        await owner.execute("DELETE FROM document WHERE id = %(id)s", {"id": deleted})
     make_old(service)
 
     await sweep(service)

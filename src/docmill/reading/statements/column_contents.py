@@ -6,6 +6,7 @@ from itertools import pairwise, permutations
 from typing import NamedTuple
 
 from docmill.model.statement_columns import DecimalMark
+from docmill.reading.statements.booking_rows import CURRENCIES, cell_at
 from docmill.reading.statements.cell_values import (
     fold,
     read_date,
@@ -15,7 +16,6 @@ from docmill.reading.statements.cell_values import (
 )
 from docmill.reading.statements.directions import find_sides
 from docmill.reading.statements.parsed import find_iban
-from docmill.reading.statements.table_rows import CURRENCIES, cell_at
 
 _MOST_ROWS = 200
 """Rows that are looked at: more prove nothing more."""

@@ -17,8 +17,8 @@ from docmill.reading.files.file_types import CAMT, CSV, MT940, OFX, TSV
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block, HeadingBlock, PageBreak, TableBlock
 from docmill.reading.statements import camt, mt940, ofx
+from docmill.reading.statements.booking_rows import BookingTable
 from docmill.reading.statements.parsed import MAX_BYTES, TOO_LONG, ParsedStatement, chain_statements
-from docmill.reading.statements.table_rows import BookingTable
 from docmill.reading.statements.tables import read_bookings
 from docmill.reading.statements.workbooks import read_workbook
 from docmill.reading.text import western

@@ -6,6 +6,15 @@ from collections.abc import Mapping, Sequence
 from docmill.model.cells import shown_text
 from docmill.model.statement_columns import StatementColumns
 from docmill.reading.files import delimited
+from docmill.reading.statements.booking_rows import (
+    CURRENCIES,
+    WHOLE_FILE,
+    BookingTable,
+    TableRows,
+    cell_at,
+    meaning_of,
+    read_rows,
+)
 from docmill.reading.statements.cell_values import (
     find_date_order,
     read_date,
@@ -15,15 +24,6 @@ from docmill.reading.statements.cell_values import (
 )
 from docmill.reading.statements.column_contents import find_by_contents
 from docmill.reading.statements.parsed import MAX_BOOKINGS
-from docmill.reading.statements.table_rows import (
-    CURRENCIES,
-    WHOLE_FILE,
-    BookingTable,
-    TableRows,
-    cell_at,
-    meaning_of,
-    read_rows,
-)
 
 _FIRST_ROWS = 60
 """Rows among which the headings are."""

@@ -9,10 +9,10 @@ from itertools import pairwise
 
 from docmill.model.statement_columns import StatementColumns
 from docmill.reading.layout.typeset import Block, TableBlock, Worksheet
+from docmill.reading.statements.booking_rows import CURRENCIES, BookingTable, TableRows, meaning_of
 from docmill.reading.statements.cell_values import usual_decimal_mark, words, written_amount
 from docmill.reading.statements.column_contents import is_day
 from docmill.reading.statements.parsed import ParsedStatement
-from docmill.reading.statements.table_rows import CURRENCIES, BookingTable, TableRows, meaning_of
 from docmill.reading.statements.tables import read_table
 
 _DELIMITER = "\t"
