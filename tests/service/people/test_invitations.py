@@ -168,6 +168,8 @@ async def test_invitations_of_who_is_no_owner_any_more_do_not_work(
         "karl+docmill@example.org",
         "karl@example.org.",
         "karl@example.org,eve@example.org",
+        "=?utf-8?q?karl?=@example.org",
+        "karl@=?utf-8?q?example?=.org",
     ],
 )
 async def test_an_address_that_looks_like_the_invited_one_is_another(
@@ -188,6 +190,14 @@ async def test_an_address_that_looks_like_the_invited_one_is_another(
     )
 
     assert joined == service.default_tenant_id
+
+
+@pytest.mark.parametrize("email", ["=?utf-8?q?karl?=@example.org", "karl@=?utf-8?b?ZXhhbXBsZQ==?=.org"])
+async def test_an_encoded_word_is_no_address_to_invite(service: Service, anna: UUID, email: str) -> None:
+    with pytest.raises(ValidationError, match="not an e-mail address"):
+        await service.invitations.invite(
+            "viewer", tenant_id=service.default_tenant_id, invited_by=anna, email=email, is_mailed=True
+        )
 
 
 async def test_a_provider_proves_no_address_that_looks_like_one(

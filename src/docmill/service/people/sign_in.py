@@ -96,7 +96,8 @@ def clean_email(text: str) -> str:
         raise ValidationError("This is not an e-mail address.")
     # The sign of Kelvin becomes an ASCII letter in lower case: two mailboxes would have one account.
     is_one_mailbox = email.isascii() == text.strip().isascii() and not set(name) & _SEPARATORS
-    if not (email.isprintable() and is_one_mailbox):
+    # A mail goes to what an encoded word stands for (RFC 2047), which is another mailbox.
+    if not (email.isprintable() and is_one_mailbox) or "=?" in email:
         raise ValidationError("This is not an e-mail address.")
     return email
 
