@@ -5,6 +5,8 @@ from uuid import UUID
 
 import httpx
 import pytest
+from fastapi import FastAPI
+from starlette.types import Message
 
 from docmill.errors import (
     AiQuotaError,
@@ -87,3 +89,35 @@ async def test_addresses_that_do_not_exist_are_problems_too(
 
     assert (response.status_code, response.json()["code"]) == (status, code)
     assert response.json()["detail"].endswith(".")
+
+
+async def test_a_client_that_goes_in_the_middle_of_a_form_is_no_fault(
+    app: FastAPI, caplog: pytest.LogCaptureFixture
+) -> None:
+    received = iter(
+        [{"type": "http.request", "body": b"email=a", "more_body": True}, {"type": "http.disconnect"}]
+    )
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return next(received)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": "/login",
+        "raw_path": b"/login",
+        "query_string": b"",
+        "headers": [(b"host", b"localhost"), (b"content-type", b"application/x-www-form-urlencoded")],
+        "client": ("127.0.0.1", 50_000),
+        "server": ("127.0.0.1", 8080),
+    }
+    await app(scope, receive, send)
+
+    assert sent[0]["status"] == 400
+    assert "Exception" not in caplog.text

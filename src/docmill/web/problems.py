@@ -6,7 +6,7 @@ import math
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 
@@ -138,6 +138,10 @@ class _ErrorHandlers:
         detail = "; ".join(f"{fault['where']}: {fault['message']}" for fault in faults)
         return self._answer(request, 422, code="validation", detail=detail, faults=faults)
 
+    async def on_disconnect(self, request: Request, _error: Exception) -> Response:
+        """A client that has gone before its request was whole, which nobody of us has to look into."""
+        return self._answer(request, 400, code="bad_request", detail="The request was cut off.")
+
     async def on_fault(self, request: Request, _error: Exception) -> Response:
         """The framework logs the fault after this; its answer passes none of our middleware."""
         response = self._answer(request, 500, code="internal", detail=_INTERNAL)
@@ -174,4 +178,5 @@ def install(app: FastAPI, templates: Templates) -> None:
     app.add_exception_handler(DocmillError, handlers.on_docmill_error)
     app.add_exception_handler(HTTPException, handlers.on_http_error)
     app.add_exception_handler(RequestValidationError, handlers.on_validation_error)
+    app.add_exception_handler(ClientDisconnect, handlers.on_disconnect)
     app.add_exception_handler(Exception, handlers.on_fault)
