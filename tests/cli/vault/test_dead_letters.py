@@ -94,7 +94,8 @@ def test_letters_are_listed_redriven_and_forgotten(dead: Dead) -> None:
     assert "--yes" in unasked.stderr
     assert (purged.returncode, json.loads(purged.stdout)) == (0, {"purged": 1, "unknown": 0})
     assert empty.stdout == "no dead letters\n"
-    assert none_such.stdout == no_step.stdout == "no such dead letters\n"
+    assert none_such.stdout == "no such dead letters\n"
+    assert (no_step.returncode, no_step.stdout) == (2, "")
 
 
 def test_dead_messages_of_matching_are_listed_sent_again_and_removed(dead: Dead) -> None:

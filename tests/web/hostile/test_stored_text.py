@@ -73,9 +73,6 @@ async def _fill(attacked: AttackedVault) -> UUID:
             await owner.post(f"{path}/tags", json={"add": [TAG, f"{TAG} 2"]}),
             await owner.post("/api/v1/views", json={"name": HOSTILE, "query": f"q={HOSTILE}"}),
             await owner.post("/api/v1/keys", json={"name": HOSTILE, "scopes": ["read"]}),
-            await owner.post(
-                "/api/v1/people/invitations", json={"role": "viewer", "email": "<hostile>@x.org"}
-            ),
             await owner.post("/profile/name", data={"name": HOSTILE}),
             await owner.post(
                 f"{path}/reviews",
@@ -89,7 +86,10 @@ async def _fill(attacked: AttackedVault) -> UUID:
             ),
             await owner.post(f"{path}/reviews/reject", json={"ingestion_id": result, "reason": HOSTILE}),
         ]
+        invitation = {"role": "viewer", "email": "<hostile>@x.org"}
+        refused = await owner.post("/api/v1/people/invitations", json=invitation)
     assert [answer.text for answer in sent if answer.status_code >= 400] == []
+    assert refused.status_code == 422
     await service.sign_in.begin_session(ours.users["owner"], Visitor("192.0.2.1", HOSTILE))
     return document_id
 
