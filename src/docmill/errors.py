@@ -284,7 +284,9 @@ def ungrouped(kind: type[E]) -> Generator[None]:
         raise first_of(of_kind) from of_kind
 
 
-_FULL = {errno.ENOSPC, errno.EDQUOT}
+def is_full_disk(error: OSError) -> bool:
+    """True for the error of a disk, or of a user's share of it, that has no room left."""
+    return error.errno in {errno.ENOSPC, errno.EDQUOT}
 
 
 @contextmanager
@@ -293,6 +295,6 @@ def room_in(place: str) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in _FULL:
+        if not is_full_disk(error):
             raise
         raise ServerError(f"{place} is full; free some space, then it is tried again") from error

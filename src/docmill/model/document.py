@@ -16,7 +16,7 @@ PartKind = Literal["attachment", "member", "section"]
 PageSource = Literal["text", "ocr", "none"]
 NO_WORD = "no word was read on its pages; if they have text, scan them again, larger and with more contrast"
 LayerDoubt = Literal["contradicted", "unmapped", "nonsense"]
-"""Why the text of a PDF page was not believed as it is: its fonts draw other characters than it states, or
+"""Reason not to believe the text of a PDF page as it is: its fonts draw other characters than it states, or
 letters have no meaning in Unicode, or it makes no sense."""
 Edge = Literal["left", "top", "right", "bottom"]
 

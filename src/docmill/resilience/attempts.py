@@ -55,7 +55,7 @@ def after_failure(
 
 
 def is_asked_again(error: TransientError | SetupError, *, is_last: bool, may_wait: bool) -> bool:
-    """Whether another attempt follows, in which a model is asked again, though there is a result without it.
+    """True if another attempt follows, in which a model is asked again, though there is a result without it.
 
     is_last: whether this was the last attempt that counts. The model is waited for as long as it takes where
     a person must act, and for as long as the document may wait where it was left alone.

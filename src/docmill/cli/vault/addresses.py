@@ -28,7 +28,7 @@ _FOLDER = "addresses"
 
 @dataclass(frozen=True, slots=True)
 class _WebServer:
-    """What the file of a web server says. address, vault_id: empty while it starts."""
+    """Content of the address file of a web server. address, vault_id: empty while it starts."""
 
     host: str
     address: str = ""

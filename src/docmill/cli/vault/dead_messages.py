@@ -104,7 +104,7 @@ def _as_json(queue: str, message: DeadMessage) -> dict[str, str | int]:
 
 
 def _subject(queue: str, message: DeadMessage) -> str:
-    """What a message is about: a document, or the objects of a bucket that are mails."""
+    """Subject of a message: a document, or the objects of a bucket that are mails."""
     if queue == MATCHING.name:
         return f"document {message.body}"
     from docmill.service.sources.bucket.s3_events import UnknownMessageError  # noqa: PLC0415  an extra

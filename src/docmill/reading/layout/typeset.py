@@ -66,7 +66,7 @@ class Worksheet:
     first_day: date
 
     def value(self, row: int, column: int) -> float | date | None:
-        """What is stored in a cell of the table, given by its indices; None for a text."""
+        """Stored value of a cell of the table, given by its indices; None for a text."""
         if column >= len(self.columns):
             return None
         return self.values.get(self.row_numbers[row], {}).get(self.columns[column])

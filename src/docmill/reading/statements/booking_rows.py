@@ -53,7 +53,7 @@ class BookingTable:
 
 
 class TableRows(NamedTuple):
-    """Where the rows of a table are from.
+    """Origin of the rows of a table.
 
     place: for a person. numbers: of each row; None to count them from 1. shown: the rows as a page shows
     them; None if they are the same.

@@ -12,7 +12,7 @@ _FIGURES = re.compile(r"\b(?:am|as of|at|au|al|al|del|do|du|of|on|op|per|vom|zum
 
 
 class RowKind(Enum):
-    """What a row is, by its words."""
+    """Kind of a row, told by its words."""
 
     BOOKING = "booking"
     NOT_BOOKED = "not_booked"

@@ -33,7 +33,7 @@ _SOURCE_FILES = (
     "s3:PutObject",
     "s3:PutObjectTagging",
 )
-"""What may become of an object that was taken: a tag, another name, or its end. Copies keep their tags. The
+"""For an object that was taken, which may get a tag, another name, or its end. Copies keep their tags. The
 version of an object that an event names is read."""
 _MAKES_QUEUES = ("sqs:CreateQueue",)
 _MAKES_BUCKETS = ("s3:CreateBucket", "s3:PutLifecycleConfiguration")

@@ -109,7 +109,7 @@ def unclaimed_matching(obstacle: MatchingObstacle | None) -> UnclaimedMatching:
 
 
 def is_decided_again(error: TransientError | SetupError, *, may_wait: bool) -> bool:
-    """Whether another attempt follows, in which a model is asked again after rules have decided."""
+    """True if another attempt follows, in which a model is asked again after rules have decided."""
     return isinstance(error, SetupError) or error.attempted or may_wait
 
 

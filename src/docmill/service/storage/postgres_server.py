@@ -1,6 +1,5 @@
 """PostgreSQL from a wheel, on a folder of this machine: started by its first user, stopped by its last."""
 
-import errno
 import fcntl
 import hashlib
 import json
@@ -24,7 +23,7 @@ from urllib.parse import quote
 import psutil
 import psycopg
 
-from docmill.errors import MisconfiguredError
+from docmill.errors import MisconfiguredError, is_full_disk
 from docmill.service.storage.private_files import close_to_others, private_file, private_folder
 from docmill.service.storage.server_user import (
     SERVER_USER,
@@ -113,7 +112,6 @@ _NEW_BYTES = 80_000_000
 _RUNNING_BYTES = 20_000_000
 """A server that starts may need another file of its log of changes, of 16 MiB."""
 
-_FULL = {errno.ENOSPC, errno.EDQUOT}
 _STARTS = 4
 _START_TIMEOUT_S = 60
 _POLL_S = 0.05
@@ -464,7 +462,7 @@ def _explained(folder: Path) -> Generator[None]:
     try:
         yield
     except (OSError, subprocess.SubprocessError, psycopg.Error) as error:
-        if isinstance(error, OSError) and error.errno in _FULL:
+        if isinstance(error, OSError) and is_full_disk(error):
             raise MisconfiguredError(
                 f"the disk of {str(folder)!r} is full; free some space, or set data_dir to another disk"
             ) from error
