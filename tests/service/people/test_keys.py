@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 import pytest
@@ -14,10 +15,11 @@ from docmill.service.people.accounts import LinkIsOverError, NewPerson
 from docmill.service.people.openid import Identity
 from docmill.service.people.sign_in import Visitor
 from docmill.service.people.tokens import hash_token
-from docmill.service.store import api_keys, doc_sources, handovers, webhooks
+from docmill.service.store import api_keys, doc_sources, handovers, webhook_deliveries, webhooks
 from docmill.service.store.api_keys import NewKeyRow
 from docmill.service.store.database import DEFAULT_USER_ID, new_id
 from support.people import PASSWORD
+from support.webhook_tools import WebhookTools
 
 Member = Callable[..., Awaitable[UUID]]
 Open = Callable[[UUID], Awaitable[Access]]
@@ -236,6 +238,33 @@ async def test_webhooks_of_a_former_owner_send_nothing(service: Service, ben: UU
     row = await service.webhooks.get(webhook_id, tenant_id=tenant_id)
     assert row is not None
     assert (row.state, row.reason) == ("paused", "Its person is no owner any more.")
+
+
+@pytest.mark.parametrize("is_removed", [False, True], ids=["demoted", "removed"])
+async def test_a_webhook_made_while_its_owner_loses_the_role_sends_nothing_until_it_is_kept(
+    service: Service, anna: UUID, ben: UUID, *, is_removed: bool
+) -> None:
+    tenant_id = service.default_tenant_id
+    change = service.accounts.remove if is_removed else partial(service.accounts.change_role, role="reviewer")
+    await change(ben, tenant_id=tenant_id)
+    webhook_id, _ = await _connect(service, ben, None)  # by a request that was let in before
+    await WebhookTools(service).fail()
+
+    async def due() -> list[UUID]:
+        async with service.database.connection() as conn:
+            return [id_ for _, id_ in await webhooks.due(conn, [], limit=9)]
+
+    async def claimed() -> int:
+        async with service.database.tenant(tenant_id) as conn:
+            batch = await webhook_deliveries.claim(conn, webhook_id, token=new_id(), limit=9, lease_s=0)
+            return len(batch)
+
+    before = await due(), await claimed()
+    async with service.database.tenant(tenant_id) as conn:
+        assert await handovers.keep(conn, "webhook", webhook_id, anna)
+
+    assert before == ([], 0)
+    assert (await due(), await claimed()) == ([webhook_id], 1)
 
 
 async def _change_password(service: Service, user_id: UUID) -> None:

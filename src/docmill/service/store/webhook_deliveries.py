@@ -95,8 +95,9 @@ async def add_test(conn: Conn, webhook_id: UUID, *, tenant_id: UUID, kind: str, 
 async def claim(
     conn: Conn, webhook_id: UUID, *, token: UUID, limit: int, lease_s: float
 ) -> list[ClaimedDelivery]:
-    """Claim deliveries to a webhook that are due, the oldest first; none of them while it is not active.
+    """Claim deliveries to a webhook that are due, the oldest first.
 
+    None of them while it is not active, or its person is no owner.
     token: a new id; by it the claim can be released even if the answer to this was lost.
     """
     cur = await conn.execute(
@@ -109,6 +110,7 @@ async def claim(
                  JOIN webhook ON webhook.id = webhook_id
                 WHERE webhook_id = %(webhook_id)s
                   AND webhook.state = 'active'
+                  AND answers_for_webhooks(webhook.tenant_id, responsible_id)
                   AND coalesce(not_before <= clock_timestamp(), true)
                   AND webhook_delivery.state = 'pending'
                   AND next_attempt_at <= clock_timestamp()
