@@ -5,11 +5,14 @@ import copy
 import errno
 import logging
 import os
+import resource
 import select
 import signal
 import sys
+import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from docmill.errors import (
     CrashedError,
     DocmillError,
     InternalError,
+    MisconfiguredError,
     ServerError,
     TimeLimitError,
     TooLargeError,
@@ -26,10 +30,12 @@ from docmill.errors import (
 from docmill.model.document import Words
 from docmill.resilience.time_limits import TimeLimit
 from docmill.workers.fair_semaphore import scheduled_for
+from docmill.workers.launching import Preload, refusals_explained
 from docmill.workers.pool import Pool
 from docmill.workers.scratch import ScratchFolder
 from reading import trespass
 
+Refuse = Callable[[Path], AbstractContextManager[None]]
 Hang = Callable[[Pool], Awaitable[asyncio.Task[bytes]]]
 
 
@@ -48,6 +54,28 @@ def hang(tmp_path: Path) -> Iterator[Hang]:
     yield start
     for writer in writers:
         os.close(writer)
+
+
+@contextmanager
+def _without_temporary_folder(folder: Path) -> Generator[None]:
+    before, tempfile.tempdir = tempfile.tempdir, str(folder / "gone")
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+
+
+@contextmanager
+def _without_more_files(folder: Path) -> Generator[None]:
+    del folder
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    next_one = os.open(os.devnull, os.O_RDONLY)
+    os.close(next_one)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (next_one, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 async def child_pid(pool: Pool) -> int:
@@ -252,6 +280,39 @@ async def test_a_full_disk_when_a_file_is_lent_is_tried_again_later(
 
     with pytest.raises(ServerError, match=r"TMPDIR.* is full"):
         await pool.run(Path.read_bytes, tmp_path / "file", limit_s=30)
+
+
+@pytest.mark.parametrize("preload", [[], [trespass.name_of]], ids=["spawned", "forked"])
+@pytest.mark.parametrize(
+    ("refuse", "remedy"),
+    [
+        (_without_temporary_folder, r"TMPDIR.* must be there"),
+        (_without_more_files, "more open files .*ulimit -n"),
+    ],
+    ids=["no temporary folder", "no more open files"],
+)
+async def test_a_process_that_cannot_be_started_is_explained(
+    tmp_path: Path, refuse: Refuse, remedy: str, preload: list[Preload]
+) -> None:
+    async with Pool(1, preload=preload) as pool:
+        await asyncio.to_thread(os.getpid)  # the thread that starts children is there
+        with refuse(tmp_path), pytest.raises(MisconfiguredError, match=remedy):
+            await child_pid(pool)
+
+        assert await child_pid(pool) != os.getpid()
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (BlockingIOError(errno.EAGAIN, "x"), "ulimit -u.*pids.max"),
+        (OSError(errno.ENOMEM, "x"), "more memory"),
+        (FileNotFoundError(errno.ENOENT, "x", sys.executable), "replaced while it ran; start it again"),
+    ],
+)
+def test_each_refusal_of_the_system_has_its_remedy(error: OSError, remedy: str) -> None:
+    with pytest.raises(MisconfiguredError, match=remedy), refusals_explained():
+        raise error
 
 
 async def test_what_a_child_prints_is_lost(pool: Pool, capfd: pytest.CaptureFixture[str]) -> None:

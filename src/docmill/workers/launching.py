@@ -1,6 +1,7 @@
 """Child processes as their parent sees them: started one by one, or forked from a template process."""
 
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -11,16 +12,25 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from docmill.workers.scratch import ScratchFolder
+from docmill.errors import MisconfiguredError, is_full_disk
+from docmill.workers.scratch import SCRATCH, ScratchFolder
 
 Preload = Callable[[], object]
 """A function of a module, called once in a template process before any file is opened."""
 
 _ANSWERS_WITHIN_S = 60
 """A template that has loaded nothing by then hangs."""
+
+_FILES_OPEN = "allow it more open files (ulimit -n, LimitNOFILE= of its unit)"
+_REMEDIES = {
+    errno.EAGAIN: "allow it more processes (ulimit -u, TasksMax= of its unit, pids.max of its container)",
+    errno.ENOMEM: "give it more memory, or fewer processes (worker.processes)",
+    errno.EMFILE: _FILES_OPEN,
+    errno.ENFILE: _FILES_OPEN,
+}
 
 log = logging.getLogger(__name__)
 
@@ -189,8 +199,14 @@ class TemplateLauncher:
 
     def _start_template(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            self._process = _python("docmill.workers.template", self._preload, theirs, tempfile.gettempdir())
+        try:
+            with theirs:
+                self._process = _python(
+                    "docmill.workers.template", self._preload, theirs, tempfile.gettempdir()
+                )
+        except OSError:
+            ours.close()
+            raise
         ours.settimeout(_ANSWERS_WITHIN_S)
         self._control = ours
 
@@ -215,6 +231,26 @@ class TemplateLauncher:
             self._stop_template()
             raise
         return int(answer)
+
+
+@contextlib.contextmanager
+def refusals_explained() -> Generator[None]:
+    """Start a child: what the system refuses is a MisconfiguredError that says what to do.
+
+    A full disk stays an OSError, see `room_in`.
+    """
+    try:
+        yield
+    except OSError as error:
+        if is_full_disk(error):
+            raise
+        remedy = f"{SCRATCH} must be there, and docmill must be allowed to write in it"
+        if error.filename == sys.executable:
+            remedy = "docmill was removed or replaced while it ran; start it again"
+        remedy = _REMEDIES.get(error.errno or 0, remedy)
+        raise MisconfiguredError(
+            f"the system starts no process that reads files ({error.strerror}): {remedy}"
+        ) from error
 
 
 def _python(

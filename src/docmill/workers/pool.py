@@ -23,6 +23,7 @@ from docmill.workers.launching import (
     Preload,
     SpawningLauncher,
     TemplateLauncher,
+    refusals_explained,
 )
 from docmill.workers.processor_time import TaskTimer, processor_seconds
 from docmill.workers.replies import OutOfMemoryError, loads, package_of
@@ -103,8 +104,8 @@ class Pool:
         may take `CLOCK_FACTOR` times as long. The same time counts for the `TimeLimit`s around this call.
 
         Raises the function's own DocmillError; TimeLimitError after `limit_s`, CrashedError if
-        the child died, TooLargeError if it ran out of memory, ServerError if its disk is full, InternalError
-        for any other exception.
+        the child died, TooLargeError if it ran out of memory, ServerError if its disk is full,
+        MisconfiguredError if the system starts no child, InternalError for any other exception.
         Cancelling kills the work.
         """
         with charged() as charge:
@@ -134,7 +135,7 @@ class Pool:
         self, function: object, args: tuple[object, ...], timer: TaskTimer
     ) -> tuple[Reply, Hashable]:
         """The reply, and the tenant that goes first again."""
-        with room_in(SCRATCH):
+        with room_in(SCRATCH), refusals_explained():
             child = await self._child(current_tenant())
         self._busy.add(child)
         started = time.monotonic()
@@ -225,9 +226,10 @@ class _Child:
             starting = asyncio.ensure_future(asyncio.to_thread(_launch, launcher, theirs))
             try:
                 process, scratch = await asyncio.shield(starting)
-            except asyncio.CancelledError:
-                ours.close()  # the child sees it and ends
-                await asyncio.shield(asyncio.to_thread(_end, *await starting))
+            except BaseException as error:
+                ours.close()  # a child sees it and ends
+                if isinstance(error, asyncio.CancelledError):
+                    await asyncio.shield(asyncio.to_thread(_end, *await starting))
                 raise
         reader, writer = await asyncio.open_connection(sock=ours)
         return cls(tenant, process, scratch, reader, writer)
