@@ -45,6 +45,8 @@ from docmill.runs.states import DeadLetter, DocumentState
 from docmill.runs.stores.memory import MemoryStore
 from docmill.runs.stores.sqlite import SqliteStore
 from docmill.schemas.filling import filled
+from docmill.workers.pool import Pool
+from reading import trespass
 
 
 def failing_times(times: int, error: Exception, *, on: str) -> Callable[[str, int], None]:
@@ -255,6 +257,27 @@ async def test_a_stage_may_be_allowed_more_time_for_a_long_document() -> None:
         ["long", "short"], store=MemoryStore()
     )
     assert (report.completed, report.failed) == (1, 1)
+
+
+async def test_time_in_the_pool_counts_by_what_it_uses_of_the_processor() -> None:
+    class PooledExtractor(FirstWordExtractor):
+        async def extract(self, document: Document, schema: type[Letter], context: Context[Any]) -> Letter:
+            if document.text == "burns":
+                await pool.run(trespass.burn, 60.0, 1, limit_s=60)
+            else:
+                await pool.run(time.sleep, 0.8, limit_s=60)
+            return schema(sender="x")
+
+    policy = RunPolicy(concurrency=4, limits_s={"extract": 1.5}, max_retries=0)
+    store = MemoryStore()
+    async with Pool(1) as pool:
+        await text_pipeline(extractor=PooledExtractor(), policy=policy).arun(
+            ["a", "b", "c", "burns"], run_id="run", store=store
+        )
+
+    assert [(await state_of(store, path)).status for path in ("a", "b", "c")] == ["completed"] * 3
+    burning = (await state_of(store, "burns")).error
+    assert burning == "[extract] extract took longer than its limit and was cancelled"
 
 
 async def test_temporary_files_of_documents_are_removed_when_these_have_ended(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The context of a run, which every component is given."""
 
+import time
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from docmill.errors import MisconfiguredError
 from docmill.model.document import Usage
 from docmill.model.result import Classification
 from docmill.ports import Journal, Ref
+from docmill.resilience.time_limits import TimeLimit
 from docmill.runs.document_bytes import DocumentBytes
 
 Shared = TypeVar("Shared")
@@ -27,6 +29,7 @@ class CurrentDocument:
     keeps results of parts of a stage, such as pages, for the next attempt. document_bytes: what was read, for
     who looks at the original once more. tokens, cost: spent in this attempt, in US dollars; see
     `count_usage`. extra_s: time that the stage at work may take beyond its limit; see `allow_time`.
+    stopped_at: since when its clock is stopped, by `time.monotonic`; see `StageClock`.
     """
 
     ref: Ref
@@ -42,6 +45,12 @@ class CurrentDocument:
     tokens: int = 0
     cost: Decimal = Decimal(0)
     extra_s: float = 0.0
+    stopped_at: float | None = None
+
+    @property
+    def allowed_s(self) -> float:
+        """Time that the stage at work may take beyond its limit, as things stand."""
+        return self.extra_s + (0.0 if self.stopped_at is None else time.monotonic() - self.stopped_at)
 
     def count_usage(self, usage: Usage) -> None:
         """Add what a call of a model has cost to what the document costs."""
@@ -51,6 +60,35 @@ class CurrentDocument:
     def allow_time(self, seconds: float) -> None:
         """Extend the time limit of the stage at work, for a document that is longer than most."""
         self.extra_s += seconds
+
+
+class StageClock(TimeLimit):
+    """Time of a stage, whose limit is the engine's to keep.
+
+    While docmill's pool works for the stage, the clock is stopped and processor time counts, as for
+    docmill's own steps.
+    """
+
+    def __init__(self, document: CurrentDocument) -> None:
+        super().__init__(None)
+        self._document = document
+
+    def stop(self) -> None:
+        """See `TimeLimit.stop`."""
+        if not self._waiting:
+            self._document.stopped_at = time.monotonic()
+        super().stop()
+
+    def go(self) -> None:
+        """See `TimeLimit.stop`."""
+        super().go()
+        if not self._waiting:
+            self._document.extra_s = self._document.allowed_s
+            self._document.stopped_at = None
+
+    def charge(self, seconds: float) -> None:
+        """See `TimeLimit.charge`."""
+        self._document.allow_time(-seconds)
 
 
 _current: ContextVar[CurrentDocument] = ContextVar("docmill_current_document")

@@ -377,7 +377,7 @@ class Engine:
             await asyncio.sleep(WATCH_S)
             now = time.monotonic()
             for work in self._active:
-                if work.deadline and work.deadline + work.document.extra_s < now and not work.is_late:
+                if work.deadline and work.deadline + work.document.allowed_s < now and not work.is_late:
                     work.is_late = True
                     work.task.cancel()
             self._progress.tell()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from docmill.errors import DocmillError, TimeLimitError
 from docmill.resilience.breaker import Breaker
-from docmill.runs.context import CurrentDocument
+from docmill.runs.context import CurrentDocument, StageClock
 from docmill.runs.failures import as_docmill_error
 from docmill.runs.policy import RunPolicy, StageName
 from docmill.runs.processes import Processes
@@ -96,7 +96,8 @@ class Stage:
         work.deadline = started + self._limit_s
         try:
             if self._place == "loop":
-                result = await self._method(*args)
+                async with StageClock(work.document):
+                    result = await self._method(*args)
             elif self._place == "thread":
                 result = await self._threads.call(self._method, *args)
                 if inspect.isawaitable(result):  # a plain function that returns a coroutine
