@@ -15,6 +15,7 @@ from docmill.errors import CrashedError
 from docmill.reading.ocr import tesseract
 from docmill.service.storage.postgres_server import Origin
 from docmill.workers.sandbox import PROTECTIONS
+from support.databases import login_url
 
 
 def test_a_machine_with_everything_is_told_so(
@@ -140,6 +141,25 @@ def test_a_database_in_use_by_another_container_is_told(
     assert code == 1
     assert "runs in another container of this machine ('next-door')" in capsys.readouterr().out
     assert (postgres / "data" / "postmaster.pid").exists()
+
+
+def test_a_superuser_of_a_server_is_a_warning_and_a_server_that_is_away_a_fault(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database_url: str
+) -> None:
+    monkeypatch.setenv("DOCMILL_DATA_DIR", str(tmp_path))
+    findings: list[tuple[int, str]] = []
+
+    for url in (database_url, login_url(database_url), "postgresql://127.0.0.1:1/nothing"):
+        monkeypatch.setenv("DOCMILL_DATABASE_URL", url)
+        code = doctor(None)
+        findings.append((code, " ".join(capsys.readouterr().out.split())))
+
+    (superuser, bound, away) = findings
+    assert superuser[0] == 0
+    assert "logs in as a superuser or with BYPASSRLS name a user" in superuser[1]
+    assert (bound[0], "logs in as" in bound[1]) == (0, False)
+    assert away[0] == 1
+    assert "your own server cannot be used" in away[1]
 
 
 def test_files_open_to_others_are_told_and_closed_on_request(

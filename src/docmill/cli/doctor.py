@@ -192,7 +192,7 @@ def _check_vault(config: Path | None, data_dir: Path | None, *, fix: bool) -> It
     if settings.database_url is None:
         yield from _check_embedded_postgres(settings.folder / "postgres")
     else:
-        yield CheckResult("PostgreSQL", "your own server")
+        yield _check_own_postgres(settings.database_url.get_secret_value())
     host, port = settings.web.host, settings.web.port
     with socket.socket() as probe:
         probe.settimeout(1)
@@ -215,6 +215,18 @@ def _check_modes(folder: Path, *, fix: bool) -> Iterator[CheckResult]:
         remedy = "run: docmill doctor --fix, as the user who owns them"
         detail = f"{count} of the vault open to other users of this machine, such as {shown(str(left[0]))}"
         yield CheckResult("file modes", detail, remedy)
+
+
+def _check_own_postgres(url: str) -> CheckResult:
+    """Check that the server can be reached, and that row-level security binds those who log in."""
+    roles = import_module("docmill.service.store.login_role")
+    try:
+        is_bound = roles.unbound_user(url) is None
+    except DocmillError as error:
+        return CheckResult("PostgreSQL", "your own server cannot be used", error.message)
+    if is_bound:
+        return CheckResult("PostgreSQL", "your own server")
+    return CheckResult("PostgreSQL", f"your own server; {roles.UNBOUND}", roles.UNBOUND_REMEDY, needed=False)
 
 
 def _check_embedded_postgres(folder: Path) -> Iterator[CheckResult]:

@@ -8,6 +8,9 @@ from docmill.service.store.database import translating_errors
 
 LOGIN_ROLE = "docmill_login"
 
+UNBOUND = "database_url logs in as a superuser or with BYPASSRLS"
+UNBOUND_REMEDY = "name a user without these rights there, and this one in database_owner_url alone"
+
 log = logging.getLogger(__name__)
 
 
@@ -46,19 +49,24 @@ def warn_of_superuser(url: str) -> None:
 
     Raises UnauthorizedError, ServerError if the database cannot be used.
     """
-    with translating_errors(), psycopg.connect(url, autocommit=True) as conn:
+    user = unbound_user(url)
+    if user is not None:
+        log.warning("%s: %s", UNBOUND, UNBOUND_REMEDY, extra={"database_user": user})
+
+
+def unbound_user(url: str) -> str | None:
+    """The user of an address if row-level security does not bind it; None if it does.
+
+    Raises UnauthorizedError, ServerError if the database cannot be used.
+    """
+    with translating_errors(), psycopg.connect(url, autocommit=True, connect_timeout=10) as conn:
         row = conn.execute(
             """
             SELECT rolname::text FROM pg_roles
              WHERE rolname = session_user AND (rolsuper OR rolbypassrls)
             """
         ).fetchone()
-    if row is not None:
-        log.warning(
-            "database_url logs in as a superuser or with BYPASSRLS: name a user without these rights there,"
-            " and this one in database_owner_url alone",
-            extra={"database_user": row[0]},
-        )
+    return None if row is None else row[0]
 
 
 def _may_log_in(conn: psycopg.Connection[tuple[bool]]) -> bool:
