@@ -59,7 +59,8 @@ async def load_matches(vault: Vault, document_id: UUID) -> MatchesView:
     found = await vault.matches.of_document(document_id, tenant_id=vault.tenant_id)
     links = (*found.links, *found.cluster_links)
     people = await vault.names({link.decided_by for link in links if link.decided_by})
-    return matches_view(found, people, await vault.matching_state(document_id))
+    state = await vault.matching_state(document_id)
+    return matches_view(found, people, state, patience_s=vault.settings.worker.patience_s)
 
 
 async def notice_of(request: Request, vault: Vault) -> MatchNotice | None:

@@ -1,6 +1,7 @@
 """Links of documents on pages, without JavaScript."""
 
 import re
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import httpx
@@ -10,6 +11,7 @@ from docmill.service.app import Service
 from docmill.service.people.accounts import NewPerson
 from docmill.service.people.sign_in import Visitor
 from docmill.service.protocol.matching_rules import BY_RULES_ALONE
+from docmill.service.store.matching_jobs import request_matching
 from docmill.web.access import SESSION_COOKIE
 from support.matched_papers import CHAIN, INVOICE, ORDER, PARTIES, STATEMENT, Content, Papers
 from support.people import PASSWORD
@@ -106,6 +108,35 @@ async def test_the_tab_says_how_far_the_matching_is(
 
     assert words in shown
     assert ("No other document is known" in shown) == (status == "succeeded")
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        (
+            "en",
+            "until 2026-03-02 12:30 UTC ; if it stays away, rules alone decide. 'small model' is away.",
+        ),
+        ("de", "Auf ein Modell für die Zuordnung wird bis 02.03.2026, 12:30 UTC gewartet; bleibt es aus"),
+    ],
+)
+async def test_the_tab_says_until_when_a_model_is_waited_for(
+    client: httpx.AsyncClient, made: Papers, language: str, words: str
+) -> None:
+    order = await made.read("order", ORDER, title="Order 4711")
+    async with made.service.database.tenant(made.tenant_id) as conn:
+        await request_matching(conn, [order], types=["order"])
+        await conn.execute(
+            "UPDATE matching_job SET waiting_since = %s WHERE document_id = %s",
+            [datetime(2026, 3, 1, 12, 30, tzinfo=UTC), order],
+        )
+        await conn.execute(
+            "UPDATE document SET matching_error = %s WHERE id = %s", ["'small model' is away", order]
+        )
+
+    page = await client.get(f"/docs/{order}?tab=matches", headers={"accept-language": language})
+
+    assert words in text_of(page)
 
 
 async def test_german_pages_have_everything_in_german(client: httpx.AsyncClient, made: Papers) -> None:

@@ -15,13 +15,15 @@ class MatchingState:
     """How far the matching of a document is.
 
     attempts: deliveries since it was asked for. error: of the last one that failed, without text of the
-    document. failed_at: when it was given up.
+    document. failed_at: when it was given up. waiting_since: the first time that a model could not be asked,
+    while the document waits for it.
     """
 
     status: Literal["pending", "in-progress", "succeeded", "failed"]
     attempts: int
     error: str | None
     failed_at: datetime | None
+    waiting_since: datetime | None = None
 
 
 async def get(conn: Conn, document_id: UUID) -> MatchingState | None:
@@ -30,8 +32,9 @@ async def get(conn: Conn, document_id: UUID) -> MatchingState | None:
         await cur.execute(
             """
             SELECT matching_status AS status, matching_attempts AS attempts, matching_error AS error,
-                   matching_failed_at AS failed_at
+                   matching_failed_at AS failed_at, waiting_since
               FROM document
+              LEFT JOIN matching_job ON document_id = id
              WHERE id = %(id)s AND matching_status IS NOT NULL
             """,
             {"id": document_id},

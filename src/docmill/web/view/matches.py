@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Literal
 from uuid import UUID
@@ -114,7 +114,8 @@ class DiscrepancyView:
 class MatchesView:
     """The tab of a document's matches. others: links of its cluster between other documents.
 
-    state: how far its matching is; None if it is not matched.
+    state: how far its matching is; None if it is not matched. model_awaited_until: when rules decide alone if
+    the model for which it waits stays away.
     """
 
     graph: Graph | None
@@ -126,6 +127,7 @@ class MatchesView:
     three_way: ThreeWayTable | None
     is_whole: bool
     state: MatchingState | None = None
+    model_awaited_until: datetime | None = None
 
     @property
     def missing_model(self) -> str | None:
@@ -155,9 +157,14 @@ class FoundDocument:
 
 
 def matches_view(
-    found: DocumentMatches, people: Mapping[UUID, str], state: MatchingState | None = None
+    found: DocumentMatches,
+    people: Mapping[UUID, str],
+    state: MatchingState | None = None,
+    *,
+    patience_s: float = 0.0,
 ) -> MatchesView:
-    """Build the tab. people: names of those who decided."""
+    """Build the tab. people: names of those who decided. patience_s: how long a model is waited for."""
+    waiting_since = None if state is None or state.status == "succeeded" else state.waiting_since
     own = set(found.own_ids)
 
     def entries(links: Sequence[LinkRow]) -> list[MatchEntry]:
@@ -184,6 +191,7 @@ def matches_view(
         three_way=_three_way(found.three_way),
         is_whole=found.is_whole,
         state=state,
+        model_awaited_until=waiting_since and waiting_since + timedelta(seconds=patience_s),
     )
 
 
