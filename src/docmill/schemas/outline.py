@@ -38,6 +38,7 @@ class FieldOutline:
 
     path: as in evidence, with `[]` for a list: `lines[].net_amount`. description: as its author wrote it.
     choices: the only values it may have; empty for any. is_clock: whether it is a text of the format `CLOCK`.
+    pattern: the regular expression that a text must match; empty for none.
     """
 
     path: str
@@ -47,6 +48,7 @@ class FieldOutline:
     choices: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     is_clock: bool = False
+    pattern: str = ""
 
     @property
     def is_listed(self) -> bool:
@@ -70,6 +72,7 @@ def outline(schema: Schema) -> tuple[FieldOutline, ...]:
             choices=choices_of(node),
             labels=tuple(schema.labels.get(path, ())),
             is_clock=node.get("format") == CLOCK,
+            pattern=node.get("pattern", ""),
         )
         for path, node, is_required in _values_of_model(schema.fields)
     )

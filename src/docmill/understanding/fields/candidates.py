@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property, partial
@@ -29,6 +29,7 @@ from docmill.understanding.text.codes import (
 from docmill.understanding.text.dates import FIRST_YEAR, RANGE_LINK, WrittenDate, find_dates, find_times
 from docmill.understanding.text.folding import fold
 from docmill.understanding.text.money import WrittenAmount, currency_code, currency_spans, find_amounts
+from docmill.understanding.text.standard_numbers import find_numbers
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 Value = TypeVar("Value", bound=date | Decimal | str)
@@ -46,6 +47,7 @@ Form = Literal[
     "iban",
     "bic",
     "vat id",
+    "standard number",
     "mail",
     "currency",
 ]
@@ -98,7 +100,8 @@ class Candidate(Generic[Value]):
     """A possible value of a field, with its place and context.
 
     role: start or end of a period. plain: written without the usual sign of its kind, such as cents or a
-    currency. marked: with a currency. previous, following: the words beside a name, in its segment.
+    currency. marked: with a currency, or with a checksum that holds. previous, following: the words beside
+    a name, in its segment.
     """
 
     form: Form
@@ -476,6 +479,18 @@ class Candidates:
                     yield code, start, stop
 
         return self._matches("currency", find)
+
+    def standard_numbers(self, formats: Sequence[str]) -> list[Candidate[str]]:
+        """The numbers of any of these formats; those whose checksum holds are `marked`."""
+        return [
+            replace(
+                self.candidate("standard number", code.value, segment, code.start, code.stop),
+                marked=code.valid,
+            )
+            for segment in self._segments_with_digits
+            for code in find_numbers(segment.text, formats)
+            if code.valid or not _overlaps(code.start, code.stop, self._marked_dates(segment))
+        ][:MOST_CANDIDATES]
 
     def choices(self, texts: Sequence[str]) -> list[Candidate[str]]:
         """The places of any of the texts that a field may have, as whole words."""

@@ -20,6 +20,7 @@ from docmill.schemas.outline import FieldOutline, Kind
 from docmill.understanding.fields.candidates import Form, Role
 from docmill.understanding.page.labels import LABELS, Label
 from docmill.understanding.text.folding import fold
+from docmill.understanding.text.standard_numbers import OF_SCHEMA, compact_number, formats_named
 from docmill.understanding.vocabulary import LANGUAGES, NUMBER_WORDS, Concept
 
 STRONGEST = 1.6
@@ -99,7 +100,8 @@ class FieldMeaning:
     labels: how much each label around a value speaks for the field, below zero against it. null: the score of
     no value. unlabelled: of a date without any label. same_as: another field, which would be the same value.
     words: how strongly each word of a label names the field. aliases: labels that its owner named, as word
-    lists. hints: words without which no text names it.
+    lists. hints: words without which no text names it. formats: of standard numbers that
+    its values have.
     """
 
     path: str
@@ -114,6 +116,7 @@ class FieldMeaning:
     aliases: tuple[tuple[str, ...], ...] = ()
     choices: tuple[str, ...] = ()
     hints: frozenset[str] = frozenset()
+    formats: tuple[str, ...] = ()
     _is_hint: dict[str, bool] = field(default_factory=dict[str, bool], repr=False)
     _strengths: dict[str, float] = field(default_factory=dict[str, float], repr=False)
 
@@ -159,8 +162,10 @@ class FieldMeaning:
             return 0.0
         labels = LABELS.find(text)
         strength = self._by_words([word for word in written if word not in STOP])
+        # Those before a value name that.
+        others = [label for label in labels if not any(map(str.isdecimal, text[label.stop :]))]
         is_foreign = (
-            len(labels) == 1 and len(written) > 1 and self.labels.keys().isdisjoint(labels[0].meanings)
+            len(others) == 1 and len(written) > 1 and self.labels.keys().isdisjoint(others[0].meanings)
         )
         # Its whole name is no other label, unless its owner said how it is printed.
         if is_foreign and (self.aliases or not all(word in self.words for word in written)):
@@ -225,6 +230,8 @@ class FieldMeaning:
 
 
 _REMEMBERED = 20_000
+_ANY_WORDS = ("example", "Example", "EXAMPLE", "Some Example")
+"""What a pattern allows that is no form of a number."""
 _SHORTEST_GLUED = 5
 
 
@@ -329,6 +336,9 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
     words, concepts = _weigh(clause, owners, name)
     role: Role = "start" if "start" in name_words else "end" if "end" in name_words else ""
     form = _form(outline, name_words, words_of(f"{name} {outline.description}".replace("_", " ")))
+    is_named = form == "name" and not _NAME.isdisjoint(name_words)  # not only described by a word for a name
+    formats = _formats(outline) if form in ("code", "text", "name") and not is_named else ()
+    form = "standard number" if formats else form
     if role and form == "date":
         concepts = {**_RANGE_CLUES[role], **concepts}
         words = {**_RANGE_WORDS[role], **words}
@@ -349,7 +359,16 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
         aliases=tuple(tuple(spelling_of(label)) for label in outline.labels if spelling_of(label)),
         choices=outline.choices,
         hints=frozenset(hints.union(words, *map(words_of, outline.labels))),
+        formats=formats,
     )
+
+
+def _formats(outline: FieldOutline) -> tuple[str, ...]:
+    """The formats of a standard number that the field's pattern, name, labels or description name."""
+    own = f"{OF_SCHEMA}{outline.pattern}"
+    if outline.pattern and not any(compact_number(own, words) for words in _ANY_WORDS):
+        return (own,)
+    return formats_named(outline.name, outline.description, outline.labels)
 
 
 def _weigh(clause: str, owners: Sequence[str], name: str) -> tuple[dict[str, float], dict[Concept, float]]:

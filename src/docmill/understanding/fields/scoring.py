@@ -55,6 +55,10 @@ _MANY_DIGITS = 5
 _WEAK = 0.5
 _OF_ITS_FORM = 2.5
 """Score of a value by its form alone: an IBAN needs no label."""
+_UNLIKE_OTHERS, _CHECKED_DIGITS, _OF_ITS_LENGTH, _NOT_OF_FORM = 4.0, 1.5, 0.8, -2.0
+"""The same for a standard number that needs no label, for digits alone whose checksum holds, for a format
+without a checksum, and for what is of another form."""
+_LONG_NUMBER = 14
 CHECKED = frozenset(("iban", "bic", "vat id", "mail", "currency"))
 _WHOLES = frozenset(("total", "gross", "amount"))
 _PARTS = frozenset(("net", "tax", "commission", "discount", "price"))
@@ -145,6 +149,8 @@ def score_candidates(candidates: Candidates, meaning: FieldMeaning) -> Scored:
             ]
         case "choice":
             offered = candidates.choices(meaning.choices)
+        case "standard number":
+            offered = [*candidates.standard_numbers(meaning.formats), *candidates.codes]
         case _:
             offered = candidates.of_form(meaning.form)
     offered = [_without_dash(candidate) for candidate in offered]
@@ -243,7 +249,7 @@ def _form_scores(meaning: FieldMeaning, candidates: Sequence[AnyCandidate]) -> N
         case "choice":
             # The only one of the choices that is printed may be the value, whatever it is called there.
             return np.full(len(candidates), _ONLY_CHOICE * (len(candidates) == 1))
-        case "code" | "name" | "text":
+        case "code" | "name" | "text" | "standard number":
             scores = [_text_score(meaning, candidate) for candidate in candidates]
         case _:
             return np.zeros(len(candidates))
@@ -270,14 +276,27 @@ def _money_scores(candidates: Sequence[AnyCandidate], *, is_total: bool) -> list
     return scores
 
 
+def needs_no_label(number: AnyCandidate) -> bool:
+    """True for a number whose checksum holds and whose form is that of few other numbers: `DE0007164600`."""
+    key = str(number.key)
+    is_own_form = any(map(str.isalpha, key)) or len(key) >= _LONG_NUMBER
+    return number.form == "standard number" and number.marked and is_own_form
+
+
 def _text_score(meaning: FieldMeaning, name: AnyCandidate) -> float:
+    if name.form == "standard number":
+        return _UNLIKE_OTHERS if needs_no_label(name) else _CHECKED_DIGITS if name.marked else _OF_ITS_LENGTH
     if name.form == "code":
         score = 0.5 if len(str(name.key)) >= _LONG_CODE else -0.5
         is_cut = _LONG_TAIL.match(name.segment.text[name.stop :]) is not None
         has_revision = "/" in name.text and not _LONG_TAIL.search(name.text)
         score += -4 * name.plain + 0.6 * _is_upper(name) - 1.0 * (is_cut or has_revision)
         score -= _AMOUNT_AS_CODE * may_be_amount(str(name.value)) + _PART_OF_CODE * _is_part_of_code(name)
-        return score + _CODE_AS_TEXT * (meaning.form == "text")
+        return (
+            score
+            + _CODE_AS_TEXT * (meaning.form == "text")
+            + _NOT_OF_FORM * (meaning.form == "standard number")
+        )
     text, previous, following = name.text, name.previous, name.following
     last_word = tokens(text)[-1].text
     shares: list[float] = []

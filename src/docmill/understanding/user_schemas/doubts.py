@@ -35,7 +35,7 @@ _BRACKET = re.compile(r"\d[^()]*\([^)]*$")
 
 
 def is_contradicted(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:
-    """True if the texts around a value say that it is another one than the field asks for."""
+    """True if the texts around a value, or its form, say that it is another one than the field asks for."""
     label = naming_text(meaning, candidate)
     return (
         _is_of_other_period(meaning, candidate, label)
@@ -45,6 +45,7 @@ def is_contradicted(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:
         or _is_of_nobody(meaning, label)
         or _is_aside(meaning, candidate)
         or _is_in_other_cell(meaning, candidate)
+        or (candidate.form == "code" and meaning.form == "standard number")
         or (meaning.form in ("name", "text") and _is_broken_off(str(candidate.value)))
         or (meaning.form == "name" and is_country_name(str(candidate.value)))
     )

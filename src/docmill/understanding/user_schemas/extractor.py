@@ -45,6 +45,7 @@ from docmill.understanding.fields.scoring import (
     Scored,
     is_under_label,
     is_whole,
+    needs_no_label,
     score_candidates,
 )
 from docmill.understanding.tables.lists import list_findings, unread_headings
@@ -261,7 +262,7 @@ def find_values(
         share, alone = finding.probability, values[path].probability
         if learned is not None and path in learned.weights:
             values[path] = replace(values[path], probability=learned.belief(path, share, alone=alone))
-        elif meanings[path].aliases and share > alone:
+        elif share > alone and (meanings[path].aliases or finding.is_checked):
             values[path] = finding
     for path in paths_without_value(candidates.layout, [meanings[path] for path in found]):
         found[path] = replace(found[path], is_contradicted=True)
@@ -374,6 +375,8 @@ def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> d
                 named=float(field.labels[index]),
                 is_under_label=is_under_label(field.meaning, field.candidates[index]),
                 is_contradicted=is_contradicted(field.meaning, field.candidates[index]),
+                is_checked=field.candidates[index].form == "standard number"
+                and field.candidates[index].marked,
             )
     return findings
 
@@ -383,6 +386,7 @@ def _is_named(field: Scored, index: int) -> bool:
     return bool(
         field.is_taught
         or field.meaning.form in (*CHECKED, "choice")
+        or needs_no_label(field.candidates[index])
         or (is_whole(field.meaning) and not field.candidates[index].plain)
         or field.scores[index] > _SURE
         or field.labels[index] >= _NAMED
