@@ -1,6 +1,5 @@
 """The broadcasters' orders and invoices of ../shared/data/adbuy: documents, labels, right answers."""
 
-import hashlib
 import json
 import tempfile
 from collections.abc import Iterator
@@ -8,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.data.shared import DATA
+from bench.data.text_layer import read_whole
 from docmill.model import codec
-from docmill.model.document import Document, Page
-from docmill.reading.child import tasks
-from docmill.reading.files import file_types
-from docmill.reading.files.options import ReadingOptions
+from docmill.model.document import Document
 
 FIELDS = ("contract_num", "advertiser", "gross_amount", "flight_from", "flight_to")
 CACHE = Path(tempfile.gettempdir()) / "docmill-bench-orders"
@@ -40,18 +37,5 @@ def documents(cache: Path) -> Iterator[tuple[str, Document]]:
     for path in sorted((DATA / "adbuy/pdf").glob("*.pdf")):
         stored = cache / f"{path.stem}.transcription"
         if not stored.exists():
-            stored.write_bytes(codec.dumps(_read(path)))
+            stored.write_bytes(codec.dumps(read_whole(path)))
         yield path.stem, codec.loads(stored.read_bytes())
-
-
-def _read(path: Path) -> Document:
-    """Read the pages by their text layers; others are recognised, which takes seconds each."""
-    options = ReadingOptions()
-    opened = tasks.open_original(path, options)
-    pages = [page or _recognised(path, number, options) for number, page in enumerate(opened.pages, 1)]
-    return Document(hashlib.sha256(path.read_bytes()).hexdigest(), opened.media_type, pages)
-
-
-def _recognised(path: Path, number: int, options: ReadingOptions) -> Page:
-    seen = tasks.recognise_picture(path, file_types.PDF, number, options, "rapidocr").page
-    return tasks.complete_page(path, seen, options)

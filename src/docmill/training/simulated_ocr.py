@@ -79,15 +79,7 @@ class SimulatedOcr:
         return Document(key.encode().hex()[-64:].rjust(64, "0"), "image/jpeg", [page])
 
     def _misread(self, text: str) -> str:
-        characters: list[str] = []
-        for character in text:
-            if character == " " and self._random.random() < self._lost_spaces:
-                continue
-            if self._random.random() >= self._noise:
-                characters.append(character)
-            elif self._random.random() >= _DROPPED:
-                characters.append(self._random.choice(_ALIKE.get(character, character)))
-        return "".join(characters)
+        return misread(text, self._random, self._noise, lost_spaces=self._lost_spaces)
 
     def _pieces(self, text: str) -> list[tuple[str, float, float]]:
         """The line, or its two parts if it was taken for two, with their places as shares of its width."""
@@ -106,6 +98,19 @@ class SimulatedOcr:
             (left, top + height, below),
         )
         return np.array([(x - self._slant * y, y + self._slant * x + by) for x, y, by in corners], np.float32)
+
+
+def misread(text: str, random_: random.Random, noise: float, *, lost_spaces: float = 0.0) -> str:
+    """The text with this share of its characters taken for others or dropped, and of its spaces lost."""
+    characters: list[str] = []
+    for character in text:
+        if character == " " and random_.random() < lost_spaces:
+            continue
+        if random_.random() >= noise:
+            characters.append(character)
+        elif random_.random() >= _DROPPED:
+            characters.append(random_.choice(_ALIKE.get(character, character)))
+    return "".join(characters)
 
 
 def simulate_recognition(page: Page, random_: random.Random, *, is_cropped: bool = False) -> Document:
