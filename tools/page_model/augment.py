@@ -49,6 +49,12 @@ def vary(sample: Sample, pool: ValuePool, seed: int) -> Sample:
     return _placed(replace(sample, values={}), words, draw)
 
 
+def read_again(sample: Sample, seed: int) -> Sample:
+    """The page as another recognition of it might read it: misread and joined words, other edges of boxes."""
+    draw = random.Random(f"{seed} {sample.key}")
+    return _placed(sample, _recognise(words_of(sample), draw), draw)
+
+
 def _drop_words(words: list[Word], draw: random.Random) -> list[Word]:
     """Leave out some words, and some values with their labels. A page keeps at least one word."""
     missing = {stretch[0].role for stretch in stretches(words) if draw.random() < _WITHOUT_VALUE}

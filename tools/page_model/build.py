@@ -10,13 +10,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from tools.page_model.augment import read_again
 from tools.page_model.made_up import made_up_demo_papers, made_up_party_pages, made_up_receipts
 from tools.page_model.pdf_sources import adbuy_samples, contract_samples, einvoice_samples
 from tools.page_model.readings import keep_readings
 from tools.page_model.samples import LABEL, NONE, Sample, write_samples
 from tools.page_model.sources import sroie_samples, world_samples
+from tools.page_model.tills import till_receipts
 
-_RECEIPTS, _PARTY_PAGES, _DEMO_PAPERS, _SEED = 1500, 1500, 1000, 36
+_TILLS, _RECEIPTS, _PARTY_PAGES, _DEMO_PAPERS, _SEED = 4000, 1000, 1500, 1000, 36
 _Source = Callable[[Path], Iterator[Sample]]
 
 
@@ -29,6 +31,8 @@ def _world_pdf(out: Path) -> Iterator[Sample]:
 
 
 def _made_up() -> Iterator[Sample]:
+    for number, receipt in enumerate(till_receipts(_TILLS, seed=_SEED)):
+        yield read_again(receipt, _SEED) if number % 2 else receipt
     yield from made_up_receipts(_RECEIPTS, seed=_SEED)
     yield from made_up_party_pages(_PARTY_PAGES, seed=_SEED)
     yield from made_up_demo_papers(_DEMO_PAPERS, seed=_SEED)
