@@ -13,7 +13,7 @@ from docmill.reading.child import render, tasks
 from docmill.reading.child.tasks import CONTAINERS, TEXT_READERS
 from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.images import image_file
+from docmill.reading.images import codes, image_file
 from docmill.reading.mail import eml
 from docmill.workers import replies
 from fuzz.mutations import mutated
@@ -59,7 +59,7 @@ def read_codes(data: bytes) -> None:
     """The codes on a picture."""
     path = Path("fuzzed")
     path.write_bytes(data)
-    image_file.read_qr_codes(image_file.load(path, 1, (2000, 2000), OPTIONS).pixels)
+    codes.read_codes(image_file.load(path, 1, (2000, 2000), OPTIONS).pixels)
 
 
 def unwrap(data: bytes) -> None:

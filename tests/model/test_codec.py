@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from docmill.model import codec
-from docmill.model.document import Box, Cell, Document, Embedded, Table, Usage
+from docmill.model.document import Box, Cell, Code, Document, Embedded, Table, Usage
 
 
 def test_a_document_survives_storing(make_document: Callable[..., Document]) -> None:
@@ -48,11 +48,12 @@ def test_a_transcription_of_the_first_format_is_read(make_document: Callable[...
 
 def test_a_page_remembers_who_recognised_it_and_its_codes(make_document: Callable[..., Document]) -> None:
     (page,) = make_document("Total").pages
-    document = Document("0" * 64, "image/png", [replace(page, engine="tesseract", codes=("A", "B"))])
+    codes = (Code("]Q1", "A\x1d", Box(0.1, 0.2, 0.3, 0.4)), Code("]C0", "B", Box(0, 0, 1, 1)))
+    document = Document("0" * 64, "image/png", [replace(page, engine="tesseract", codes=codes)])
 
     again = codec.loads(codec.dumps(document))
 
-    assert (again.pages[0].engine, again.pages[0].codes) == ("tesseract", ("A", "B"))
+    assert (again.pages[0].engine, again.pages[0].codes) == ("tesseract", codes)
 
 
 def test_a_page_remembers_that_it_was_preprocessed(make_document: Callable[..., Document]) -> None:

@@ -6,6 +6,7 @@ import pytest
 from docmill.model.document import Document, Page, Words
 from docmill.sections.page_marks import PageMark, marks, page_mark
 from docmill.sections.splitting import sections
+from support.codes import read_code
 
 MakeDocument = Callable[..., Document]
 
@@ -131,9 +132,14 @@ def test_a_code_on_a_sheet_parts_and_on_a_letter_begins(make_document: MakeDocum
     plain = make_document(MORE, "-", MORE, MORE)
     long = make_document(*[MORE + "\nand much more" * 40] * 2)
     sheet = replace(
-        plain, pages=[replace(page, codes=("docmill-split",) * (page.number == 2)) for page in plain.pages]
+        plain,
+        pages=[
+            replace(page, codes=(read_code("docmill-split"),) * (page.number == 2)) for page in plain.pages
+        ],
     )
-    sticker = replace(long, pages=[long.pages[0], replace(long.pages[1], codes=("DOCMILL-SPLIT",))])
+    sticker = replace(
+        long, pages=[long.pages[0], replace(long.pages[1], codes=(read_code("DOCMILL-SPLIT"),))]
+    )
 
     assert parts(plain) == [(1, 4)]
     assert parts(sheet) == [(1, 1), (3, 4)]

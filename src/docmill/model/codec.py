@@ -11,7 +11,7 @@ import zstandard
 from numpy.typing import NDArray
 from pydantic_core import to_json
 
-from docmill.model.document import Box, Cell, Document, Embedded, Page, Part, Table, Usage, Words
+from docmill.model.document import Box, Cell, Code, Document, Embedded, Page, Part, Table, Usage, Words
 
 FORMAT = 2
 """The format that is written. Format 1, which had no tables, is still read."""
@@ -91,7 +91,7 @@ def page_content(page: Page) -> dict[str, Any]:
         "quality": round(page.quality, 5),
         "problem": page.problem,
         "engine": page.engine,
-        "codes": page.codes,
+        "codes": [[code.symbology, code.text, *_scaled(code.box)] for code in page.codes],
         "texts": words.texts,
         "boxes": np.rint(words.boxes * _SCALE).astype(int).ravel().tolist(),
         "confidences": np.rint(words.confidences * _SCALE).astype(int).tolist(),
@@ -134,7 +134,7 @@ def page_of(content: dict[str, Any]) -> Page:
         quality=content["quality"],
         problem=content["problem"],
         engine=content.get("engine"),  # transcriptions of earlier releases do not say
-        codes=tuple(content.get("codes", ())),
+        codes=tuple(Code(symbology, text, _box(box)) for symbology, text, *box in content.get("codes", ())),
         preprocessed=content.get("preprocessed", False),
         cut_edges=tuple(content.get("cut_edges", ())),
         layer_doubt=content.get("layer_doubt"),

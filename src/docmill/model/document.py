@@ -74,6 +74,26 @@ class Words:
         return Box(float(x0), float(y0), float(x1), float(y1))
 
 
+class Code(NamedTuple):
+    """A barcode or matrix code on a page.
+
+    symbology: identifier of ISO/IEC 15424, such as `]Q1` for a QR code. text: at most
+    `docmill.reading.images.codes.LONGEST` characters, as untrusted as everything on a page.
+    """
+
+    symbology: str
+    text: str
+    box: Box
+
+    @property
+    def is_gs1(self) -> bool:
+        """True for a code whose text is GS1 element strings (GS1 General Specifications, 5.1.3)."""
+        return self.symbology in _GS1_SYMBOLOGIES
+
+
+_GS1_SYMBOLOGIES = ("]C1", "]e0", "]d2", "]Q3")
+
+
 class Line(NamedTuple):
     """Words `start` to `stop` (exclusive) of a page, and their text with column gaps kept."""
 
@@ -163,10 +183,10 @@ class Page:
     source: `text` came with the file, `ocr` was recognised, `none` could not be read.
     quality: in [0, 1], how far the text can be relied on.
     problem: why the page could not be read, in a person's words. tables: from top to bottom.
-    engine: which engine recognised it; None for text that came with the file. codes: what QR codes on its
-    picture say; they are looked for only where documents are split. preprocessed: whether it was read in a
-    preprocessed picture, which is kept. cut_edges: of its picture, those that run through print, so that text
-    is missing there. layer_doubt: why the text that came with a PDF was not believed.
+    engine: which engine recognised it; None for text that came with the file. codes: the barcodes and matrix
+    codes on it, from top to bottom. preprocessed: whether it was read in a preprocessed picture, which is
+    kept. cut_edges: of its picture, those that run through print, so that text is missing there. layer_doubt:
+    why the text that came with a PDF was not believed.
     """
 
     number: int
@@ -179,7 +199,7 @@ class Page:
     problem: str | None = None
     tables: tuple[Table, ...] = ()
     engine: str | None = None
-    codes: tuple[str, ...] = ()
+    codes: tuple[Code, ...] = ()
     preprocessed: bool = False
     cut_edges: tuple[Edge, ...] = ()
     layer_doubt: LayerDoubt | None = None

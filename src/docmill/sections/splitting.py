@@ -82,7 +82,7 @@ def _sheet(page: Page, separator: str) -> _Sheet:
     is_short = len(words) <= SEPARATOR_WORDS
     is_in_code, is_in_text = (
         bool(separator) and any(separator in letters_and_digits(text) for text in texts)
-        for texts in (page.codes, [" ".join(words)])
+        for texts in ([code.text for code in page.codes], [" ".join(words)])
     )
     if is_short and (is_in_code or is_in_text):
         return _Sheet(page.number, "separator")

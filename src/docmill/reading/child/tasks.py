@@ -27,15 +27,17 @@ from docmill.reading.files.containers import Member, MemberBatch
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import READERS, Read
 from docmill.reading.images import image_file
-from docmill.reading.images.image_file import Picture, read_qr_codes
+from docmill.reading.images.codes import read_codes
+from docmill.reading.images.image_file import Picture
 from docmill.reading.images.kept_scans import KeptScan, encode_scan
 from docmill.reading.layout.tables import add_tables
 from docmill.reading.layout.typeset import Block, Typeset, set_on_pages
 from docmill.reading.mail import eml, outlook_msg, tnef
 from docmill.reading.ocr.page import local_engine, recognise_page
-from docmill.reading.ocr.text_lines import legible_dimension
+from docmill.reading.ocr.text_lines import legible_dimension, turn_picture
 from docmill.reading.pdf import attachments, form_fields, pdf_file, text_merging
 from docmill.reading.pdf.glyph_shapes import GlyphShapes
+from docmill.reading.pdf.page_codes import CodeSearch
 from docmill.reading.pdf.page_objects import find_ruling_lines
 from docmill.reading.pdf.text_merging import FigurePlace
 from docmill.reading.statements import statement_files
@@ -238,12 +240,14 @@ def _text_pages(
     """See `read_text`. Pages whose contents cannot be decoded are broken instead of empty."""
     pages: list[Page | None] = []
     shapes = GlyphShapes(document)
+    codes = CodeSearch()
     for number in numbers:
         try:
             with pdf_file.open_page(document, number) as page:
                 text = text_merging.text_page(page, number, shapes)
                 if text:
                     text = add_tables(text, partial(find_ruling_lines, page))
+                    text = replace(text, codes=codes.read(page, text.rotation))
                 if text and number == 1 and form_fields.is_dynamic(document, page):
                     text = replace(text, problem=form_fields.DYNAMIC)
         except CorruptError as error:
@@ -315,7 +319,8 @@ def recognise_picture(
         page, preprocessed = recognise_page(local_engine(engine, options), picture, options, number=number)
     except (CorruptError, TooLargeError) as error:
         return Recognition(broken_page(number, error.message))
-    codes = read_qr_codes(picture.pixels) if options.split else ()
+    turned = turn_picture(picture.pixels, page.rotation - picture.rotation)
+    codes = read_codes(turned)
     page = add_tables(replace(page, engine=engine, codes=codes))
     if preprocessed is None or not options.keep_preprocessed:
         return Recognition(page)

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias
 
-import cv2
 import numpy as np
 import pillow_heif
 from numpy.typing import NDArray
@@ -202,21 +201,3 @@ def _as_rgb(image: Image.Image) -> Image.Image:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
     return image.convert("RGB")
-
-
-SCALES = (1.0, 0.7)
-"""Scales of the picture, tried in turn until a code is read: some are read only when smaller."""
-
-
-def read_qr_codes(pixels: NDArray[np.uint8]) -> tuple[str, ...]:
-    """Contents of the QR codes on a picture, in no particular order."""
-    for scale in SCALES:
-        smaller = cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
-        try:
-            # Of OpenCV's two detectors the one that reads more codes that are slanted or not quite sharp.
-            _, texts, _, _ = cv2.QRCodeDetectorAruco().detectAndDecodeMulti(smaller)
-        except cv2.error:  # on shapes that only look like a code
-            continue
-        if any(texts):
-            return tuple(text for text in texts if text)
-    return ()

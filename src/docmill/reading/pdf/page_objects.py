@@ -192,7 +192,7 @@ class PagePictures(NamedTuple):
     over_text: NDArray[np.bool_]
 
 
-def _page_objects(page: PdfPage, most: int) -> tuple[list[int], list[int]]:
+def page_objects(page: PdfPage, most: int) -> tuple[list[int], list[int]]:
     """Addresses and types of the objects that the page draws, at most `most`."""
     count = min(raw.FPDFPage_CountObjects(page), most)
     objects = list(map(_object_of_page, repeat(_address(page.raw)), range(count)))
@@ -201,7 +201,7 @@ def _page_objects(page: PdfPage, most: int) -> tuple[list[int], list[int]]:
 
 def find_pictures(page: PdfPage) -> PagePictures:
     """Find the pictures on the page."""
-    objects, types = _page_objects(page, MAX_OBJECTS)
+    objects, types = page_objects(page, MAX_OBJECTS)
     text_from = types.index(raw.FPDF_PAGEOBJ_TEXT) if raw.FPDF_PAGEOBJ_TEXT in types else len(types)
     corners: list[Corners] = []
     over: list[bool] = []
@@ -294,7 +294,7 @@ def find_ruling_lines(page: PdfPage) -> tuple[RulingLines, RulingLines]:
     """Find lines across and down the page; none of a page that is turned."""
     if page.get_rotation() != 0:
         return np.zeros((0, 3)), np.zeros((0, 3))
-    objects, types = _page_objects(page, MAX_LINE_OBJECTS)
+    objects, types = page_objects(page, MAX_LINE_OBJECTS)
     paths = [path for path, kind in zip(objects, types, strict=True) if kind == raw.FPDF_PAGEOBJ_PATH]
     paths = paths[:MOST_PATHS]
     bounds = np.zeros((len(paths), 4), np.float32)  # left, bottom, right, top; zeros for a path without

@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from math import ceil
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,6 +16,7 @@ import numpy as np
 import pypdfium2
 
 from docmill.errors import CorruptError, EncryptedError
+from docmill.model.document import Box
 from docmill.reading.images.image_file import Picture
 
 pdfium: Any = pypdfium2  # it carries no types
@@ -160,8 +162,16 @@ def open_page(document: PdfDocument, page_number: int) -> Generator[PdfPage]:
         raise CorruptError(DAMAGED_PAGE) from error
 
 
-def render(page: PdfPage, fit: tuple[int, int], *, rotation: int | None = None) -> Picture:
-    """Draw the page, not larger than `fit`, turned by `rotation` or else as its file states."""
+WHOLE = Box(0.0, 0.0, 1.0, 1.0)
+
+
+def render(
+    page: PdfPage, fit: tuple[int, int], *, rotation: int | None = None, region: Box = WHOLE
+) -> Picture:
+    """Draw the page, not larger than `fit`, turned by `rotation` or else as its file states.
+
+    region: the part of the page, as displayed, that is drawn.
+    """
     stored: int = page.get_rotation()
     turn = stored if rotation is None else rotation
     width_pt, height_pt = page.get_size()
@@ -169,12 +179,14 @@ def render(page: PdfPage, fit: tuple[int, int], *, rotation: int | None = None) 
         width_pt, height_pt = height_pt, width_pt
     scale = min(MAX_SCALE, fit[0] / max(width_pt, 1), fit[1] / max(height_pt, 1))
     width, height = max(1, round(width_pt * scale)), max(1, round(height_pt * scale))
-    pixels = np.full((height, width, 3), 255, np.uint8)
+    left, top = int(region.x0 * width), int(region.y0 * height)
+    wide, high = max(1, ceil(region.x1 * width) - left), max(1, ceil(region.y1 * height) - top)
+    pixels = np.full((high, wide, 3), 255, np.uint8)
     bitmap = raw.FPDFBitmap_CreateEx(
-        width, height, raw.FPDFBitmap_BGR, pixels.ctypes.data_as(ctypes.c_void_p), width * 3
+        wide, high, raw.FPDFBitmap_BGR, pixels.ctypes.data_as(ctypes.c_void_p), wide * 3
     )
     flags = raw.FPDF_ANNOT | raw.FPDF_REVERSE_BYTE_ORDER
-    placed = (bitmap, page, 0, 0, width, height, (turn - stored) // 90 % 4, flags)
+    placed = (bitmap, page, -left, -top, width, height, (turn - stored) // 90 % 4, flags)
     raw.FPDF_RenderPageBitmap(*placed)
     if page.formenv:  # fields that bring no appearance of their own
         raw.FPDF_SetFormFieldHighlightAlpha(page.formenv, 0)
