@@ -53,6 +53,7 @@ _is_generated = raw_function(raw.FPDFText_IsGenerated, c_int, Pointer, c_int)
 _has_no_unicode = raw_function(raw.FPDFText_HasUnicodeMapError, c_int, Pointer, c_int)
 _object_of = raw_function(raw.FPDFText_GetTextObject, Pointer, Pointer, c_int)
 _render_mode = raw_function(raw.FPDFTextObj_GetTextRenderMode, c_int, Pointer)
+_set_render_mode = raw_function(raw.FPDFTextObj_SetTextRenderMode, c_int, Pointer, c_int)
 
 
 class Characters(NamedTuple):
@@ -174,6 +175,8 @@ MAX_OBJECTS = 50_000
 """Objects beyond are left out: the page is a drawing."""
 LOOK_PX = 1400
 """Long side of the page's picture in which text is looked for: letters of 6 points are 7 pixels high."""
+FAINT = 24
+"""Difference in brightness, of 255, up to which nobody sees a mark."""
 LETTERS = 40
 """With so many spots of a letter's size a picture shows text."""
 SMALLEST_PX, LARGEST_PX = 5, 40
@@ -242,6 +245,28 @@ def render_gray(page: PdfPage, *, rotation: int) -> Gray:
     """Draw the page in shades of gray, large enough to see text."""
     picture = render(page, (LOOK_PX, LOOK_PX), rotation=rotation).pixels
     return np.asarray(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), np.uint8)
+
+
+def find_unmarked(page: PdfPage, text: PdfTextPage, characters: Characters) -> NDArray[np.bool_]:
+    """Mask of the characters that leave no mark on the page, by drawing it with and without their text.
+
+    Their font has no outlines, they have the colour of what is behind them, or something covers them.
+    """
+    objects = {item for item in text_objects(text, characters.indices) if item is not None}
+    modes = {item: _render_mode(item) for item in objects}
+    drawn = render_gray(page, rotation=0)
+    for item in modes:
+        _set_render_mode(item, INVISIBLE)
+    bare = render_gray(page, rotation=0)
+    for item, mode in modes.items():
+        _set_render_mode(item, mode)
+    marks = cv2.integral((cv2.absdiff(drawn, bare) > FAINT).astype(np.uint8))
+    left, bottom, right, top = page.get_bbox()
+    height, width = drawn.shape
+    scale = np.array([width / (right - left), height / (top - bottom)] * 2)
+    most = np.array([width, height] * 2)
+    x0, y0, x1, y1 = np.clip(characters.boxes * scale + (0, 0, 1, 1), 0, most).astype(np.intp).T
+    return np.asarray(marks[y1, x1] - marks[y0, x1] - marks[y1, x0] + marks[y0, x0] == 0, np.bool_)
 
 
 def show_text(page: PdfPage, boxes: Boxes) -> NDArray[np.bool_]:

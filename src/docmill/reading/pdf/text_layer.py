@@ -17,6 +17,7 @@ from docmill.reading.pdf.page_objects import (
     find_garbled,
     find_invisible,
     find_pictures,
+    find_unmarked,
     read_characters,
     show_text,
 )
@@ -52,7 +53,7 @@ Missing: TypeAlias = Literal["nothing", "gaps", "everything"]
 class Layer(NamedTuple):
     """Text layer of a page, as displayed after a turn by `rotation`.
 
-    upright, sideways: certain text. scanned: text of an earlier recognition, printed invisibly.
+    upright, sideways: certain text. scanned: text of an earlier recognition, which nobody sees.
     gaps: boxes where the page shows text that the file does not hold. garbled: indices of the upright words
     of which it holds only some letters. filled: boxes of filled form fields. doubted: boxes of characters
     that the page draws as others. doubt: why the text is not believed as it is.
@@ -120,6 +121,9 @@ def _printed_layer(
     # Text drawn before the picture that covers it is unseen, too.
     hidden = find_invisible(text, characters)
     hidden |= _share_in_pictures(characters.boxes, pictures.boxes[pictures.over_text]) > INSIDE
+    suspects = ~hidden & _in_scan(characters.boxes, pictures.boxes, size)
+    if suspects.any():
+        hidden[suspects] = find_unmarked(page, text, characters.only(suspects))
     scanned = hidden  # what repeats the text of a picture; the rest is there only for machines to find
     if hidden.any() and hidden.mean() <= 1 - INSIDE:
         scanned = hidden & (_share_in_pictures(characters.boxes, pictures.boxes) > INSIDE)
@@ -134,7 +138,7 @@ def _printed_layer(
         layer = layer._replace(doubted=doubted, doubt="contradicted")
     if scanned.any():
         under, beside = _find_runs(text, characters.only(scanned), size, rotation)
-        return layer._replace(scanned=text_runs.concatenate_runs([under, *beside]), missing="everything")
+        return layer._replace(scanned=text_runs.recognised_runs([under, *beside]), missing="everything")
     unknown = characters.boxes[_in_runs(meaningless)]
     gaps = np.concatenate([_unread(page, pictures.boxes, characters, size), unknown])
     gaps = np.concatenate([turn_boxes(gaps, size, rotation), upright.boxes[list(garbled)]])
@@ -161,6 +165,13 @@ def _share_in_pictures(boxes: Boxes, pictures: Boxes) -> NDArray[np.float32]:
     for picture in pictures:  # one by one: characters times pictures may be many
         share = np.maximum(share, covered_share(boxes, picture[None]))
     return share
+
+
+def _in_scan(boxes: Boxes, pictures: Boxes, size: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Mask of the boxes on pictures that cover most of the page."""
+    if np.prod(pictures[:, 2:] - pictures[:, :2], axis=1).sum() <= SCAN_SHARE * np.prod(size):
+        return np.zeros(len(boxes), np.bool_)
+    return _share_in_pictures(boxes, pictures) > INSIDE
 
 
 def _unread(page: PdfPage, pictures: Boxes, characters: Characters, size: NDArray[np.float32]) -> Boxes:
@@ -250,4 +261,5 @@ def page_from_layer(layer: Layer, *, quality: float = 1.0) -> Page:
     upright = text_runs.concatenate_runs([layer.upright, layer.scanned])
     words = text_runs.arrange_runs(upright, layer.size, layer.sideways)
     width, height = layer.size.tolist()
-    return Page(layer.number, width, height, words, source="text", quality=quality, rotation=layer.rotation)
+    source = "ocr" if len(layer.scanned.texts) * 2 > len(words) else "text"
+    return Page(layer.number, width, height, words, source, quality, rotation=layer.rotation)

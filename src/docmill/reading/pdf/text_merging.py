@@ -1,8 +1,7 @@
 """Merging of a page's own text with text that is recognised: in its picture, or in the figures on it.
 
-An invisible OCR layer under a scan is believed as it is when its words are words (`texts_quality`) and cover
-nearly all letters of the picture. Else the page is recognised as well, and the reading with more believable
-text wins.
+A scan is recognised even if it has a text layer: that is the work of another recogniser, and seldom of a
+better one (`earlier_recognition`).
 """
 
 import re
@@ -15,11 +14,18 @@ from numpy.typing import NDArray
 
 from docmill.model.document import Box, Page, Table, Words, letters_and_digits
 from docmill.reading.pdf import text_runs
+from docmill.reading.pdf.earlier_recognition import merge_recognitions
 from docmill.reading.pdf.form_fields import CHECKED, UNCHECKED
 from docmill.reading.pdf.glyph_shapes import GlyphShapes
-from docmill.reading.pdf.page_objects import Boxes, letter_centres, render_gray
+from docmill.reading.pdf.page_objects import Boxes
 from docmill.reading.pdf.pdf_file import PdfPage
-from docmill.reading.pdf.text_layer import INSIDE, MEANINGLESS, Layer, page_from_layer, read_layer
+from docmill.reading.pdf.text_layer import (
+    INSIDE,
+    MEANINGLESS,
+    Layer,
+    page_from_layer,
+    read_layer,
+)
 from docmill.reading.pdf.text_runs import NO_RUNS, TextRuns, covered_share
 from docmill.reading.text.quality import texts_quality
 
@@ -28,10 +34,6 @@ SAMPLE = 25
 NONSENSE = 0.4
 """Printed text that is no more believable than this is recognised again."""
 REPEATED = re.compile(r"(.)\1+")
-BELIEVABLE = 0.995
-"""Least believability of a good layer."""
-UNCOVERED = 0.1
-"""Share of letter-like spots that a good layer may miss: rules, logos and signatures are among them."""
 LEAST_SHARE = 0.05
 """Share of recognised words from which on a page of text counts as recognised."""
 CONFIRMED = 0.5
@@ -56,7 +58,7 @@ def read_sound_layer(page: PdfPage, number: int, shapes: GlyphShapes | None = No
     texts = texts[:: max(1, len(texts) // SAMPLE)]
     if layer.missing == "everything" or not texts or believability(texts) > NONSENSE:
         return layer
-    doubtful = text_runs.concatenate_runs([layer.upright, *layer.sideways])
+    doubtful = text_runs.recognised_runs([layer.upright, *layer.sideways])
     return layer._replace(
         upright=NO_RUNS, sideways=(), scanned=doubtful, missing="everything", doubt="nonsense"
     )
@@ -65,30 +67,7 @@ def read_sound_layer(page: PdfPage, number: int, shapes: GlyphShapes | None = No
 def text_page(page: PdfPage, number: int, shapes: GlyphShapes | None = None) -> Page | None:
     """The page by its own text, or None if it must be recognised, too. shapes: see `read_sound_layer`."""
     layer = read_sound_layer(page, number, shapes)
-    if len(layer.doubted):
-        return None
-    quality = 1.0
-    if layer.scanned.texts:
-        layer, quality = judge_layer(page, layer)
-    return page_from_layer(layer, quality=quality) if layer.missing == "nothing" else None
-
-
-def judge_layer(page: PdfPage, layer: Layer) -> tuple[Layer, float]:
-    """Judge the old OCR layer: nothing is missing if it is good; also the quality of its text."""
-    words = text_runs.arrange_runs(layer.scanned, layer.size)
-    quality = believability(words.texts)
-    if quality < BELIEVABLE:
-        return layer, quality
-    gray = render_gray(page, rotation=layer.rotation)
-    height, width = gray.shape
-    covered = np.zeros((height, width), np.bool_)
-    for x0, y0, x1, y1 in np.rint(words.boxes * np.tile([width, height], 2)).astype(int).tolist():
-        covered[y0 : y1 + 1, x0 : x1 + 1] = True
-    spots = letter_centres(gray)
-    missed = float(1 - covered[spots[:, 1], spots[:, 0]].mean()) if len(spots) else 0.0
-    if missed > UNCOVERED:
-        return layer, quality
-    return layer._replace(missing="nothing"), min(quality, 1 - missed)
+    return page_from_layer(layer) if layer.missing == "nothing" and not len(layer.doubted) else None
 
 
 def believability(texts: Sequence[str]) -> float:
@@ -115,14 +94,12 @@ def merge_reading(layer: Layer, seen: Page) -> Page:
 
 
 def _merge_sound_text(layer: Layer, seen: Page) -> Page:
-    """See `merge_reading`.
-
-    Certain text of the file stays. An old reading stays if it has more believable text, measured as
-    characters times their believability squared: few good words are worth more than many bad ones.
-    """
+    """See `merge_reading`. Certain text of the file stays."""
     if seen.source == "none":
-        has_words = layer.upright.texts or layer.sideways or layer.scanned.texts
-        return replace(page_from_layer(layer), problem=seen.problem) if has_words else seen
+        own = page_from_layer(layer)
+        if not own.words.texts:
+            return seen
+        return replace(own, problem=seen.problem, quality=float(own.words.confidences.mean()))
     turn = (seen.rotation - layer.rotation) % 360
     sure = text_runs.concatenate_runs([layer.upright, *layer.sideways]).turned(layer.size, turn)
     old = layer.scanned.turned(layer.size, turn)
@@ -134,9 +111,7 @@ def _merge_sound_text(layer: Layer, seen: Page) -> Page:
         gaps = text_runs.turn_boxes(layer.gaps, layer.size, turn)
         in_gaps = runs.only(np.flatnonzero(covered_share(runs.boxes, gaps) > INSIDE).tolist())
         return _combined(seen, _complete_words(sure, layer.garbled, runs), in_gaps, size)
-    words = text_runs.arrange_runs(old, size)
-    if believable_amount(words) > believable_amount(seen.words):
-        seen = replace(seen, words=words, source="text", quality=believability(words.texts), engine=None)
+    seen = merge_recognitions(seen, old, size)
     if not sure.texts:
         return seen
     filled = text_runs.turn_boxes(layer.filled, layer.size, turn)
@@ -204,11 +179,6 @@ def _page_as_shown(layer: Layer, seen: Page, confirmed: float | None) -> Page:
         size = layer.size[::-1] if turn % 180 else layer.size
         page = _combined(seen, values, text_runs.runs_of_words(seen.words, size), size, filled=filled)
     return replace(page, quality=min(page.quality, UNSETTLED)) if confirmed is None else page
-
-
-def believable_amount(words: Words) -> float:
-    """Amount of believable text: characters times their believability squared."""
-    return sum(map(len, words.texts)) * believability(words.texts) ** 2
 
 
 def _combined(

@@ -26,6 +26,8 @@ SAME_LINE = 0.5
 """Share of the lower of two heights that neighbours on one line have in common."""
 COVERED = 0.5
 """Share of the smaller of two boxes from which on equal words that overlap are one word."""
+EARLIER = 0.8
+"""Confidence of words that another program recognised."""
 _HALF_A_CELL = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]], np.float32)
 _CELLS_DOWN = 1 << 32
 RIGHT_TO_LEFT = (range(0x0590, 0x0900), range(0xFB1D, 0xFE00), range(0xFE70, 0xFEFF))
@@ -102,6 +104,12 @@ def concatenate_runs(parts: Sequence[TextRuns]) -> TextRuns:
         np.concatenate([part.spans for part in parts]),
         np.concatenate([part.confidences for part in parts]),
     )
+
+
+def recognised_runs(parts: Sequence[TextRuns]) -> TextRuns:
+    """The words of all parts, as those of an earlier recognition."""
+    runs = concatenate_runs(parts)
+    return runs._replace(confidences=np.full(len(runs.texts), EARLIER, np.float32))
 
 
 def runs_of_characters(characters: Characters, boxes: Boxes) -> TextRuns:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -141,6 +141,48 @@ def excerpts(pages: Sequence[Page]) -> list[str]:
     return [" ".join(page.words.texts[:MOST_WORDS]) for page in pages[::step]]
 
 
+class LanguageFit(NamedTuple):
+    """The language of a text. share: of its bytes that are in it; score: how well the text fits it.
+
+    score: 600 and more for a printed text in a language, below 150 for letters in any order. That of East
+    Asian scripts, which have more bytes for a character, is above 1,500. size: bytes of the words looked at.
+    """
+
+    language: str | None
+    share: float
+    score: float
+    size: int
+
+
+def language_fit(texts: Iterable[str]) -> LanguageFit:
+    """The most likely language of the words, by their sequences of letters, and how well they fit it.
+
+    No language where there is too little text to tell.
+    """
+    words = _telling_words(texts)
+    size = len(words.encode())
+    guesses = _detect(words) if size >= FEWEST_BYTES else []
+    fits = (LanguageFit(language, share, share * score, size) for language, share, score in guesses)
+    return max(fits, key=lambda fit: fit.score, default=LanguageFit(None, 0, 0, size))
+
+
+def _telling_words(texts: Iterable[str]) -> str:
+    """The words without numbers, codes, signs and repetitions, in one text."""
+    letters = {word: sum(map(str.isalpha, word)) for word in texts if word.isprintable()}
+    return " ".join(word for word, count in letters.items() if count > 1 and 2 * count >= len(word))
+
+
+def _detect(text: str) -> list[tuple[str | None, float, float]]:
+    """The languages of a text, each with its share and its score."""
+    library: Any = import_module("pycld2")  # here, for its 9 MB, which only children need; it has no types
+    _, _, guesses = library.detect(text, bestEffort=True)
+    return [
+        (_ALIASES.get(code := full.partition("-")[0], code), percent / 100, score)
+        for _, full, percent, score in guesses
+        if full != _UNKNOWN
+    ]
+
+
 def dominant_language(texts: Sequence[str]) -> str | None:
     """The ISO 639-1 code of the language of most of the texts, by their length.
 
@@ -148,18 +190,11 @@ def dominant_language(texts: Sequence[str]) -> str | None:
     """
     votes: Counter[str] = Counter()
     for text in texts:
-        # Without numbers, codes, signs, and repeated words.
-        letters = {word: sum(map(str.isalpha, word)) for word in text.split() if word.isprintable()}
-        words = " ".join(word for word, count in letters.items() if count > 1 and 2 * count >= len(word))
+        words = _telling_words(text.split())
         size = len(words.encode())
         if size < FEWEST_BYTES:
             continue
-        library: Any = import_module(
-            "pycld2"
-        )  # here, for its 9 MB, which only children need; it has no types
-        _, _, guesses = library.detect(words, bestEffort=True)
-        codes = (code.partition("-")[0] for _, code, _, _ in guesses if code != _UNKNOWN)
-        languages = (_ALIASES.get(code, code) for code in codes)
+        languages = (language for language, _, _ in _detect(words))
         language = next((language for language in languages if language in KNOWN), None)
         if language is not None:
             votes[language] += size
