@@ -9,7 +9,7 @@ from babel.messages.pofile import read_po, write_po
 
 from docmill.matching.wording import DISCREPANCIES, REASONS, RELATION_NAMES
 from docmill.reading.files import containers
-from docmill.reading.formats import embedded_objects, supporting_documents
+from docmill.reading.formats import ole_objects, supporting_documents
 from docmill.reading.mail import uuencode
 from docmill.reading.mail.linked_documents import ONLY_LINKED
 from docmill.reading.mail.outlook_msg import ELSEWHERE, EMBEDDED
@@ -60,7 +60,7 @@ def _problems_of_parts() -> Iterator[str]:
     yield from (containers.EMPTY, containers.TOO_MUCH, containers.ENCRYPTED, containers.LINK)
     yield from (attached_files.DAMAGED, attached_files.TOO_MANY, attached_files.UNKNOWN_FILTER)
     yield from (uuencode.DAMAGED, supporting_documents.DAMAGED)
-    yield from (embedded_objects.DAMAGED, embedded_objects.OBJECT, containers.UNKNOWN_PACKING)
+    yield from (ole_objects.DAMAGED, ole_objects.OBJECT, containers.UNKNOWN_PACKING)
 
 
 def _names_of_the_core() -> Iterator[str]:

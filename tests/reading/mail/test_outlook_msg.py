@@ -1,3 +1,4 @@
+import binascii
 import io
 import struct
 from dataclasses import replace
@@ -276,3 +277,14 @@ def test_a_message_with_too_many_files_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(TooLargeError, match="more than 2"), outlook_msg.open_attachments(path, options):
         pass
+
+
+def test_a_file_in_the_text_of_a_message_is_its_attachment(tmp_path: Path) -> None:
+    lines = [binascii.b2a_uu(b"%PDF a bill").decode().rstrip("\n"), "`", "end"]
+    body = "\r\n".join(["Hello", "begin 644 bill.pdf", *lines, "Bye"])
+    path = saved(tmp_path, message(texts={mapi.BODY: body, mapi.SUBJECT: "A bill"}))
+
+    assert parts_of(path) == {"bill.pdf": b"%PDF a bill"}
+    text = "\n".join(page.text for page in typeset(outlook_msg.read(path)))
+    assert "Bye" in text
+    assert "begin 644" not in text

@@ -63,14 +63,14 @@ def _open_xml(path: Path, options: ReadingOptions) -> Generator[Sequence[Member]
 
 
 @contextmanager
-def _open_office(path: Path, options: ReadingOptions) -> Generator[Sequence[Member]]:
-    with embedded_objects.open_embedded(path, options) as members:
+def _open_office(path: Path, options: ReadingOptions, *, media_type: str) -> Generator[Sequence[Member]]:
+    with embedded_objects.open_embedded(path, options, media_type=media_type) as members:
         yield _limit_count(members, options)
 
 
 HOLDERS: Mapping[str, OpenContainer] = {
     file_types.PDF: _open_pdf,
     attachments.XML: _open_xml,
-    **dict.fromkeys(embedded_objects.MEDIA_TYPES, _open_office),
+    **{kind: partial(_open_office, media_type=kind) for kind in embedded_objects.FINDERS},
 }
 """Openers by media type."""

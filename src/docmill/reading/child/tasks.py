@@ -128,7 +128,8 @@ def _open_flow(path: Path, media_type: str, options: ReadingOptions) -> OpenedFi
     """Open a format without pages."""
     if media_type == attachments.XML:
         embedded = attachments.in_file(path)
-        members = xml_members(path, options) if embedded else []
+        is_parsed = path.stat().st_size <= attachments.MAX_BYTES_WITH_FILES
+        members = xml_members(path, options) if is_parsed else []
         return OpenedFile(media_type, 0, [], embedded, list_members(members))
     parts: tuple[Part, ...] = ()
     if media_type in HOLDERS:

@@ -1,4 +1,4 @@
-"""Files within the XML of an e-invoice: supporting documents (EN 16931, BG-24)."""
+"""Files within the XML of an e-invoice: supporting documents (EN 16931, BG-24), attachments of FatturaPA."""
 
 import base64
 import mimetypes
@@ -18,6 +18,8 @@ _LINKS = frozenset({"ExternalReference", "URIID"})
 """BT-124: the address of a document that is kept elsewhere."""
 _NAMES = ("DocumentDescription", "Name", "ID", "IssuerAssignedID")
 """Elements that name a reference: BT-123 and BT-122 in UBL and in CII."""
+_FATTURA, _ATTACHED, _ATTACHED_FILE = "FatturaElettronica", "Allegati", "Attachment"
+"""FatturaPA, 2.5: its root, an attachment, and its content in base64."""
 DAMAGED = "this file in the XML is damaged; have it sent again"
 
 
@@ -33,6 +35,8 @@ def supporting_documents(content: bytes) -> list[Member]:
         return []
     if root.getroottree().docinfo.internalDTD is not None:  # no e-invoice may declare one
         return []
+    if local(root) == _FATTURA:
+        return [_attached(element) for element in root.iter() if local(element) == _ATTACHED]
     references = [element for element in root.iter() if local(element) in _REFERENCES]
     return [member for reference in references for member in _members(reference)]
 
@@ -48,6 +52,17 @@ def _members(reference: Element) -> Iterator[Member]:
         )
     if not files and any(local(element) in _LINKS for element in reference.iter()):
         yield Member(name, "attachment", bytes, LINK)
+
+
+def _attached(attached: Element) -> Member:
+    """An attachment of FatturaPA: its name may lack the ending, which it states beside it."""
+    texts = {local(child): (child.text or "").strip() for child in attached}
+    name, ending = texts.get("NomeAttachment") or "attachment", texts.get("FormatoAttachment", "").lower()
+    if texts.get("AlgoritmoCompressione", "").lower() == "zip":
+        ending = "zip"
+    if ending and not name.lower().endswith(f".{ending}"):
+        name = f"{name}.{ending}"
+    return Member(name, "attachment", partial(_decode, texts.get(_ATTACHED_FILE, "")))
 
 
 def _decode(text: str) -> bytes:

@@ -122,7 +122,7 @@ def read_xml(path: Path) -> list[Block]:
     """Read an e-invoice: names in words, groups under headings; any other or broken XML as plain text."""
     content = attachments.without_large_files(path.read_bytes())
     if len(content) > attachments.MAX_BYTES or attachments.root(content) not in ROOTS:
-        return read(path)
+        return _plain_blocks(encodings.decode(attachments.without_files(content)))
     try:
         root = parse_xml(content.lstrip(b"\xef\xbb\xbf \t\r\n"))
     except (CorruptError, LookupError):

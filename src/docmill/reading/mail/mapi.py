@@ -8,7 +8,9 @@ from email.utils import format_datetime
 
 from docmill.errors import CorruptError
 from docmill.files import clean_name
+from docmill.reading.files.containers import Member
 from docmill.reading.mail.message import MailText
+from docmill.reading.mail.uuencode import split_uuencoded
 from docmill.reading.text import encodings
 
 SUBJECT, SENDER_NAME, SENDER_ADDRESS, SENDER_SMTP = 0x0037, 0x0C1A, 0x0C1F, 0x5D01
@@ -65,15 +67,16 @@ def fields(properties: Properties) -> dict[str, str]:
     }
 
 
-def mail_text(properties: Properties) -> MailText:
-    """The body in every form that is there."""
+def mail_text(properties: Properties) -> tuple[MailText, list[Member]]:
+    """The body in every form that is there, and the files that stand in its plain text."""
     page, compressed = properties.get(PAGE_BODY), properties.get(RICH_BODY)
     rich = None
     if isinstance(compressed, bytes):
         with contextlib.suppress(CorruptError):
             rich = rich_text(compressed)
     page = page if isinstance(page, bytes | str) else None
-    return MailText(text(properties, BODY) or None, page, rich, charset_of(properties.get(BODY_CODE_PAGE)))
+    plain, files = split_uuencoded(text(properties, BODY))
+    return MailText(plain or None, page, rich, charset_of(properties.get(BODY_CODE_PAGE))), files
 
 
 def name(properties: Properties) -> str:

@@ -109,13 +109,12 @@ class _Store:
 
 def _message(store: _Store, storage: _Path) -> MailMessage:
     properties = store.properties(storage, 24 if storage else 32)
-    writing = mapi.mail_text(properties)
+    writing, enclosed = mapi.mail_text(properties)
     if writing.is_encrypted:
         raise EncryptedError(ENCRYPTED.format("PGP"))
     files = [(*storage, name) for name in store.names(storage) if name.startswith(_ATTACHED)]
     if _SIGNED in mapi.text(properties, mapi.MESSAGE_CLASS).lower():
         return _signed_message(store, files, properties)
-    enclosed: list[Member] = []
     pictures: dict[str, Callable[[], bytes]] = {}
     for file in files:
         if _VALUE + _MAIL_WITHIN in store.names(file):

@@ -61,7 +61,8 @@ def decode_mail(data: bytes, depth: int = 0) -> MailMessage:
             else:
                 members.append(Member(mapi.name(file), "attachment", partial(bytes, content)))
         head = collector.head
-        return MailMessage(mapi.fields(head), [mapi.mail_text(head)], members)
+        writing, files = mapi.mail_text(head)
+        return MailMessage(mapi.fields(head), [writing], [*members, *files])
     except (struct.error, IndexError, ValueError) as error:
         raise CorruptError(_DAMAGED) from error
 

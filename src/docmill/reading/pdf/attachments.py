@@ -18,8 +18,10 @@ XML = "application/xml"
 MAX_BYTES = 10_000_000
 """An invoice of 10,000 lines takes as much, without the files in it."""
 MAX_BYTES_WITH_FILES = 50_000_000
-_FILE = re.compile(rb"(<(?:[\w.-]+:)?(?:EmbeddedDocument|Attachment)BinaryObject\b[^<>]*>)[^<]+")
-"""A supporting document in base64, in UBL and in CII (BT-125)."""
+_FILE = re.compile(
+    rb"(<(?:[\w.-]+:)?(?:(?:EmbeddedDocument|Attachment)BinaryObject|Attachment)\b[^<>]*>)[^<]+"
+)
+"""A file in base64, in UBL and in CII (BT-125), and in FatturaPA."""
 _BEFORE_XML = b"\xef\xbb\xbf \t\r\n"
 _HEAD_BYTES = 65_536
 """Licences have been seen to stand before the root."""
@@ -65,7 +67,12 @@ class PdfAttachments(NamedTuple):
 
 def without_large_files(content: bytes) -> bytes:
     """The XML as it is, or without the files within it if it is too large with them."""
-    return content if len(content) <= MAX_BYTES else _FILE.sub(rb"\1", content)
+    return content if len(content) <= MAX_BYTES else without_files(content)
+
+
+def without_files(content: bytes) -> bytes:
+    """The XML without the files within it."""
+    return _FILE.sub(rb"\1", content)
 
 
 def in_pdf(document: PdfDocument, path: Path, passwords: Sequence[str] = ()) -> PdfAttachments:
