@@ -507,6 +507,10 @@ class Somebody:
         """The status of the answer. ids: for the path; others are made up."""
         return (await self.send(name, ids)).status_code
 
+    async def request(self, method: str, path: str, body: dict[str, Any]) -> httpx.Response:
+        """The answer to a request as it is."""
+        return await self._client.request(method, path, **body)
+
     async def send(self, name: str, ids: dict[str, object]) -> httpx.Response:
         """The answer. ids: for the path; others are made up."""
         method, _, path = name.partition(" ")
@@ -606,6 +610,48 @@ async def test_a_key_reaches_what_its_scopes_allow(
         if need != "public":
             is_allowed = need != "person" and name not in OF_PEOPLE and _scopes_needed(name) <= scopes
             assert (await robot.ask(name, {}) not in {401, 403}) == is_allowed, name
+
+
+@pytest.mark.parametrize("scopes", [scopes for scopes in KEYS if "administer" in scopes], ids=_joined)
+async def test_no_key_makes_anybody_an_owner(
+    service: Service,
+    app: FastAPI,
+    owner: UUID,
+    program: Callable[..., Awaitable[Somebody]],
+    scopes: set[Scope],
+) -> None:
+    tenant_id = service.default_tenant_id
+    vera, _ = await service.accounts.add("vera@example.org", "Vera", "viewer", tenant_id=tenant_id)
+    session = await service.sign_in.begin_session(owner, Visitor())
+    role: dict[str, Any] = {"role": "owner"}
+    requests: list[tuple[str, str, dict[str, Any]]] = [
+        ("POST", "/api/v1/people/invitations", {"json": role}),
+        ("POST", "/api/v1/people/invitations", {"json": {**role, "email": "eve@example.org"}}),
+        ("PATCH", f"/api/v1/people/{vera}", {"json": role}),
+        ("POST", "/people/invitations", {"data": role}),
+        ("POST", f"/people/{vera}/role", {"data": role}),
+    ]
+
+    async def answers(somebody: Somebody) -> list[int]:
+        return [(await somebody.request(*request)).status_code for request in requests]
+
+    async def owners() -> list[object]:
+        async with service.database.accounts(tenant_id) as conn:
+            cur = await conn.execute(
+                """
+                SELECT user_id::text FROM memberships WHERE role = 'owner' AND ended_at IS NULL
+                 UNION ALL
+                SELECT 'invited' FROM one_time_links WHERE role = 'owner'
+                """
+            )
+            return [who for (who,) in await cur.fetchall()]
+
+    assert await answers(await program(scopes)) == [403] * len(requests)
+    assert await owners() == [str(owner)]
+
+    # The requests are right: a person may.
+    assert [status // 100 for status in await answers(Somebody(app, {}, session.token))] == [2, 2, 2, 2, 3]
+    assert sorted(map(str, await owners())) == sorted([str(owner), str(vera), *["invited"] * 3])
 
 
 def test_answers_without_read_are_receipts(app: FastAPI) -> None:
