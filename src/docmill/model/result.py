@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, InstanceOf, JsonValue, SerializeAsAny
 from docmill.errors import DocmillError, SetupError, TransientError
 from docmill.model.document import Box, Document, Record, Usage
 
-MatchKind = Literal["exact", "normalised", "computed", "embedded", "none"]
+MatchKind = Literal["exact", "normalised", "computed", "embedded", "coded", "none"]
 
 StepKind = Literal[
     "read",
@@ -37,8 +37,9 @@ class Evidence(Record):
 
     match: `exact` the text is the value; `normalised` after reading a date, amount or spacing;
     `computed` from other values; `embedded` it stands in the XML that the document carries, and nowhere
-    on its pages; `none` no place found. confidence: in [0, 1]. reason: why this value, where the document
-    alone does not say it: what people confirmed of an earlier one.
+    on its pages; `coded` it stands in a barcode or matrix code, whose box it has, and nowhere in print;
+    `none` no place found. confidence: in [0, 1]. reason: why this value, where the document alone does not
+    say it: what people confirmed of an earlier one.
     """
 
     page: int | None

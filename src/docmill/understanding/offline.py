@@ -10,6 +10,7 @@ from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.schemas.registry import REGISTRY, is_built_in
 from docmill.sections.splitting import sections
 from docmill.understanding.built_in_fields import extract_own_fields
+from docmill.understanding.coded_values.comparison import compare_codes
 from docmill.understanding.corrections.apply import apply_corrections
 from docmill.understanding.corrections.fit import make_example, with_reading
 from docmill.understanding.einvoice.extractor import classify_einvoice, extract_einvoice
@@ -103,7 +104,8 @@ def _extract(
         extraction = ask_for_columns(document, extraction)
     if data.failures:
         extraction = extraction.model_copy(update={"failures": (*extraction.failures, *data.failures)})
-    return check_for_several(document, withhold_neighbours(document, extraction, schema))
+    extraction = withhold_neighbours(document, extraction, schema)
+    return check_for_several(document, compare_codes(document, extraction, schema))
 
 
 def read_pages(

@@ -74,6 +74,10 @@ def check_withheld(judged: GateInput) -> Iterator[Failure]:
             yield _uncertain(judged, path)
 
 
+_ROUNDED = 1e-4
+"""Difference of boxes that were stored, at most."""
+
+
 def check_found(judged: GateInput) -> Iterator[Failure]:
     """A failure of a document that none of the values of a user's schema was found on."""
     if is_built_in(judged.schema) or judged.schema.critical or judged.extraction.suggestions:
@@ -143,6 +147,9 @@ def _is_printed(document: Document, evidence: Evidence) -> bool:
         return evidence.page is None
     box = evidence.box
     page = next((page for page in document.pages if page.number == evidence.page), None)
+    if evidence.match == "coded":
+        codes = page.codes if page is not None and box is not None else ()
+        return any(np.allclose(code.box, box, atol=_ROUNDED) for code in codes if box)
     if page is None or box is None or not evidence.text or evidence.match == "none":
         return False
     boxes = page.words.boxes

@@ -55,6 +55,7 @@ _WHOLE_NAMES = {
 _WITHOUT_CONFIDENCE: dict[MatchKind, str] = {
     "computed": gettext_noop("Computed"),
     "embedded": gettext_noop("From the XML"),
+    "coded": gettext_noop("From the code"),
 }
 """Values of which no confidence is shown, and the text in its place."""
 
