@@ -21,7 +21,7 @@ from docmill.schemas.field_names import field_name
 from docmill.schemas.filling import ValueWithEvidence, replace_values
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import is_built_in
-from docmill.understanding.coded_values import payments
+from docmill.understanding.coded_values import fiscal, payments
 from docmill.understanding.coded_values.contents import PAYABLE, CodeContent, CodedValue
 from docmill.understanding.constraints.same_party import is_same_party
 from docmill.understanding.text.codes import is_iban
@@ -37,7 +37,7 @@ _PAYEE = "seller.name"
 _IBAN = "payment.iban"
 _SHORTEST_NUMBER = 4
 """Characters of a number of a paper that is looked for in a reference."""
-PARSERS = (*payments.PARSERS,)
+PARSERS = (*payments.PARSERS, *fiscal.PARSERS)
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,15 @@ def parse_code(code: Code) -> CodeContent | None:
     for parser in PARSERS:
         try:
             content = parser(code.text)
-        except (ValueError, LookupError, ArithmeticError, lzma.LZMAError, EOFError):
+        except (
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            ArithmeticError,
+            lzma.LZMAError,
+            EOFError,
+        ):
             return None
         if content is not None:
             return content
