@@ -15,8 +15,10 @@ from bench.data import receipts
 from docmill.model.document import Document
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import symbols_of_currency
+from tools.page_model.proven_items import UNSURE, proven_items
 from tools.page_model.readings import WORLD, kept_readings
 from tools.page_model.samples import PageFacts, Sample, width_boxes
+from tools.page_model.till_texts import all_number_labels
 from tools.page_model.weak_labels import KnownValue, Value, label_words
 
 _TYPES = {"receipt": "receipt", "hotel_bill": "invoice", "invoice": "invoice"}
@@ -28,7 +30,8 @@ _VAT_ID = re.compile(r"[A-Z]{2,3}\s?[\d ]{7,}|CHE|NL\d", re.IGNORECASE)
 class Paper(NamedTuple):
     """What is known of one paper.
 
-    items: as in `label_words`. absent: roles that it is known not to have. most_pages: to take into samples.
+    items: as in `label_words`. absent: roles that it is known not to have. unsure: roles that words may have
+    without being labelled. most_pages: to take into samples.
     """
 
     key: str
@@ -39,6 +42,7 @@ class Paper(NamedTuple):
     truth: Sequence[KnownValue]
     items: Sequence[Mapping[str, Value]] = ()
     absent: Sequence[str] = ()
+    unsure: Sequence[str] = ()
     most_pages: int = 1
 
 
@@ -59,7 +63,7 @@ def samples_of(document: Document, paper: Paper) -> Iterator[Sample]:
                 lines=page.words.lines,
                 roles=roles.roles,
                 goes_on=roles.goes_on,
-                known=roles.known(paper.absent),
+                known=tuple(role for role in roles.known(paper.absent) if role not in paper.unsure),
                 values={known.path: [str(value) for value in known.values] for known in paper.truth},
             )
 
@@ -69,7 +73,13 @@ def world_samples(readings: Path, source: str) -> Iterator[Sample]:
     rows = map(json.loads, (WORLD / "labels.jsonl").read_text(encoding="utf-8").splitlines())
     labels = {row["id"]: row for row in rows}
     for key, document in kept_readings(readings):
-        yield from samples_of(document, _world_paper(labels[key], source))
+        if not document.pages or not document.pages[0].words.texts:
+            continue
+        paper = _world_paper(labels[key], source)
+        totals = [amount_of(labels[key][name] or "") for name in ("total", "net")]
+        known_totals = [total for total in totals if total is not None]
+        items = proven_items(document, known_totals, labels[key]["item_count"] or 0)
+        yield from samples_of(document, paper._replace(items=items, unsure=UNSURE))
 
 
 def _world_paper(label: Mapping[str, Any], source: str) -> Paper:
@@ -99,7 +109,7 @@ def _world_texts(label: Mapping[str, Any]) -> Iterator[KnownValue]:
     if addresses := tuple(text for text in (label["address"], label["address_alt"]) if text):
         yield KnownValue("seller.address", addresses)
     if label["number"]:
-        yield KnownValue("number", (label["number"],))
+        yield KnownValue("number", (label["number"],), labels=all_number_labels())
     if label["currency"]:
         yield known_currency(label["currency"])
     is_vat = {text: _VAT_ID.match(text) is not None for text in label["vat_ids"]}
@@ -144,7 +154,12 @@ def sroie_samples() -> Iterator[Sample]:
     for key, document in receipts.documents():
         if label := labels.get(key):
             truth = list(_sroie_values(label))
-            yield from samples_of(document, Paper(key, "sroie", vendors[key], "receipt", facts, truth))
+            items = proven_items(
+                document, [total for total in [amount_of(label.get("total") or "")] if total]
+            )
+            yield from samples_of(
+                document, Paper(key, "sroie", vendors[key], "receipt", facts, truth, items, unsure=UNSURE)
+            )
 
 
 def _sroie_values(label: Mapping[str, str]) -> Iterator[KnownValue]:

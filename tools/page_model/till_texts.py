@@ -36,6 +36,13 @@ def draw_texts(draw: random.Random) -> "KnownTexts | OtherTexts":
     return OtherTexts(draw) if draw.random() < _SHARE_OF_OTHERS else KnownTexts(draw)
 
 
+@cache
+def all_number_labels() -> tuple[str, ...]:
+    """Labels of a receipt's number, in all languages."""
+    tables = (*_TABLES["numbers"].values(), *(each["numbers"] for each in _TABLES["languages"].values()))
+    return tuple(sorted({label for labels in tables for label in labels}))
+
+
 class KnownTexts(ReceiptTexts):
     """Texts in a language of `docmill.training.receipt_texts`."""
 
