@@ -299,3 +299,19 @@ def test_words_that_stand_on_many_papers_make_none_alike(make_document: MakeDocu
     )
 
     assert parts(make_document(first, other)) == [(1, 1), (2, 2)]
+
+
+def test_a_patch_sheet_parts_and_its_word_in_print_does_not(make_document: MakeDocument) -> None:
+    plain = make_document(MORE, "PATCHT", MORE)
+    pages = [plain.pages[0], replace(plain.pages[1], codes=(read_code("PATCHT", "]C0"),)), plain.pages[2]]
+
+    assert parts(plain) == [(1, 3)]
+    assert parts(replace(plain, pages=pages)) == [(1, 1), (3, 3)]
+
+
+@pytest.mark.parametrize("text", ["PATCHTX", "PATCH 1", "https://example.org/PATCHT"])
+def test_another_code_on_a_sheet_parts_nothing(make_document: MakeDocument, text: str) -> None:
+    plain = make_document(MORE, "-", MORE)
+    pages = [plain.pages[0], replace(plain.pages[1], codes=(read_code(text, "]C0"),)), plain.pages[2]]
+
+    assert parts(replace(plain, pages=pages)) == parts(plain)

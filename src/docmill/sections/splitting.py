@@ -13,6 +13,8 @@ from docmill.model.document import Document, Page, Part, letters_and_digits
 from docmill.sections.page_marks import Marks, PageMark, marks
 
 SEPARATOR = "DOCMILL-SPLIT"
+PATCH_SHEET = "PATCHT"
+"""Text of the code on a patch sheet of type T, which many scanners and programs print; always a separator."""
 SEPARATOR_WORDS = 40
 """A page with more is no separator, whatever it says."""
 BLANK_WORDS = 2
@@ -84,6 +86,7 @@ def _sheet(page: Page, separator: str) -> _Sheet:
         bool(separator) and any(separator in letters_and_digits(text) for text in texts)
         for texts in ([code.text for code in page.codes], [" ".join(words)])
     )
+    is_in_code = is_in_code or any(code.text == PATCH_SHEET for code in page.codes)
     if is_short and (is_in_code or is_in_text):
         return _Sheet(page.number, "separator")
     if is_in_code:
