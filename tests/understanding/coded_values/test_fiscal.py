@@ -1,4 +1,5 @@
 import json
+import random
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
@@ -212,3 +213,28 @@ def test_a_receipt_whose_code_says_another_total_goes_to_a_person(typeset: Types
 
     coded = extraction.evidence["gross_total"].match == "coded"
     assert coded or "code" in [failure.check for failure in verdict.failures]
+
+
+def test_mutilated_codes_raise_nothing() -> None:
+    chance = random.Random(7)  # noqa: S311 - reproducible
+    whole = (
+        TSE,
+        RKSV,
+        PORTUGUESE,
+        SLOVENE,
+        CZECH,
+        CROATIAN,
+        MEXICAN,
+        SPANISH,
+        BASQUE,
+        argentine(),
+        zatca(*SAUDI),
+    )
+    junk = "\x00\x1d\n;:*_|^.,-+%&=?\ud800\u0661\u202e9aZ/ "
+
+    for text in chance.choices(whole, k=3000):
+        at = chance.randrange(len(text))
+        piece = chance.choice(junk) * chance.choice((1, 2, 500))
+        content = parse_code(read_code(text[:at] + piece + text[at + chance.randint(0, 8) :]))
+
+        assert content is None or not {"\ud800", "\x00"} & set("".join(map(str, content.values.values())))

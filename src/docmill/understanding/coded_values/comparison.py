@@ -21,7 +21,7 @@ from docmill.schemas.field_names import field_name
 from docmill.schemas.filling import ValueWithEvidence, replace_values
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import is_built_in
-from docmill.understanding.coded_values import fiscal, payments
+from docmill.understanding.coded_values import fiscal, gs1, payments
 from docmill.understanding.coded_values.contents import PAYABLE, CodeContent, CodedValue
 from docmill.understanding.constraints.same_party import is_same_party
 from docmill.understanding.text.codes import is_iban
@@ -52,7 +52,7 @@ class ReadCode(NamedTuple):
 
 def parse_code(code: Code) -> CodeContent | None:
     """Parse the content of a code; None for an unknown standard, and for one that the content breaks."""
-    for parser in PARSERS:
+    for parser in (gs1.parse_gs1,) if code.is_gs1 else PARSERS:
         try:
             content = parser(code.text)
         except (
