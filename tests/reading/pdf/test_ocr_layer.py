@@ -1,6 +1,8 @@
 """Invisible text under scans: believed, doubted, and put together with what is recognised."""
 
-from collections.abc import Callable
+import codecs
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ from reportlab.pdfgen.textobject import PDFTextObject
 
 from docmill.model.document import Page, Words
 from docmill.reading.pdf import pdf_file, text_merging
-from docmill.reading.pdf.text_layer import Layer
+from docmill.reading.pdf.text_layer import Layer, page_from_layer
 from docmill.reading.pdf.text_runs import NO_RUNS, certain_runs
 
 MakePdf = Callable[..., Path]
@@ -133,6 +135,46 @@ def test_printed_text_that_makes_no_sense_is_doubted(make_pdf: MakePdf) -> None:
 
 def nonsense(canvas: Canvas) -> None:
     canvas.drawString(50, 700, '"7+%- (#)+ -/* $%&')
+
+
+LETTER = (
+    "We thank you for your kind order and deliver the following goods to your address in the next days.",
+    "Please pay the amount within fourteen days after receipt of this letter, without any deduction.",
+    "The goods remain our property until they are paid. Complaints are accepted within one week only.",
+)
+SHIFTED = [codecs.encode(line, "rot13") for line in LETTER]
+
+
+def set_lines(lines: Sequence[str]) -> Callable[[Canvas], None]:
+    def draw(canvas: Canvas) -> None:
+        for row, line in enumerate(lines):
+            canvas.drawString(20, 700 - 30 * row, line)
+
+    return draw
+
+
+def test_printed_text_in_no_language_is_compared_with_what_the_page_shows(make_pdf: MakePdf) -> None:
+    path = make_pdf(set_lines(SHIFTED))
+    layer = read_layer(path)
+    stated = page_from_layer(layer)
+    shown = replace(stated, words=replace(stated.words, texts=" ".join(LETTER).split()), source="ocr")
+
+    assert text_page(path) is None
+    confirmed = text_merging.merge_reading(layer, stated)
+    assert (confirmed.words.texts, confirmed.source, confirmed.layer_doubt) == (
+        stated.words.texts,
+        "text",
+        None,
+    )
+    believed = text_merging.merge_reading(layer, shown)
+    assert (believed.words.texts, believed.layer_doubt) == (shown.words.texts, "nonsense")
+
+
+def test_printed_text_in_a_language_needs_no_recognition(make_pdf: MakePdf) -> None:
+    page = text_page(make_pdf(set_lines(LETTER)))
+
+    assert page is not None
+    assert page.words.texts == " ".join(LETTER).split()
 
 
 def words(*texts: str, y: float = 0.5, x: float = 0.1) -> Words:

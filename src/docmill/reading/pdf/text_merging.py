@@ -27,12 +27,17 @@ from docmill.reading.pdf.text_layer import (
     read_layer,
 )
 from docmill.reading.pdf.text_runs import NO_RUNS, TextRuns, covered_share
-from docmill.reading.text.quality import texts_quality
+from docmill.reading.text.quality import language_fit, texts_quality
 
 SAMPLE = 25
 """Number of words whose sense is checked."""
 NONSENSE = 0.4
 """Printed text that is no more believable than this is recognised again."""
+TELLING_BYTES, NO_LANGUAGE = 150, 200.0
+"""Bytes of words from which on their fit in a language tells something, and the fit of letters in any order.
+
+Of 605 honest pages none fits worse than 324, and of 1,210 with exchanged letters one fits better than 200.
+"""
 REPEATED = re.compile(r"(.)\1+")
 LEAST_SHARE = 0.05
 """Share of recognised words from which on a page of text counts as recognised."""
@@ -48,16 +53,21 @@ TOUCHED = 0.3
 def read_sound_layer(page: PdfPage, number: int, shapes: GlyphShapes | None = None) -> Layer:
     """Read the page's text layer, with text that makes no sense set apart as doubtful.
 
-    Fonts may show other letters than the file stores. shapes: of the document's fonts, if more pages are
-    read.
+    Fonts may show other letters than the file stores. Words in no language are doubted until recognition
+    confirms them. shapes: of the document's fonts, if more pages are read.
     """
     layer = read_layer(page, number, shapes or GlyphShapes(page.pdf))
     if len(layer.doubted):
         return layer
     texts = [text for text in layer.upright.texts if text not in (CHECKED, UNCHECKED)]
     texts = texts[:: max(1, len(texts) // SAMPLE)]
-    if layer.missing == "everything" or not texts or believability(texts) > NONSENSE:
+    if layer.missing == "everything" or not texts:
         return layer
+    if believability(texts) > NONSENSE:
+        fit = language_fit(layer.upright.texts)
+        if fit.size < TELLING_BYTES or fit.score > NO_LANGUAGE:
+            return layer
+        return layer._replace(doubted=layer.upright.boxes, doubt="nonsense")
     doubtful = text_runs.recognised_runs([layer.upright, *layer.sideways])
     return layer._replace(
         upright=NO_RUNS, sideways=(), scanned=doubtful, missing="everything", doubt="nonsense"
