@@ -122,6 +122,51 @@ def test_text_in_a_font_without_outlines_is_an_earlier_recognition(make_pdf: Mak
     assert (layer.upright.texts, layer.scanned.texts[:2]) == ([], ["Invoice", "number"])
 
 
+@pytest.mark.parametrize("turn", [90, 180, 270])
+@pytest.mark.parametrize("style", [invisible, transparent])
+def test_a_layer_is_noticed_on_a_page_that_is_stored_turned(
+    make_pdf: MakePdf, style: Style, turn: int
+) -> None:
+    path = make_pdf(scan(LINES, style))
+    with pikepdf.open(path, allow_overwriting_input=True) as pdf:
+        pdf.pages[0].Rotate = turn
+        pdf.save(path)
+
+    layer = read_layer(path)
+
+    assert layer.upright.texts == [text for part in layer.sideways for text in part.texts] == []
+    assert sorted(layer.scanned.texts) == sorted(" ".join(LINES).split())
+
+
+def test_what_the_scanner_printed_visibly_stays_beside_the_layer(make_pdf: MakePdf) -> None:
+    def stamped(canvas: Canvas) -> None:
+        canvas.saveState()  # pyright: ignore[reportUnknownMemberType]
+        scan(LINES)(canvas)
+        canvas.restoreState()  # pyright: ignore[reportUnknownMemberType]
+        canvas.drawString(300, 100, "Scanned 2026-11-28")
+
+    layer = read_layer(make_pdf(stamped))
+
+    assert layer.upright.texts == ["Scanned", "2026-11-28"]
+    assert len(layer.scanned.texts) == len(" ".join(LINES).split())
+    seen = Page(1, 595, 842, Words.none(), source="ocr", quality=0.9)
+    page = text_merging.merge_reading(layer, seen)
+    assert {"Scanned", "Invoice"} <= set(page.words.texts)
+
+
+def test_of_two_layers_over_each_other_neither_replaces_what_was_read(make_pdf: MakePdf) -> None:
+    def doubled(canvas: Canvas) -> None:
+        scan(LINES)(canvas)
+        scan(["Invo1ce nunnber 47ll", "TotaI arnount 12.00"])(canvas)
+
+    layer = read_layer(make_pdf(doubled))
+    single = read_layer(make_pdf(scan(LINES), name="single.pdf"))
+    seen = replace(page_from_layer(single), source="ocr", quality=0.9)
+
+    assert len(layer.scanned.texts) > len(single.scanned.texts)
+    assert text_merging.merge_reading(layer, seen).words.texts == seen.words.texts
+
+
 def test_print_over_a_picture_that_fills_the_page_stays_as_it_is(make_pdf: MakePdf) -> None:
     page = text_page(make_pdf(scan(["Paid in full with many thanks for your kind order of May"] * 3, black)))
 
