@@ -80,3 +80,26 @@ def test_the_order_of_a_delivery_note_is_that_of_its_label(typeset: Typeset, ord
     assert dict(leaves(extraction.data))["order_number"] == "PO-2024-77"
     assert extraction.evidence["order_number"].match == match
     assert extraction.evidence["order_number"].confidence >= 0.99
+
+
+@pytest.mark.parametrize(
+    ("text", "checks"),
+    [("D-2024-17", []), ("D-2024-11", ["code"]), ("D-2024-99", []), ("20457", []), ("4006381333931", [])],
+)
+def test_a_number_that_is_nearly_that_of_a_linear_code_goes_to_a_person(
+    typeset: Typeset, text: str, checks: list[str]
+) -> None:
+    plain = typeset(NOTE.format(order=""))
+    document = replace(plain, pages=[replace(plain.pages[0], codes=(read_code(text, "]C0"),))])
+
+    extraction = extract(document, REGISTRY["delivery_note"])
+
+    assert [failure.check for failure in extraction.failures] == checks
+    assert extraction.data == extract(plain, REGISTRY["delivery_note"]).data
+
+
+def test_a_linear_code_of_another_number_on_the_page_contradicts_nothing(typeset: Typeset) -> None:
+    plain = typeset(NOTE.format(order="Your order number: D-2024-11"))
+    document = replace(plain, pages=[replace(plain.pages[0], codes=(read_code("D-2024-11", "]C0"),))])
+
+    assert not extract(document, REGISTRY["delivery_note"]).failures

@@ -35,6 +35,10 @@ ONLY_CODED = 0.99
 SUGGESTED = 0.5
 _PAYEE = "seller.name"
 _IBAN = "payment.iban"
+_NUMBERS = frozenset({"number", "order_number", "delivery_note_number", "customer_number", "contract_number"})
+_LINEAR = {"]C": "Code 128", "]A": "Code 39"}
+_SHORTEST_PLAIN = 6
+"""Characters of a number that is compared with a linear code."""
 _SHORTEST_NUMBER = 4
 """Characters of a number of a paper that is looked for in a reference."""
 PARSERS = (*payments.PARSERS, *fiscal.PARSERS)
@@ -82,9 +86,9 @@ def read_contents(document: Document) -> list[ReadCode]:
 
 def compare_codes(document: Document, extraction: Extraction, schema: Schema) -> Extraction:
     """The extraction after it was compared with the codes on the pages. Built-in types only."""
-    codes = read_contents(document) if is_built_in(schema) else []
-    if not codes:
+    if not is_built_in(schema) or not any(page.codes for page in document.pages):
         return extraction
+    codes = read_contents(document)
     paths = {item.path for item in outline(schema) if not item.is_listed}
     comparison = _Comparison(document, extraction, schema, dict(leaves(extraction.data)))
     for path, value, code in _distinct_values(codes):
@@ -96,7 +100,18 @@ def compare_codes(document: Document, extraction: Extraction, schema: Schema) ->
             comparison.compare(path, value, code)
     for code in codes:
         comparison.compare_texts(code, paths)
+    for code in _plain_numbers(document):
+        comparison.compare_number(code, paths)
     return comparison.result()
+
+
+def _plain_numbers(document: Document) -> Iterator[ReadCode]:
+    """Yield the linear codes that say a number and not of what."""
+    for page in document.pages:
+        for code in page.codes:
+            name = _LINEAR.get(code.symbology[:2])
+            if name is not None and not code.is_gs1 and parse_code(code) is None:
+                yield ReadCode(CodeContent(name, {}, references=(code.text,)), page.number, code)
 
 
 def _distinct_values(codes: list[ReadCode]) -> Iterator[tuple[str, CodedValue, ReadCode]]:
@@ -194,6 +209,22 @@ class _Comparison:
             number in letters_and_digits(reference) for reference in code.content.references
         ):
             self._agree("number", code)
+
+    def compare_number(self, code: ReadCode, paths: set[str]) -> None:
+        """Doubt a number that differs from a linear code in one character, if that is printed nowhere else.
+
+        A number that is equal is not believed more: the code does not say of what it is the number.
+        """
+        coded = letters_and_digits(code.code.text)
+        for path in paths & _NUMBERS & self.values.keys():
+            printed = letters_and_digits(str(self.values[path]))
+            if (
+                len(coded) >= _SHORTEST_PLAIN
+                and len(printed) == len(coded)
+                and sum(one != other for one, other in zip(printed, coded, strict=True)) == 1
+                and not self.document.find(coded)
+            ):
+                self._contradict(path, code.code.text, code)
 
     def result(self) -> Extraction:
         """The extraction with all changes."""
