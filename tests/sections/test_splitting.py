@@ -315,3 +315,28 @@ def test_another_code_on_a_sheet_parts_nothing(make_document: MakeDocument, text
     pages = [plain.pages[0], replace(plain.pages[1], codes=(read_code(text, "]C0"),)), plain.pages[2]]
 
     assert parts(replace(plain, pages=pages)) == parts(plain)
+
+
+@pytest.mark.parametrize(
+    ("text", "prefix", "expected"),
+    [
+        ("ASN00123", "ASN", [(1, 1), (2, 2)]),
+        ("FILE-7", "FILE-", [(1, 1), (2, 2)]),
+        ("ASN00123", "FILE-", [(1, 2)]),
+        ("ASN00123", "", [(1, 2)]),
+        ("00123", "", [(1, 2)]),
+        ("ASN", "ASN", [(1, 2)]),
+        ("ASN12345678901", "ASN", [(1, 2)]),
+        ("ASN\u0661\u0662", "ASN", [(1, 2)]),
+        ("ASN12X", "ASN", [(1, 2)]),
+    ],
+)
+def test_an_archive_serial_number_begins_a_document(
+    make_document: MakeDocument, text: str, prefix: str, expected: list[tuple[int, int]]
+) -> None:
+    plain = make_document(MORE, MORE)
+    labelled = replace(plain.pages[1], codes=(read_code(text, "]C0"),))
+
+    found = sections(replace(plain, pages=[plain.pages[0], labelled]), asn_prefix=prefix)
+
+    assert [(part.start, part.stop - 1) for part in found] == expected

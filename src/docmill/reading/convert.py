@@ -105,7 +105,11 @@ class LocalConverter:
         document = await _keep_scans(document, original.name, _with_scans(read, choice), journal)
         if options.split and opened.page_count > 1 and not opened.embedded:  # whose data is that of all pages
             sections = await asyncio.to_thread(
-                splitting.parts, document, original.name, separator=options.separator
+                splitting.parts,
+                document,
+                original.name,
+                separator=options.separator,
+                asn_prefix=options.asn_prefix,
             )
             return replace(document, parts=_with_sections(document.parts, sections))
         return document

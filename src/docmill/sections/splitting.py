@@ -13,8 +13,11 @@ from docmill.model.document import Document, Page, Part, letters_and_digits
 from docmill.sections.page_marks import Marks, PageMark, marks
 
 SEPARATOR = "DOCMILL-SPLIT"
+ASN_PREFIX = "ASN"
 PATCH_SHEET = "PATCHT"
 """Text of the code on a patch sheet of type T, which many scanners and programs print; always a separator."""
+LONGEST_ASN = 10
+"""Digits of an archive serial number, which is at most 2^32 - 1 in paperless-ngx."""
 SEPARATOR_WORDS = 40
 """A page with more is no separator, whatever it says."""
 BLANK_WORDS = 2
@@ -36,13 +39,14 @@ class _Sheet:
     marks: Marks = field(default_factory=Marks)
 
 
-def sections(document: Document, *, separator: str = SEPARATOR) -> list[range]:
+def sections(document: Document, *, separator: str = SEPARATOR, asn_prefix: str = ASN_PREFIX) -> list[range]:
     """The page numbers of each document within, in order; one range when there is but one.
 
-    Separator sheets belong to no range; pages without text belong to the document before them. Nothing but
-    the pages' words decides: the same document is always parted the same way.
+    asn_prefix: of the codes with archive serial numbers, such as `ASN00123`, each of which begins a document;
+    empty for none. Separator sheets belong to no range; pages without text belong to the document before.
+    Nothing but the pages' words and codes decides: the same document is always parted the same way.
     """
-    sheets = [_sheet(page, letters_and_digits(separator)) for page in document.pages]
+    sheets = [_sheet(page, letters_and_digits(separator), asn_prefix) for page in document.pages]
     backs = sheets[1::2]
     has_backs = sum(sheet.role == "blank" for sheet in backs) >= BACKS * max(1, len(backs))
     groups: list[list[_Sheet]] = [[]]
@@ -61,12 +65,12 @@ def sections(document: Document, *, separator: str = SEPARATOR) -> list[range]:
     return [range(part[0].number, part[-1].number + 1) for part in kept]
 
 
-def parts(document: Document, name: str, *, separator: str) -> tuple[Part, ...]:
+def parts(document: Document, name: str, *, separator: str, asn_prefix: str = ASN_PREFIX) -> tuple[Part, ...]:
     """The sections as parts of the document, named such as "scan, page 3.pdf"; none when there is but one.
 
-    name: of the document's file.
+    name: of the document's file. separator, asn_prefix: see `sections`.
     """
-    ranges = sections(document, separator=separator)
+    ranges = sections(document, separator=separator, asn_prefix=asn_prefix)
     if len(ranges) == 1:
         return ()
     stem = PurePath(clean_name(name)).stem[:LONGEST_STEM]
@@ -79,7 +83,7 @@ def parts(document: Document, name: str, *, separator: str) -> tuple[Part, ...]:
     return tuple(result)
 
 
-def _sheet(page: Page, separator: str) -> _Sheet:
+def _sheet(page: Page, separator: str, asn_prefix: str) -> _Sheet:
     words = page.words.texts
     is_short = len(words) <= SEPARATOR_WORDS
     is_in_code, is_in_text = (
@@ -89,11 +93,16 @@ def _sheet(page: Page, separator: str) -> _Sheet:
     is_in_code = is_in_code or any(code.text == PATCH_SHEET for code in page.codes)
     if is_short and (is_in_code or is_in_text):
         return _Sheet(page.number, "separator")
-    if is_in_code:
+    if is_in_code or (asn_prefix and any(_is_serial_number(code.text, asn_prefix) for code in page.codes)):
         return _Sheet(page.number, "first", marks(page))
     if len(words) <= BLANK_WORDS and sum(map(len, words)) <= BLANK_CHARACTERS and page.problem is None:
         return _Sheet(page.number, "blank")
     return _Sheet(page.number, "text", marks(page))
+
+
+def _is_serial_number(text: str, prefix: str) -> bool:
+    digits = text.removeprefix(prefix)
+    return digits != text and digits.isascii() and digits.isdecimal() and len(digits) <= LONGEST_ASN
 
 
 def _begins(sheet: _Sheet, before: Sequence[_Sheet], *, backs: bool) -> bool:

@@ -44,6 +44,7 @@ def reading_options(settings: Settings) -> ReadingOptions:
         languages=settings.ocr.languages,
         split=settings.reading.split == "auto",
         separator=settings.reading.separator,
+        asn_prefix=settings.reading.asn_prefix,
         max_parts=settings.limits.parts,
         max_part_bytes=settings.limits.file_bytes,
         max_unpacked_bytes=settings.limits.unpacked_bytes,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from docmill.model.statement_columns import StatementColumns
-from docmill.sections.splitting import SEPARATOR
+from docmill.sections.splitting import ASN_PREFIX, SEPARATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class ReadingOptions:
     out a share of it. unlock_limit_s: for taking the password off a file. passwords: to try on files that
     ask for one; open_limit_s and flow_limit_s are for each of them. split: a PDF or TIFF that holds
     several documents has them as parts. separator: what a sheet between two of them says.
+    asn_prefix: of codes with archive serial numbers, each of which begins a document; empty for none.
     keep_preprocessed: a document comes with the pictures in which bad pages were read. statement_columns:
     those found in earlier tables of bookings, for tables with the same headings.
     """
@@ -44,6 +45,7 @@ class ReadingOptions:
     passwords: tuple[str, ...] = field(default=(), repr=False)
     split: bool = False
     separator: str = SEPARATOR
+    asn_prefix: str = ASN_PREFIX
     keep_preprocessed: bool = False
     statement_columns: tuple[StatementColumns, ...] = ()
 

@@ -216,6 +216,7 @@ class ReadingSettings(Section):
 
     split: Literal["off", "auto"] = "off"
     separator: str = Field(default="DOCMILL-SPLIT", min_length=4)
+    asn_prefix: str = Field(default="ASN", max_length=20)
 
 
 class Limits(Section):
