@@ -11,17 +11,20 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import snowballstemmer
 
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.schemas.outline import FieldOutline, Kind
 from docmill.understanding.fields.candidates import Form, Role
-from docmill.understanding.page.labels import LABELS, Label
+from docmill.understanding.page.labels import LABELS, TERMS, Label
 from docmill.understanding.text.folding import fold
+from docmill.understanding.text.money import without_currencies
 from docmill.understanding.text.standard_numbers import OF_SCHEMA, compact_number, formats_named
 from docmill.understanding.vocabulary import LANGUAGES, NUMBER_WORDS, Concept
+
+Term = TypeVar("Term", bound=str)
 
 STRONGEST = 1.6
 """The greatest match strength."""
@@ -60,10 +63,13 @@ _GENERIC_CONCEPTS: Mapping[Concept, float] = {
 }
 _ANY = frozenset((Concept.OTHER_DATE, Concept.OTHER_NUMBER))
 """Labels of many things: they speak against a field, never for it."""
-_NAME_WEIGHT = 1.0
+NAME_WEIGHT = 1.0
+"""Weight of the words and terms of a field's name."""
 _DESCRIPTION_WEIGHT = 0.4
 _WHOLE_DESCRIPTION_WEIGHT = 0.6
 """The same for a label that is all of the description: `date of the invoice`."""
+_PHRASE_WEIGHT = 0.8
+"""The same for a term of several words in a description: `payment date of a dividend`."""
 _OWNER_WEIGHT = 0.6
 """Weight of the words of the owner, such as `seller` in `seller.name`."""
 _RANGE_CLUES: Mapping[Role, Mapping[Concept, float]] = {
@@ -88,6 +94,8 @@ _LOOK_ALIKE = tuple(map(frozenset, ("il1t", "oc0", "uv", "s5", "ce", "b8", "gq9"
 _ACTORS: tuple[str, ...] = tuple(_WORDS["actors"])
 """Endings of words for somebody who does something, or to whom it is done."""
 _PAIR = 2
+_LONGEST_NAME = 3
+"""Words of the name of a standard number, as a label: `vehicle identification number`."""
 _READ = 60
 """Characters of a text that are looked at, its last."""
 _LAST_WORDS = 4
@@ -101,7 +109,7 @@ class FieldMeaning:
     no value. unlabelled: of a date without any label. same_as: another field, which would be the same value.
     words: how strongly each word of a label names the field. aliases: labels that its owner named, as word
     lists. hints: words without which no text names it. formats: of standard numbers that
-    its values have.
+    its values have. terms: how much each term of business papers speaks for the field.
     """
 
     path: str
@@ -117,6 +125,7 @@ class FieldMeaning:
     choices: tuple[str, ...] = ()
     hints: frozenset[str] = frozenset()
     formats: tuple[str, ...] = ()
+    terms: Mapping[str, float] = field(default_factory=dict[str, float])
     _is_hint: dict[str, bool] = field(default_factory=dict[str, bool], repr=False)
     _strengths: dict[str, float] = field(default_factory=dict[str, float], repr=False)
 
@@ -132,7 +141,7 @@ class FieldMeaning:
         if strength is None:
             if len(self._strengths) > _REMEMBERED:
                 self._strengths.clear()
-            strength = self._strengths[text] = self._match_strength(text)
+            strength = self._strengths[text] = max(self._match_strength(text), self._by_format(text))
         return strength
 
     def is_label(self, text: str) -> bool:
@@ -143,7 +152,7 @@ class FieldMeaning:
             return True
         written = [word for word in words_of(text) if word not in STOP]
         return all(word in self.words for word in written) and any(
-            self.words[word] >= _NAME_WEIGHT for word in written
+            self.words[word] >= NAME_WEIGHT for word in written
         )
 
     def _match_strength(self, text: str) -> float:
@@ -172,7 +181,13 @@ class FieldMeaning:
             strength *= _FOREIGN  # one label of something else: `Alt Order #` names no order
         if self.form == "name" and _OF_CODES.intersection(written) - set(self.words):
             return _FOREIGN * strength
-        return max(strength, self._by_labels(text, labels))
+        by_terms = _by_labels(text, TERMS.find(text), self.terms) if self.terms else 0.0
+        return max(strength, by_terms, _by_labels(text, labels, self.labels))
+
+    def _by_format(self, text: str) -> float:
+        """By the names of standard numbers at the end of the text, if the field's values are such numbers."""
+        named = formats_named(" ".join(text.split()[-_LONGEST_NAME:])) if self.formats else ()
+        return 0.0 if set(self.formats).isdisjoint(named) else NAME_WEIGHT
 
     def _has_hint(self, word: str) -> bool:
         """True if the word could belong to a name of the field."""
@@ -211,28 +226,31 @@ class FieldMeaning:
                 best = max(best, 0.85 * (strength - 0.3 * unknown))
         return min(max(best, 0.0), STRONGEST)
 
-    def _by_labels(self, text: str, labels: Sequence[Label[Concept]]) -> float:
-        """By the labels of all languages in the text; those that mean something else speak against it."""
-        strength, stop = 0.0, 0
-        seen: set[Concept] = set()
-        for label in labels:
-            meant = [concept for concept in label.meanings if concept in self.labels and concept not in seen]
-            if meant:
-                best = max(meant, key=lambda concept: self.labels[concept])
-                seen.add(best)
-                strength += self.labels[best] * label.quality
-                stop = label.stop
-        if not strength:
-            return 0.0
-        others = sum(self.labels.keys().isdisjoint(label.meanings) for label in labels)
-        unknown = len(words_of(text[: labels[0].start])) + 0.4 * len(words_of(text[stop:]))
-        return min(max(strength - 0.3 * others - 0.3 * min(unknown, 4), 0.0), STRONGEST)
-
 
 _REMEMBERED = 20_000
 _ANY_WORDS = ("example", "Example", "EXAMPLE", "Some Example")
 """What a pattern allows that is no form of a number."""
 _SHORTEST_GLUED = 5
+
+
+def _by_labels(text: str, labels: Sequence[Label[Term]], weights: Mapping[Term, float]) -> float:
+    """By the labels of all languages in the text; those that mean something else speak against it."""
+    strength, stop = 0.0, 0
+    seen: set[Term] = set()
+    for label in labels:
+        meant = [meaning for meaning in label.meanings if meaning in weights and meaning not in seen]
+        if meant:
+            best = max(meant, key=lambda meaning: weights[meaning])
+            seen.update(meant)
+            strength += weights[best] * label.quality
+            stop = label.stop
+    if not strength:
+        return 0.0
+    others = sum(weights.keys().isdisjoint(label.meanings) for label in labels)
+    rest = without_currencies(text[stop:])  # `Bruttobetrag in EUR`
+    behind = [word for word in words_of(rest) if word not in STOP]
+    unknown = len(words_of(text[: labels[0].start])) + 0.4 * len(behind)
+    return min(max(strength - 0.3 * others - 0.3 * min(unknown, 4), 0.0), STRONGEST)
 
 
 def goes_on_label(text: str, previous: str) -> bool:
@@ -348,6 +366,10 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
         for concept in concepts.keys() & language.labels.keys()
         for phrase in language.labels[concept]
     ]
+    terms = _terms(name, "" if formats else clause)
+    phrases += [
+        phrase for language in LANGUAGES for term in terms for phrase in language.fields.terms.get(term, ())
+    ]
     hints = {word for phrase in phrases for word in words_of(phrase)} - STOP
     return FieldMeaning(
         path=outline.path,
@@ -360,7 +382,24 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
         choices=outline.choices,
         hints=frozenset(hints.union(words, *map(words_of, outline.labels))),
         formats=formats,
+        terms=terms,
     )
+
+
+def _terms(name: str, clause: str) -> dict[str, float]:
+    """The terms of business papers that a field's name or the clause of its description names, with weights.
+
+    Those of one word in a description count only where there are no others.
+    """
+    terms: dict[str, float] = {}
+    words: dict[str, float] = {}
+    for text in (clause, *_turned(clause)):
+        for label in _spelt_terms(text):
+            is_phrase = len(text[label.start : label.stop].split()) >= _PAIR
+            for term in label.meanings:
+                (terms if is_phrase else words)[term] = _PHRASE_WEIGHT if is_phrase else _DESCRIPTION_WEIGHT
+    terms |= {term: NAME_WEIGHT for label in _spelt_terms(name.replace("_", " ")) for term in label.meanings}
+    return terms or words
 
 
 def _formats(outline: FieldOutline) -> tuple[str, ...]:
@@ -381,8 +420,8 @@ def _weigh(clause: str, owners: Sequence[str], name: str) -> tuple[dict[str, flo
     concepts: dict[Concept, float] = {}
     for text, weight in (
         (clause, _DESCRIPTION_WEIGHT),
-        (" ".join(owners), _NAME_WEIGHT if GENERIC.keys() >= {*name_words} else _OWNER_WEIGHT),
-        (name, _NAME_WEIGHT),
+        (" ".join(owners), NAME_WEIGHT if GENERIC.keys() >= {*name_words} else _OWNER_WEIGHT),
+        (name, NAME_WEIGHT),
     ):
         spoken = text.replace("_", " ")
         for word in words_of(spoken):
@@ -397,6 +436,11 @@ def _weigh(clause: str, owners: Sequence[str], name: str) -> tuple[dict[str, flo
     if Concept.DUE in concepts:
         concepts.pop(Concept.PAID, None)  # what is to be paid is not what was
     return words, concepts
+
+
+def _spelt_terms(spoken: str) -> Iterator[Label[str]]:
+    """The terms as they are spelt: `insurer` is no misread `insured`."""
+    return (label for label in TERMS.find(spoken) if label.quality == 1)
 
 
 def _concepts(spoken: str) -> Iterator[Concept]:

@@ -23,7 +23,7 @@ from docmill.understanding.fields.candidates import (
 from docmill.understanding.fields.label_sides import is_other_side
 from docmill.understanding.fields.meaning import OF_FORMS, FieldMeaning
 from docmill.understanding.page.context import ValueContext
-from docmill.understanding.page.labels import LABELS
+from docmill.understanding.page.labels import LABELS, TERMS
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.text.folding import tokens
 from docmill.understanding.text.number_forms import may_be_amount
@@ -59,6 +59,13 @@ _UNLIKE_OTHERS, _CHECKED_DIGITS, _OF_ITS_LENGTH, _NOT_OF_FORM = 4.0, 1.5, 0.8, -
 """The same for a standard number that needs no label, for digits alone whose checksum holds, for a format
 without a checksum, and for what is of another form."""
 _LONG_NUMBER = 14
+_OTHER_LABEL = 2.0
+"""Penalty of a value whose nearest label names something else."""
+_BEHIND = 0.9
+"""Factor for the words behind a number: `100 shares`."""
+_UNIT = re.compile(r"[ \u00a0]?([^\W\d_][^\d,;:(]{1,30})")
+_VALUE = re.compile(r"\S*\d\S*")
+_LETTERS = re.compile(r"[^\W\d_]{2}")
 CHECKED = frozenset(("iban", "bic", "vat id", "mail", "currency"))
 _WHOLES = frozenset(("total", "gross", "amount"))
 _PARTS = frozenset(("net", "tax", "commission", "discount", "price"))
@@ -67,6 +74,8 @@ _SMALL = 3
 _NET = re.compile(r"\bnet\b|\bnett\w*|commission|balance|\btax\b|provision|\bhors\b", re.IGNORECASE)
 
 
+_AMOUNT_AS_NUMBER = 2.0
+_CODE_BEFORE, _CODE_BEHIND = re.compile(r"[^\W_][-/.]?$"), re.compile(r"[-/.]?[^\W_]")
 _DIGITS_BEFORE = re.compile(r"(?:^|[\s:#])\d{1,6} $")
 _DIGITS_BEHIND = re.compile(r" \d{1,6}(?= \d|$)")
 _LONG_TAIL = re.compile(r"/[^\W_]{3,}$")
@@ -164,7 +173,10 @@ def score_candidates(candidates: Candidates, meaning: FieldMeaning) -> Scored:
         np.float64,
     )
     sides = np.array([_is_label_on_other_side(candidates, meaning, candidate) for candidate in offered])
-    scores = LABEL * labels + place + _form_scores(meaning, offered) - _OTHER_SIDE * sides
+    others = np.array([has_other_label(meaning, candidate) for candidate in offered], np.bool_)
+    scores = (
+        LABEL * labels + place + _form_scores(meaning, offered) - _OTHER_SIDE * sides - _OTHER_LABEL * others
+    )
     return Scored(meaning, offered, labels, scores)
 
 
@@ -207,8 +219,31 @@ def _label_strengths(meaning: FieldMeaning, candidate: AnyCandidate) -> tuple[fl
     )
     if meaning.form in ("boolean", "choice"):
         beside = max(beside, strength(around.right))  # a box stands before what it ticks
+    if meaning.form == "number":
+        unit = _UNIT.match(candidate.segment.text, candidate.stop)
+        beside = max(beside, _BEHIND * strength(unit[1]) if unit else 0.0)
     head = _HEAD_OF_MONEY if meaning.form == "money" else _HEAD
     return beside, max(_ABOVE * strength(around.above), head * strength(around.head))
+
+
+def has_other_label(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:
+    """True if the nearest label of a date or number is a term that the field does not have.
+
+    `Valuta` before a day is none of `trade_date`. A field without any term has no others.
+    """
+    if not meaning.terms or meaning.form not in ("date", "money", "number"):
+        return False
+    around = candidate.around
+    before = _VALUE.split(around.before)[-1]
+    label = next(
+        (text for text in (before, around.left, around.above or around.head) if _LETTERS.search(text)), ""
+    )
+    terms = TERMS.find(label)
+    return (
+        bool(terms)
+        and not any(meaning.terms.keys() & term.meanings for term in terms)
+        and meaning.match_strength(label) < _WEAK
+    )
 
 
 def naming_text(meaning: FieldMeaning, candidate: AnyCandidate) -> str:
@@ -251,9 +286,23 @@ def _form_scores(meaning: FieldMeaning, candidates: Sequence[AnyCandidate]) -> N
             return np.full(len(candidates), _ONLY_CHOICE * (len(candidates) == 1))
         case "code" | "name" | "text" | "standard number":
             scores = [_text_score(meaning, candidate) for candidate in candidates]
+        case "number":
+            scores = [_number_score(meaning, candidate) for candidate in candidates]
         case _:
             return np.zeros(len(candidates))
     return np.array(scores, np.float64)
+
+
+def _number_score(meaning: FieldMeaning, number: AnyCandidate) -> float:
+    """A count or rate is no amount with a currency, and no part of a code."""
+    text = number.segment.text
+    is_rate = text[number.stop :].lstrip().startswith("%") or "%" in number.text
+    is_part = _CODE_BEFORE.search(text[: number.start]) or _CODE_BEHIND.match(text[number.stop :])
+    return (
+        -_AMOUNT_AS_NUMBER * number.marked
+        - _AMOUNT_AS_NUMBER * (is_rate and "percent" not in meaning.words)
+        - _AMOUNT_AS_NUMBER * bool(is_part)
+    )
 
 
 def _is_upper(candidate: AnyCandidate) -> bool:

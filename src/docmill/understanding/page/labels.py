@@ -251,6 +251,9 @@ def _columns_of(language: Language) -> Mapping[Column, Sequence[str]]:
 COLUMNS: Phrases[Column] = _phrases_of_languages(_columns_of)
 """Every heading of a table's column in every language."""
 
+TERMS: Phrases[str] = _phrases_of_languages(lambda language: language.fields.terms)
+"""Terms of business papers that fields of users' schemas have, by their names."""
+
 CARRIED: Phrases[str] = _phrases_of_languages(lambda language: {language.code: language.carried})
 """Names of rows that carry a sum from one page to the next, such as `carried forward`, with the language."""
 

@@ -55,7 +55,7 @@ def _modules() -> dict[str, tuple[str, ...]]:
     }
 
 
-def formats_named(name: str, description: str, labels: Sequence[str]) -> tuple[str, ...]:
+def formats_named(name: str, description: str = "", labels: Sequence[str] = ()) -> tuple[str, ...]:
     """The formats that a field has by a word of its name, or by an acronym of its labels or its description.
 
     `isin`, `ISIN of the security` and `vehicle identification number` name one; none is named by most.
@@ -161,12 +161,12 @@ def _number_at(
             continue
         for name in formats:
             acronym = name.rpartition(".")[2].upper()
-            is_glued = written.startswith(acronym) and written[len(acronym) :][:1].isalnum()
-            glued = len(acronym) if is_glued else 0  # `ISINDE0007164600`
-            number = compact_number(name, written[glued:])
+            label = re.match(rf"{re.escape(acronym)}[\W_]*", written)  # `ISINDE0007164600`, `IMO 9074729`
+            before = label.end() if label else 0
+            number = compact_number(name, written[before:])
             if number is None:
                 continue
             is_checked = has_checksum(name, number)
             if is_checked or end == at or name in _PATTERNS or name.startswith(OF_SCHEMA):
-                return Code(number, start + glued, stop, is_checked), end - at + 1
+                return Code(number, start + before, stop, is_checked), end - at + 1
     return None, 1

@@ -3,12 +3,13 @@
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
 from docmill.understanding.fields.candidates import AnyCandidate
-from docmill.understanding.fields.meaning import GENERIC, STOP, FieldMeaning, words_of
-from docmill.understanding.fields.scoring import is_whole, naming_text
+from docmill.understanding.fields.meaning import GENERIC, NAME_WEIGHT, STOP, FieldMeaning, words_of
+from docmill.understanding.fields.scoring import CHECKED, is_whole, naming_text
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.text.countries import is_country_name
 from docmill.understanding.text.folding import fold, token_texts
@@ -25,6 +26,8 @@ _OPPOSITES = [
     for one, other in [(frozenset(each["one"]), frozenset(each["other"]))]
     for pair in ((one, other), (other, one))
 ]
+QUALIFIERS = frozenset(_PERIOD_OF).union(*(words for pair in _OPPOSITES for words in pair))
+"""Words that say of which period or state something is."""
 _PLACES, _LONGEST_PLACE = 2, 3
 """Places behind the name of a firm, and words of each."""
 _WORD = re.compile(r"[^\W\d_]+|/")
@@ -43,6 +46,7 @@ def is_contradicted(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:
         or _is_part(meaning, label)
         or _is_named_in_passing(meaning, label)
         or _is_of_nobody(meaning, label)
+        or _is_only_described(meaning, label)
         or _is_aside(meaning, candidate)
         or _is_in_other_cell(meaning, candidate)
         or (candidate.form == "code" and meaning.form == "standard number")
@@ -148,6 +152,18 @@ def _is_of_nobody(meaning: FieldMeaning, label: str) -> bool:
     if meaning.form != "mail" or meaning.match_strength(label) >= _NAMED:
         return False
     return any(word not in GENERIC and word not in ("mail", "address") for word in meaning.words)
+
+
+def _is_only_described(meaning: FieldMeaning, label: str) -> bool:
+    """True if it takes a term of the description to see that a label names the field.
+
+    `trade date, or payment date of a dividend`: which of them a paper means is seldom said.
+    """
+    named = {term: weight for term, weight in meaning.terms.items() if weight >= NAME_WEIGHT}
+    if len(named) == len(meaning.terms) or meaning.form in CHECKED:
+        return False
+    own = replace(meaning, terms=named, _is_hint={}, _strengths={})
+    return meaning.match_strength(label) > own.match_strength(label) + _NAMED
 
 
 def _is_aside(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:

@@ -43,6 +43,7 @@ from docmill.understanding.fields.meaning import (
 from docmill.understanding.fields.scoring import (
     CHECKED,
     Scored,
+    has_other_label,
     is_under_label,
     is_whole,
     needs_no_label,
@@ -68,6 +69,8 @@ _PAIR = 1.0
 _ALONE = 1.0
 """Bonus of two ends of a period that are written together, and penalty of all other dates."""
 _RIVALS = 8
+_EQUAL = 0.95
+"""Share of a label's strength from which on another is as strong."""
 _LEAST_SHARE, _NEAR_RIVAL = 0.4, 0.6
 """Share of a believed value among its rivals, and the most that a rival may have of that share."""
 _MONEY = re.compile(r"[$\u20ac\u00a3\u00a5]|\d[.,]\d\d(?!\d)")
@@ -374,7 +377,8 @@ def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> d
                 finding,
                 named=float(field.labels[index]),
                 is_under_label=is_under_label(field.meaning, field.candidates[index]),
-                is_contradicted=is_contradicted(field.meaning, field.candidates[index]),
+                is_contradicted=is_contradicted(field.meaning, field.candidates[index])
+                or _has_equal(field, index),
                 is_checked=field.candidates[index].form == "standard number"
                 and field.candidates[index].marked,
             )
@@ -391,6 +395,25 @@ def _is_named(field: Scored, index: int) -> bool:
         or field.scores[index] > _SURE
         or field.labels[index] >= _NAMED
     )
+
+
+def _has_equal(field: Scored, index: int) -> bool:
+    """True if a term of the field is the label of another value, too: `Total 760 EUR`, `Total -761 EUR`."""
+    meaning, chosen = field.meaning, field.candidates[index]
+    if field.is_taught or not meaning.terms or meaning.form not in ("date", "money", "number"):
+        return False
+    return any(
+        label >= _EQUAL * field.labels[index]
+        and _size(other.value) != _size(chosen.value)
+        and other.marked == chosen.marked
+        and not has_other_label(meaning, other)
+        for label, other in zip(field.labels, field.candidates, strict=True)
+    )
+
+
+def _size(value: object) -> object:
+    """The value, a number without its sign."""
+    return abs(value) if isinstance(value, Decimal) else value
 
 
 def _best_period(start: Scored, end: Scored) -> tuple[int, int]:
@@ -454,9 +477,9 @@ def _meanings_of_type(document_type: DocumentType) -> dict[str, FieldMeaning]:
     ]
     # Names that share a word (`invoice number`) would take each other's values.
     return {
-        field.path: replace(meaning_of(field), words={}, labels={}, _is_hint={}, _strengths={})
+        field.path: replace(meaning_of(field), words={}, labels={}, terms={}, _is_hint={}, _strengths={})
         if field.labels
-        else meaning_of(field)
+        else replace(meaning_of(field), terms={}, _is_hint={}, _strengths={})
         for field in fields
     }
 

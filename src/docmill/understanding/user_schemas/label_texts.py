@@ -5,9 +5,30 @@ from collections.abc import Iterable
 from docmill.understanding.fields.candidates import AnyCandidate, Candidates
 from docmill.understanding.fields.meaning import STOP, FieldMeaning, goes_on_label, words_of
 from docmill.understanding.fields.scoring import Scored
+from docmill.understanding.page.labels import COLUMNS, LABELS, TERMS
+from docmill.understanding.text.folding import token_texts
+from docmill.understanding.text.standard_numbers import formats_named
+from docmill.understanding.user_schemas.doubts import QUALIFIERS
+from docmill.understanding.vocabulary import NUMBER_WORDS
 
+_BESIDE = 0.5
+"""Least strength of a label in whose row anything may be a value."""
+_SMALL = STOP | NUMBER_WORDS
 _LARGE = 1.3
 """Height of a title, in those of the page's texts."""
+
+
+def is_known_label(text: str) -> bool:
+    """True for known labels with nothing else but words of state or period: `Original Date / Revision`."""
+    for phrases in (LABELS, TERMS, COLUMNS):
+        labels = phrases.find(text)
+        rest = text
+        for label in reversed(labels):
+            rest = f"{rest[: label.start]} {rest[label.stop :]}"
+        others = [word for word in token_texts(rest) if word not in _SMALL and len(word) > 1]
+        if (labels or others) and all(word in QUALIFIERS or formats_named(word) for word in others):
+            return labels != [] or not QUALIFIERS.issuperset(others)
+    return False
 
 
 class LabelTexts:
@@ -18,6 +39,7 @@ class LabelTexts:
         self._dates = candidates.written_dates
         self._layout = candidates.layout
         self._is_label: dict[str, bool] = {}
+        self._is_known: dict[str, bool] = {}
 
     def excluded_from(self, field: Scored) -> Scored:
         """The field without these texts, if its values are names or texts."""
@@ -28,6 +50,7 @@ class LabelTexts:
             index
             for index, candidate in enumerate(field.candidates)
             if not any(self._has(span.text) for span in candidate.spans)
+            and not self._is_label_of_paper(field.meaning, candidate)
             and not any(self._describes_another(field.meaning, span.text) for span in candidate.spans)
             and not goes_on_label(candidate.text, candidate.previous)
             and not self._ends_title(candidate)
@@ -48,6 +71,17 @@ class LabelTexts:
             for meaning in self._meanings
             if meaning is not own
         )
+
+    def _is_label_of_paper(self, own: FieldMeaning, candidate: AnyCandidate) -> bool:
+        """True for known labels alone; one word behind the field's own label may be a value: `Paid`."""
+        text, around = candidate.text, candidate.around
+        beside = around.before if around.before.endswith((":", "#")) else "" if around.before else around.left
+        is_word = len(text.split()) == 1 and not candidate.following
+        if any(map(str.isdecimal, text)) or (is_word and own.match_strength(beside) >= _BESIDE):
+            return False
+        if text not in self._is_known:
+            self._is_known[text] = is_known_label(text)
+        return self._is_known[text]
 
     def _ends_title(self, candidate: AnyCandidate) -> bool:
         """True behind the first word of a line in large print: `Equipment | Rental Agreement`."""

@@ -139,7 +139,7 @@ class FieldWords(_Table):
 
     stop: words without a meaning of their own. yes, no: values of a field that is true or false.
     special: words that name the form of a value. synonyms: words by the group they belong to, named in
-    English.
+    English. terms: phrases of business papers, among them labels, by what they mean, named in English.
     """
 
     stop: Words
@@ -147,6 +147,7 @@ class FieldWords(_Table):
     no: Words
     special: Mapping[str, str]
     synonyms: Mapping[str, Words]
+    terms: Mapping[str, Words]
 
 
 class Terms(_Table):
