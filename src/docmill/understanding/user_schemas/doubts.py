@@ -4,12 +4,13 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from importlib import resources
 from typing import Any
 
 from docmill.understanding.fields.candidates import AnyCandidate
 from docmill.understanding.fields.meaning import GENERIC, NAME_WEIGHT, STOP, FieldMeaning, words_of
-from docmill.understanding.fields.scoring import CHECKED, is_whole, naming_text
+from docmill.understanding.fields.scoring import CHECKED, Scored, has_other_label, is_whole, naming_text
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.text.countries import is_country_name
 from docmill.understanding.text.folding import fold, token_texts
@@ -33,6 +34,8 @@ _PLACES, _LONGEST_PLACE = 2, 3
 _WORD = re.compile(r"[^\W\d_]+|/")
 _NAMED = 0.15
 """The least label strength of an e-mail address that is somebody's in particular."""
+_EQUAL = 0.95
+"""Share of a label's strength from which on another is as strong."""
 _SHORTEST = 2
 _BRACKET = re.compile(r"\d[^()]*\([^)]*$")
 
@@ -53,6 +56,25 @@ def is_contradicted(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:
         or (meaning.form in ("name", "text") and _is_broken_off(str(candidate.value)))
         or (meaning.form == "name" and is_country_name(str(candidate.value)))
     )
+
+
+def has_equal_label(field: Scored, index: int) -> bool:
+    """True if a term of the field is the label of another value, too: `Total 760 EUR`, `Total -761 EUR`."""
+    meaning, chosen = field.meaning, field.candidates[index]
+    if field.is_taught or not meaning.terms or meaning.form not in ("date", "money", "number"):
+        return False
+    return any(
+        label >= _EQUAL * field.labels[index]
+        and _size(other.value) != _size(chosen.value)
+        and other.marked == chosen.marked
+        and not has_other_label(meaning, other)
+        for label, other in zip(field.labels, field.candidates, strict=True)
+    )
+
+
+def _size(value: object) -> object:
+    """The value, a number without its sign."""
+    return abs(value) if isinstance(value, Decimal) else value
 
 
 def _is_broken_off(text: str) -> bool:

@@ -43,7 +43,6 @@ from docmill.understanding.fields.meaning import (
 from docmill.understanding.fields.scoring import (
     CHECKED,
     Scored,
-    has_other_label,
     is_under_label,
     is_whole,
     needs_no_label,
@@ -52,7 +51,12 @@ from docmill.understanding.fields.scoring import (
 from docmill.understanding.tables.lists import list_findings, unread_headings
 from docmill.understanding.text.cuts import is_cut_otherwise
 from docmill.understanding.text.number_forms import is_reference, may_be_amount
-from docmill.understanding.user_schemas.doubts import ends_in_place, is_contradicted, paths_without_value
+from docmill.understanding.user_schemas.doubts import (
+    ends_in_place,
+    has_equal_label,
+    is_contradicted,
+    paths_without_value,
+)
 from docmill.understanding.user_schemas.label_texts import LabelTexts
 from docmill.understanding.user_schemas.schema_model import PageModel, SchemaModel
 
@@ -69,8 +73,6 @@ _PAIR = 1.0
 _ALONE = 1.0
 """Bonus of two ends of a period that are written together, and penalty of all other dates."""
 _RIVALS = 8
-_EQUAL = 0.95
-"""Share of a label's strength from which on another is as strong."""
 _LEAST_SHARE, _NEAR_RIVAL = 0.4, 0.6
 """Share of a believed value among its rivals, and the most that a rival may have of that share."""
 _MONEY = re.compile(r"[$\u20ac\u00a3\u00a5]|\d[.,]\d\d(?!\d)")
@@ -378,7 +380,7 @@ def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> d
                 named=float(field.labels[index]),
                 is_under_label=is_under_label(field.meaning, field.candidates[index]),
                 is_contradicted=is_contradicted(field.meaning, field.candidates[index])
-                or _has_equal(field, index),
+                or has_equal_label(field, index),
                 is_checked=field.candidates[index].form == "standard number"
                 and field.candidates[index].marked,
             )
@@ -395,25 +397,6 @@ def _is_named(field: Scored, index: int) -> bool:
         or field.scores[index] > _SURE
         or field.labels[index] >= _NAMED
     )
-
-
-def _has_equal(field: Scored, index: int) -> bool:
-    """True if a term of the field is the label of another value, too: `Total 760 EUR`, `Total -761 EUR`."""
-    meaning, chosen = field.meaning, field.candidates[index]
-    if field.is_taught or not meaning.terms or meaning.form not in ("date", "money", "number"):
-        return False
-    return any(
-        label >= _EQUAL * field.labels[index]
-        and _size(other.value) != _size(chosen.value)
-        and other.marked == chosen.marked
-        and not has_other_label(meaning, other)
-        for label, other in zip(field.labels, field.candidates, strict=True)
-    )
-
-
-def _size(value: object) -> object:
-    """The value, a number without its sign."""
-    return abs(value) if isinstance(value, Decimal) else value
 
 
 def _best_period(start: Scored, end: Scored) -> tuple[int, int]:
