@@ -2,6 +2,7 @@
 
 python -m bench receipts_model                    # RapidOCR's readings of ../shared/data/sroie
 python -m bench receipts_model --readings FOLDER  # and our own of its pictures, kept there
+python -m bench receipts_model --world FOLDER     # and kept readings of ../shared/data/world
 python -m bench receipts_model --ship             # trains on everything and writes the model that is shipped
 
 Training has made-up receipts of many countries beside them, and leaves out the vendors that are set aside.
@@ -10,7 +11,6 @@ No vendor, and none with a nearly identical name or address, is in training and 
 receipt are in one fold. Scored by ../shared/eval. Intervals are 95 %, drawn by vendor.
 """
 
-import pickle
 import random
 import time
 from collections import defaultdict
@@ -22,6 +22,7 @@ import numpy as np
 
 from bench.accuracy.trust import is_set_aside
 from bench.arguments import argument_parser
+from bench.data import world
 from bench.data.receipts import PATHS, examples, keys, vendor_groups
 from bench.data.shared import ROOT, load_scorer
 from docmill.model.corrections import CorrectedValue, Correction
@@ -44,6 +45,7 @@ FIELD_OF = {path: field for field, path in PATHS.items()}
 DRAWS = 400
 SURE = 0.99
 MADE_UP = "made up"
+SCANNED = "scanned"
 GENERATOR_SEED = 11
 
 
@@ -196,27 +198,23 @@ def speed(documents: Sequence[Prepared], model: ReceiptModel) -> None:
     print(f"{1000 * (time.process_time() - started) / len(some):.1f} ms of CPU each, {len(some)} receipts")
 
 
-def load(readings: Path | None, cache: Path | None, generated: int) -> list[tuple[str, Prepared]]:
-    if cache is not None and cache.exists():
-        return pickle.loads(cache.read_bytes())  # noqa: S301 - our own file
+def load(readings: Path | None, scanned: Path | None, generated: int) -> list[tuple[str, Prepared]]:
     labels = keys()
     vendor = vendor_groups(labels)
     first: dict[str, str] = {}
     for name in sorted(labels):
         first.setdefault(vendor[name], name)
     found = [item for item in examples(readings) if not is_set_aside(first[item[1].vendor])]
+    found += [(SCANNED, example) for example in (world.receipts(scanned) if scanned else ())]
     found += [(MADE_UP, example) for example in generate_receipts(generated, seed=GENERATOR_SEED)]
     documents = weigh([prepare(example) for _, example in found])
-    result = [(reader, item) for (reader, _), item in zip(found, documents, strict=True)]
-    if cache is not None:
-        cache.write_bytes(pickle.dumps(result))
-    return result
+    return [(reader, item) for (reader, _), item in zip(found, documents, strict=True)]
 
 
 def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("--readings", type=Path, help="where our own readings are kept")
-    parser.add_argument("--cache", type=Path, help="where prepared receipts are kept for the next run")
+    parser.add_argument("--world", type=Path, help="kept readings of ../shared/data/world")
     parser.add_argument(
         "--generated", type=int, default=1000, help="how many made-up receipts are trained on"
     )
@@ -224,12 +222,12 @@ def main() -> None:
     parser.add_argument("--known", action="store_true", help="also with vendors seen in training")
     arguments = parser.parse_args()
     score = load_scorer()
-    loaded = load(arguments.readings, arguments.cache, arguments.generated)
+    loaded = load(arguments.readings, arguments.world, arguments.generated)
     reader_of = {id(item): reader for reader, item in loaded}
     documents = [item for _, item in loaded]
     truth: Given = keys()
     groups = {item.example.key: item.example.vendor for item in documents}
-    readers = sorted({reader for reader, _ in loaded} - {MADE_UP})
+    readers = sorted({reader for reader, _ in loaded} - {MADE_UP, SCANNED})
     found = cross_validate(documents)
 
     def each(report: Callable[[str, list[HeldOut]], None], some: Sequence[HeldOut]) -> None:
@@ -242,9 +240,10 @@ def main() -> None:
         report_confidence(found, lambda item: reader_of[id(item.document)] == reader)
 
     each(unseen, found)
-    if arguments.generated:
-        print("made-up receipts")
-        report_confidence(found, lambda item: item.document.example.made_up)
+    for kind in (SCANNED, MADE_UP):
+        if any(reader == kind for reader, _ in loaded):
+            print(f"{kind} receipts")
+            report_confidence(found, lambda item, kind=kind: reader_of[id(item.document)] == kind)
     print("all readings")
     report_confidence(found)
     if arguments.known:

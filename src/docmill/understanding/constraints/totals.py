@@ -13,6 +13,7 @@ from docmill.understanding.fields.meaning import built_in_meaning
 from docmill.understanding.page.layout import Span
 from docmill.understanding.tables.items import NO_ITEMS, Items
 from docmill.understanding.text.money import CASH_ROUNDING, CENT, currency_code, currency_spans
+from docmill.understanding.text.united_states import has_us_address, has_us_phone
 from docmill.understanding.vocabulary import Concept
 
 FIELDS = ("net_total", "tax_total", "gross_total")
@@ -219,9 +220,16 @@ def currency(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
         for symbol, start, stop in currency_spans(segment.text):
             meant = currency_code(symbol, language)
             if meant == code or (symbol == "$" and meant == "USD"):
-                sure = 0.97 if symbol.upper() == code or symbol != "$" else 0.8
+                sure = 0.97 if symbol.upper() == code or symbol != "$" else _sureness_of_dollars(candidates)
                 yield "currency", Finding(code, (Span(segment, start, stop),), sure)
                 return
+
+
+def _sureness_of_dollars(candidates: Candidates) -> float:
+    """The probability of the dollar that a bare `$` was taken for: twenty countries have one."""
+    text = "\n".join(segment.text for segment in candidates.layout.segments)
+    is_named = candidates.conventions.currency != "USD"
+    return 0.8 if is_named or has_us_address(text) or has_us_phone(text) else 0.5
 
 
 class _AmountRanking:

@@ -17,7 +17,7 @@ from docmill.understanding.text.money import (
     find_currencies,
     in_thousandths,
 )
-from docmill.understanding.text.united_states import has_us_address, has_us_phone
+from docmill.understanding.text.united_states import has_canadian_postcode, has_us_address, has_us_phone
 from docmill.understanding.text.weekdays import orders_by_weekday
 from docmill.understanding.vocabulary import LANGUAGES
 
@@ -67,9 +67,10 @@ def conventions(layout: Layout) -> Conventions:
     if "US$" in text:
         votes["USD"] += 2
     currency = votes.most_common(1)[0][0] if votes else None
-    if currency == "USD" and "USD" not in text and any(amount.symbol == "$" for amount in amounts):
-        # The country's name tells which dollar a bare sign is.
-        currency = next((code for name, code in _DOLLARS if name.search(text)), currency)
+    is_bare = currency == "USD" and "USD" not in text and any(amount.symbol == "$" for amount in amounts)
+    if is_bare and not has_us_address(text):  # a restaurant in the States may have Hong Kong in its name
+        elsewhere = "CAD" if has_canadian_postcode(text) else currency
+        currency = next((code for name, code in _DOLLARS if name.search(text)), elsewhere)
     day_first = sum(written.only_day_first or written.order == "day first" for written in dates)
     month_first = sum(written.only_month_first for written in dates)
     by_weekday = list(orders_by_weekday(text)) if any(written.order == "open" for written in dates) else []

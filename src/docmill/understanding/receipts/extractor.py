@@ -50,7 +50,7 @@ STEP = StepTaken(kind="read", by="model trained on receipts, and rules for the o
 TYPE = next(name for name, definition in DEFINITIONS.items() if definition.read_by == "receipt_model")
 _TOTAL = PATHS["total"]
 _LEARNED_TEXTS = {PATHS[field] for field in FIELDS}
-_BELIEVED = {_TOTAL, *_LEARNED_TEXTS}
+BELIEVED = {_TOTAL, *_LEARNED_TEXTS}
 """The fields whose belief is fitted to papers of sources that the model does not know."""
 _PARTS = ("net_total", "tax_total", "amount_due")
 """The amounts that were chosen to fit the rules' total, and are chosen anew for another total."""
@@ -144,7 +144,7 @@ def shipped_findings(candidates: Candidates) -> Findings:
     findings = learned_findings(candidates, shipped())
     # Dates have the curve of their model; net and tax are shares among rivals.
     calibrated = believed(findings, candidates, "receipt", text_facts(findings, candidates))
-    return {path: calibrated[path] if path in _BELIEVED else finding for path, finding in findings.items()}
+    return {path: calibrated[path] if path in BELIEVED else finding for path, finding in findings.items()}
 
 
 def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:

@@ -13,13 +13,19 @@ _ADDRESS = re.compile(rf"(?<![^\W_])(?:{_STATES})\.?,?\s+\d{{5}}(?:-\d{{4}})?(?!
 _PHONE = re.compile(r"(?<![\d+])(?:\+?1[-. ]?)?\(?[2-9]\d\d\)?[-. /]{1,2}[2-9]\d\d[-. ]\d{4}(?!\d)")
 """A number of the North American plan: area code, exchange, line."""
 _PHONE_WORD = re.compile(rf"\b(?:{_PHONES})\b[^a-z]*$", re.IGNORECASE)
-_ELSEWHERE = re.compile(rf"\b(?:{_OTHERS})\b|\b[ABCEGHJ-NPRSTVXY]\d[A-Z] ?\d[A-Z]\d\b", re.IGNORECASE)
-"""A word of another country, or a Canadian postal code."""
+_ELSEWHERE = re.compile(rf"\b(?:{_OTHERS})\b", re.IGNORECASE)
+"""A word of another country."""
+_CANADIAN_POSTCODE = re.compile(r"\b[ABCEGHJ-NPRSTVXY]\d[A-Z] ?\d[A-Z]\d\b", re.IGNORECASE)
 
 
 def has_us_address(text: str) -> bool:
     """Return whether the text has a state with its ZIP code."""
     return _ADDRESS.search(text) is not None
+
+
+def has_canadian_postcode(text: str) -> bool:
+    """Return whether the text has a postal code of Canada, such as `M5V 2T6`."""
+    return _CANADIAN_POSTCODE.search(text) is not None
 
 
 def _is_phone(text: str, number: re.Match[str]) -> bool:
@@ -36,4 +42,4 @@ def has_us_phone(text: str) -> bool:
     Of 106 papers with such a number and a date that can be read in one order only, all had the month first.
     """
     is_phone = any(_is_phone(text, number) for number in _PHONE.finditer(text))
-    return is_phone and _ELSEWHERE.search(text) is None
+    return is_phone and _ELSEWHERE.search(text) is None and not has_canadian_postcode(text)
