@@ -79,3 +79,8 @@ def test_only_a_number_whose_checksum_holds_is_valid() -> None:
 
     assert share.valid
     assert not short.valid
+
+
+def test_a_word_of_a_label_is_no_acronym_of_a_format() -> None:
+    assert formats_named("reference", labels=["Vs. rif."]) == ()
+    assert formats_named("reference", labels=["RIF"]) == ("ve.rif",)

@@ -10,6 +10,7 @@ ALLOWED = {
     *("eu", "https", "www"),  # of the web
     *("compliant", "conformant", "think", "document"),  # of formats and models
     *("amount", "lines", "net", "day", "first", "month"),  # of paths and groups
+    *("Beleg", "AVBeleg"),  # of the processes of the German fiscal code
     *("that", "where", "which", "who", "whom", "whose"),  # in the descriptions of fields
     *("balance", "commission", "hors", "nett", "provision", "tax"),  # beside totals of users' own schemas
     "hp",  # a mobile phone's number; as a label it would be a firm's name

@@ -171,8 +171,8 @@ class FieldMeaning:
             return 0.0
         labels = LABELS.find(text)
         strength = self._by_words([word for word in written if word not in STOP])
-        # Those before a value name that.
-        others = [label for label in labels if not any(map(str.isdecimal, text[label.stop :]))]
+        # Those before a value name that, if there are others.
+        others = [label for label in labels if not any(map(str.isdecimal, text[label.stop :]))] or labels
         is_foreign = (
             len(others) == 1 and len(written) > 1 and self.labels.keys().isdisjoint(others[0].meanings)
         )

@@ -60,14 +60,18 @@ def formats_named(name: str, description: str = "", labels: Sequence[str] = ()) 
 
     `isin`, `ISIN of the security` and `vehicle identification number` name one; none is named by most.
     """
-    for text in (name, *labels):
-        if formats := _formats_of_name(text):
-            return formats
-    first = _WORD.findall(description)[:_FIRST_WORDS]
-    acronyms = [word for word in first if word.isupper() and len(word) >= _FEWEST_LETTERS]
-    return next(
-        (formats for word in acronyms if (formats := _formats_of_name(word))), ()
-    ) or _formats_of_phrase(" ".join(first))
+    first = " ".join(_WORD.findall(description)[:_FIRST_WORDS])
+    if formats := _formats_of_name(name):
+        return formats
+    return next((formats for text in (*labels, first) if (formats := _formats_of_text(text))), ())
+
+
+def _formats_of_text(text: str) -> tuple[str, ...]:
+    """The formats that a label or description names: `Rif.` is a reference, and no RIF of Venezuela."""
+    words: list[str] = _WORD.findall(text)
+    acronyms = [word for word in words if word.isupper() and len(word) >= _FEWEST_LETTERS]
+    by_acronym = next((formats for word in acronyms if (formats := _formats_of_name(word))), ())
+    return by_acronym or _formats_of_phrase(text)
 
 
 def _formats_of_name(text: str) -> tuple[str, ...]:
