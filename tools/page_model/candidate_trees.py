@@ -32,8 +32,8 @@ class FieldCandidates:
     def __init__(self, sample: Sample, item: Prepared, path: str) -> None:
         found = item.candidates.of_form(FORMS[path])
         placed = places(found)
-        self.values = [shown(value) for value, _ in placed]
-        self.words = [words for _, words in placed]
+        self.values = [shown(one.value) for one in placed]
+        self.words = [one.words for one in placed]
         self.numbers = np.array(
             [_numbers(candidate, index, found, item) for index, candidate in enumerate(found)], np.float32
         )

@@ -1,6 +1,6 @@
 """Values of fields from the classes of words: spans with their probability, the best and its rivals."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,9 +13,13 @@ _THRESHOLDS = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 _LINKED = 0.5
 _NEAR = 12
 """Words before and behind a span that it could have taken."""
-_TOGETHER, _ALIGNED, _HOLE = 0.6, 1.5, 2.0
+_TOGETHER, _ALIGNED, _HOLE = 0.6, 2.0, 3.0
 """Weights of the words' chances, of an end where a segment ends, and of a word that is left out."""
 _MOST_RIVALS = 4
+
+
+_WHOLE = 1.0
+"""Power of the share of its words' characters that a value takes."""
 
 
 class PageReading(NamedTuple):
@@ -34,6 +38,14 @@ class Scored:
     probability: float
 
 
+class PlacedValue(NamedTuple):
+    """A possible value, the words it stands on, and the share of their characters that it takes."""
+
+    value: object
+    words: tuple[int, ...]
+    coverage: float
+
+
 def text_spans(
     texts: Sequence[str], segments: Sequence[tuple[int, int]], reading: PageReading, role: int
 ) -> list[Scored]:
@@ -45,6 +57,13 @@ def text_spans(
     """
     shares = reading.roles[:, role].clip(1e-4, 1 - 1e-4)
     chains = {chain for threshold in _THRESHOLDS for chain in _chains(shares, reading.goes_on, threshold)}
+    ordered = sorted(chains)
+    chains |= {
+        (*first, *second)
+        for first in ordered
+        for second in ordered
+        if first[-1] < second[0] <= first[-1] + _NEAR
+    }
     spans = sorted({span for chain in chains for span in _snapped(chain, segments)})
     if not spans:
         return []
@@ -59,16 +78,22 @@ def text_spans(
     return pooled(scored)
 
 
-def value_spans(
-    candidates: Iterable[tuple[object, tuple[int, ...]]], reading: PageReading, role: int
-) -> list[Scored]:
-    """Candidates with their probability, the most probable first. candidates: values with their words."""
-    shares = reading.roles[:, role]
-    return pooled(
-        Scored(value, words, float(np.exp(np.log(shares[list(words)].clip(1e-6)).mean())))
-        for value, words in candidates
-        if words
+def value_spans(placed: Iterable[PlacedValue], reading: PageReading, role: int) -> list[Scored]:
+    """Candidates with their probability, the most probable first.
+
+    A part of a word, or of words of the role that go on from each other, is less probable than the whole.
+    """
+    shares, goes_on = (
+        np.concatenate([column, [0.0]]) for column in (reading.roles[:, role], reading.goes_on)
     )
+    scored: list[Scored] = []
+    for value, words, coverage in placed:
+        if words:
+            before = shares[words[0] - 1] * goes_on[words[0]]
+            behind = shares[words[-1] + 1] * goes_on[words[-1] + 1]
+            mean = float(np.exp(np.log(shares[list(words)].clip(1e-6)).mean()))
+            scored.append(Scored(value, words, mean * coverage**_WHOLE * (1 - before) * (1 - behind)))
+    return pooled(scored)
 
 
 def pooled(scored: Iterable[Scored]) -> list[Scored]:
@@ -125,9 +150,3 @@ def _log_likelihood(
     aligned = (span[0] in starts) + (span[-1] + 1 in stops)
     holes = span[-1] - span[0] + 1 - len(span)
     return float(_TOGETHER * logs + _ALIGNED * aligned - _HOLE * min(holes, 3))
-
-
-def class_shares(logits: NDArray[np.float64], names: Sequence[str]) -> Mapping[str, float]:
-    """The probability of each class of a fact."""
-    weights = np.exp(logits - logits.max())
-    return dict(zip(names, (weights / weights.sum()).tolist(), strict=True))

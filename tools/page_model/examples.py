@@ -19,31 +19,24 @@ from tools.page_model.features import (
     page_features,
     word_class,
 )
+from tools.page_model.model import FACTS, Vocabulary
 from tools.page_model.samples import NONE, Sample
 
 FOLDS = 5
-FACTS = ("type", "country", "language", "currency")
 UNKNOWN = -1
 LEAST_WORDS = 3
 """A page with no more words is left out."""
 
 
-class Vocabulary(NamedTuple):
-    """The classes of the network: roles, of which `none` is the first, and the values of each fact."""
-
-    roles: tuple[str, ...]
-    facts: tuple[tuple[str, ...], ...]
-
-    @classmethod
-    def of(cls, samples: Iterable[Sample]) -> "Vocabulary":
-        """Every role and fact of these pages."""
-        roles: set[str] = set()
-        facts: list[set[str]] = [set() for _ in FACTS]
-        for sample in samples:
-            roles |= {role for role in sample.roles if role}
-            for known, name in zip(facts, FACTS, strict=True):
-                known.update([value] if (value := getattr(sample.facts, name)) else ())
-        return cls((NONE, *sorted(roles - {NONE})), tuple(tuple(sorted(values)) for values in facts))
+def vocabulary_of(samples: Iterable[Sample]) -> Vocabulary:
+    """Every role and fact of these pages."""
+    roles: set[str] = set()
+    facts: list[set[str]] = [set() for _ in FACTS]
+    for sample in samples:
+        roles |= {role for role in sample.roles if role}
+        for known, name in zip(facts, FACTS, strict=True):
+            known.update([value] if (value := getattr(sample.facts, name)) else ())
+    return Vocabulary((NONE, *sorted(roles - {NONE})), tuple(tuple(sorted(known)) for known in facts))
 
 
 @dataclass(slots=True)

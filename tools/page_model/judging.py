@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from docmill.model.document import Document, Page, Words
 from docmill.understanding.fields.candidates import AnyCandidate, Form
+from tools.page_model.decode import PlacedValue
 from tools.page_model.samples import Sample
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -69,14 +70,21 @@ def document_of(sample: Sample) -> Document:
     return Document(content_hash=sample.key.rjust(64, "0")[-64:], media_type="image/jpeg", pages=[page])
 
 
-def places(found: Iterable[AnyCandidate]) -> list[tuple[object, tuple[int, ...]]]:
-    """Candidates as values with the indices of their words. Amounts are taken without their sign."""
-    pairs: list[tuple[object, tuple[int, ...]]] = []
+def places(found: Iterable[AnyCandidate]) -> list[PlacedValue]:
+    """Candidates as values with their places on the page. Amounts are taken without their sign."""
+    placed: list[PlacedValue] = []
     for candidate in found:
-        words = [range(*span.segment.words(span.start, span.stop)) for span in candidate.spans]
+        words: list[int] = []
+        characters = 0
+        for span in candidate.spans:
+            start, stop = span.segment.words(span.start, span.stop)
+            words.extend(range(start, stop))
+            first, last = start - span.segment.start, stop - span.segment.start
+            ends = (*span.segment.offsets, len(span.segment.text) + 1)
+            characters += ends[last] - 1 - ends[first]
         value = abs(candidate.value) if isinstance(candidate.value, Decimal) else candidate.value
-        pairs.append((value, tuple(index for run in words for index in run)))
-    return pairs
+        placed.append(PlacedValue(value, tuple(words), min(1.0, len(candidate.text) / max(1, characters))))
+    return placed
 
 
 def shown(value: object) -> str:

@@ -18,27 +18,28 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from tools.page_model.distortion import distorted, text_of_role, with_other_text
+from tools.page_model.augment import vary
 from tools.page_model.examples import (
     LEAST_WORDS,
     UNKNOWN,
     Batch,
     LabelledPage,
-    Vocabulary,
     batch_of,
     batches_by_length,
     fold_of,
     labelled_page,
+    vocabulary_of,
 )
+from tools.page_model.model import Vocabulary
 from tools.page_model.network import WORD_CLASSES, PageNetwork, Shape
-from tools.page_model.samples import read_samples
+from tools.page_model.samples import Sample, read_samples
+from tools.page_model.swaps import ValuePool
 
 _HIDE = 0.12
 _KEPT = 0.998
 """Share of the average of the weights that stays at each step."""
 _SAVE_S = 180
-_SWAPPED = ("seller.name", "seller.address", "buyer.name", "buyer.address")
-_SWAP = 0.4
+_UNCHANGED = 0.15
 
 
 def losses(network: PageNetwork, batch: Batch) -> dict[str, Tensor]:
@@ -172,29 +173,22 @@ def trained_network(path: Path) -> tuple[PageNetwork, Vocabulary]:
 
 
 class Pages:
-    """The pages to train on, and the names and addresses that they lend each other."""
+    """The pages to train on, and the values that they lend each other."""
 
-    def __init__(self, pages: Sequence[LabelledPage], vocabulary: Vocabulary, made_up: int) -> None:
-        self.real = [page for page in pages if page.source != "made-up"]
-        self._made_up = [page for page in pages if page.source == "made-up"]
-        self._count = made_up
-        self._texts = {
-            role: [text for page in self.real if (text := text_of_role(page, role))]
-            for role, path in enumerate(vocabulary.roles)
-            if path in _SWAPPED
-        }
+    def __init__(self, samples: Sequence[Sample], vocabulary: Vocabulary, made_up: int) -> None:
+        self.real = [sample for sample in samples if sample.source != "made-up"]
+        self._made_up = [sample for sample in samples if sample.source == "made-up"]
+        self._count, self._vocabulary = made_up, vocabulary
+        self._pool = ValuePool.of(samples)
 
-    def epoch(self, draw: np.random.Generator) -> list[LabelledPage]:
-        """All real pages, many with other names, and some made-up ones; all distorted."""
-        chosen = draw.permutation(len(self._made_up))[: self._count]
-        pages = [self._swapped(page, draw) for page in self.real]
-        return [distorted(page, draw) for page in (*pages, *(self._made_up[index] for index in chosen))]
-
-    def _swapped(self, page: LabelledPage, draw: np.random.Generator) -> LabelledPage:
-        for role, texts in self._texts.items():
-            if texts and draw.random() < _SWAP:
-                page = with_other_text(page, role, texts[int(draw.integers(len(texts)))])
-        return page
+    def epoch(self, number: int, draw: np.random.Generator) -> list[LabelledPage]:
+        """A variation of each real page, and of some made-up ones; some pages stay as they are."""
+        chosen = [self._made_up[index] for index in draw.permutation(len(self._made_up))[: self._count]]
+        varied = [
+            sample if draw.random() < _UNCHANGED else vary(sample, self._pool, number)
+            for sample in (*self.real, *chosen)
+        ]
+        return [labelled_page(sample, self._vocabulary) for sample in varied if len(sample) > LEAST_WORDS]
 
 
 def _log(line: str) -> None:
@@ -208,19 +202,17 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(arguments.seed)
     stored = [sample for path in arguments.data for sample in read_samples(path) if len(sample) > LEAST_WORDS]
-    vocabulary = Vocabulary.of(stored)
-    stored = [
+    vocabulary = vocabulary_of(stored)
+    draw = np.random.default_rng(arguments.seed)
+    chosen = [
         sample
         for sample in stored
         if sample.source not in arguments.without
         and (arguments.fold is None or fold_of(sample) != arguments.fold)
+        and (sample.source == "made-up" or draw.random() < arguments.share)
     ]
-    pages = [labelled_page(sample, vocabulary) for sample in stored]
-    draw = np.random.default_rng(arguments.seed)
-    if arguments.share < 1:
-        pages = [page for page in pages if page.source == "made-up" or draw.random() < arguments.share]
-    lent = Pages(pages, vocabulary, arguments.made_up)
-    steps = len(batches_by_length(lent.epoch(draw), arguments.words, draw)) * arguments.epochs
+    pages = Pages(chosen, vocabulary, arguments.made_up)
+    steps = len(batches_by_length(pages.epoch(0, draw), arguments.words, draw)) * arguments.epochs
     run = Run(
         vocabulary,
         Shape(arguments.embedding, arguments.width, arguments.layers, arguments.heads),
@@ -232,12 +224,12 @@ def main() -> None:
         take_over(run.network, vocabulary, arguments.base)
         run.average = {name: value.detach().clone() for name, value in run.network.state_dict().items()}
     weights = sum(value.numel() for value in run.network.parameters())
-    _log(f"{len(lent.real)} real of {len(pages)} pages, {weights:,} weights, {steps} steps")
+    _log(f"{len(pages.real)} real of {len(chosen)} pages, {weights:,} weights, {steps} steps")
     began = saved = time.monotonic()
     for epoch in range(start, arguments.epochs):
         draw = np.random.default_rng((arguments.seed, epoch))
         sums: dict[str, float] = {}
-        groups = batches_by_length(lent.epoch(draw), arguments.words, draw)
+        groups = batches_by_length(pages.epoch(epoch, draw), arguments.words, draw)
         for group in groups:
             for name, part in run.learn(batch_of(group, hide=_HIDE, classes=WORD_CLASSES, draw=draw)).items():
                 sums[name] = sums.get(name, 0) + part / len(groups)

@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from tools.page_model.decode import PageReading, class_shares, text_spans, value_spans
+from tools.page_model.decode import PageReading, PlacedValue, text_spans, value_spans
 
 
 def _reading(shares: list[float], goes_on: list[float]) -> PageReading:
@@ -46,7 +46,11 @@ def test_a_page_without_words_of_the_role_has_no_text() -> None:
 
 def test_equal_values_at_several_places_are_one_value() -> None:
     reading = _reading([0.5, 0.1, 0.45], [0.0, 0.0, 0.0])
-    candidates = [(Decimal("9.50"), (0,)), (Decimal("1.00"), (1,)), (Decimal("9.50"), (2,))]
+    candidates = [
+        PlacedValue(Decimal("9.50"), (0,), 1.0),
+        PlacedValue(Decimal("1.00"), (1,), 1.0),
+        PlacedValue(Decimal("9.50"), (2,), 1.0),
+    ]
 
     spans = value_spans(candidates, reading, role=1)
 
@@ -55,8 +59,14 @@ def test_equal_values_at_several_places_are_one_value() -> None:
     assert spans[0].probability == pytest.approx(0.95)
 
 
-def test_the_shares_of_classes_add_up_to_one() -> None:
-    shares = class_shares(np.array([2.0, 0.0, -1.0]), ("receipt", "invoice", "other"))
+def test_a_whole_number_comes_before_its_parts() -> None:
+    reading = _reading([0.6, 0.99], [0.0, 0.9])
+    candidates = [
+        PlacedValue("1030773", (1,), 1.0),
+        PlacedValue("TV1 1030773", (0, 1), 1.0),
+        PlacedValue("0773", (1,), 0.5),
+    ]
 
-    assert max(shares, key=lambda name: shares[name]) == "receipt"
-    assert sum(shares.values()) == pytest.approx(1.0)
+    spans = value_spans(candidates, reading, role=1)
+
+    assert [span.value for span in spans] == ["TV1 1030773", "1030773", "0773"]

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tools.page_model.examples import Vocabulary, batch_of, labelled_page
+from tools.page_model.examples import batch_of, labelled_page, vocabulary_of
+from tools.page_model.model import FACTS, PageModel
 from tools.page_model.samples import PageFacts, Sample
 
 torch = pytest.importorskip("torch", reason="PyTorch is for training only: requirements/training.txt")
+torch.set_num_threads(1)  # threads that wait for a busy core take minutes
 
 
 def _sample(count: int, key: str) -> Sample:
@@ -30,7 +32,7 @@ def test_a_page_is_read_alike_alone_and_beside_a_longer_one() -> None:
     from tools.page_model.network import PageNetwork, Shape  # noqa: PLC0415 - needs PyTorch
 
     samples = [_sample(8, "short"), _sample(20, "long")]
-    vocabulary = Vocabulary.of(samples)
+    vocabulary = vocabulary_of(samples)
     pages = [labelled_page(sample, vocabulary) for sample in samples]
     torch.manual_seed(1)
     network = PageNetwork(len(vocabulary.roles), [len(fact) for fact in vocabulary.facts], Shape()).eval()
@@ -48,7 +50,7 @@ def test_a_page_is_learned_by_heart(tmp_path: Path) -> None:
     from tools.page_model.train import Run, trained_network  # noqa: PLC0415 - needs PyTorch
 
     sample = _sample(12, "one")
-    vocabulary = Vocabulary.of([sample])
+    vocabulary = vocabulary_of([sample])
     batch = batch_of([labelled_page(sample, vocabulary)])
     torch.manual_seed(1)
     run = Run(vocabulary, Shape(), 60, 3e-3)
@@ -63,3 +65,26 @@ def test_a_page_is_learned_by_heart(tmp_path: Path) -> None:
     assert kept == vocabulary
     assert parts["roles"] < 0.1
     assert [vocabulary.roles[role] for role in roles] == sample.roles
+
+
+@pytest.mark.filterwarnings("ignore")  # of the exporter, about itself
+def test_the_exported_network_says_the_same_in_bytes(tmp_path: Path) -> None:
+    pytest.importorskip("onnx", reason="onnx is for training only: requirements/training.txt")
+    from tools.page_model.export import export  # noqa: PLC0415 - needs PyTorch
+    from tools.page_model.network import PageNetwork, Shape  # noqa: PLC0415 - needs PyTorch
+
+    samples = [_sample(8, "short"), _sample(20, "long")]
+    vocabulary = vocabulary_of(samples)
+    pages = [labelled_page(sample, vocabulary) for sample in samples]
+    torch.manual_seed(1)
+    network = PageNetwork(len(vocabulary.roles), [len(fact) for fact in vocabulary.facts], Shape()).eval()
+
+    export(network, ("roles", "goes_on", *FACTS), batch_of(pages), tmp_path / "model.onnx")
+    (tmp_path / "model.json").write_text(vocabulary.to_json(), encoding="utf-8")
+    page = pages[1]
+    read = PageModel(tmp_path / "model.onnx").read(page.texts, page.boxes, page.lines, page.meanings)
+    with torch.no_grad():
+        roles = network(*map(torch.from_numpy, batch_of([page])[:5]))[0][0].softmax(-1).numpy()
+
+    assert np.abs(read.words.roles - roles).max() < 0.1
+    assert read.facts["country"] == {"at": 1.0}
