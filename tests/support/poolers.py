@@ -3,11 +3,12 @@
 import os
 import pwd
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -54,14 +55,20 @@ def pgbouncer(postgres: EmbeddedPostgres) -> Generator[Path]:
         with subprocess.Popen(
             [program, "-q", config], user=user, group=user, stderr=subprocess.DEVNULL
         ) as process:
-            _until_listening(folder / ".s.PGSQL.6432")
-            yield folder
-            process.terminate()
+            try:
+                _until_listening(folder / ".s.PGSQL.6432")
+                yield folder
+            finally:
+                process.terminate()
 
 
-def _until_listening(socket: Path) -> None:
+def _until_listening(path: Path) -> None:
+    """Wait until connections are taken, which is later than the socket's file is there."""
     deadline = time.monotonic() + 20
-    while not socket.exists():
+    while True:
+        with socket.socket(socket.AF_UNIX) as connection, suppress(OSError):
+            connection.connect(str(path))
+            return
         assert time.monotonic() < deadline
 
 

@@ -1,8 +1,10 @@
+import io
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from importlib import resources
 
+import numpy as np
 import pytest
 
 from docmill.model.corrections import CorrectedValue, Correction
@@ -183,5 +185,8 @@ def characters(finding: Finding) -> set[tuple[int, int]]:
 def test_the_shipped_model_is_small_and_the_same_when_stored_again() -> None:
     content = resources.files("docmill.understanding.receipts").joinpath(FILE).read_bytes()
 
-    assert shipped().dumps() == content
+    # Compared by their arrays: how they are packed depends on the version of Python.
+    with np.load(io.BytesIO(content)) as stored, np.load(io.BytesIO(shipped().dumps())) as again:
+        assert stored.files == again.files
+        assert all(np.array_equal(stored[name], again[name]) for name in stored.files)
     assert len(content) < 5_000_000

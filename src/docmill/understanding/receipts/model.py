@@ -108,7 +108,7 @@ class ReceiptModel:
     calibrations: Mapping[str, Calibration]
 
     def dumps(self) -> bytes:
-        """The stored form. The same model gives the same bytes."""
+        """The stored form. The same model gives the same bytes in one version of Python."""
         parts: dict[str, Mapping[str, NDArray[np.generic]]] = {
             "letters": self.letters.arrays(),
             "tagger": self.tagger.arrays(),
