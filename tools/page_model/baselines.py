@@ -1,4 +1,4 @@
-"""What the page model is compared with on the same pages: docmill as it is, and trees over candidates.
+"""Comparison of the page model with others on the same pages: docmill as it is, and trees over candidates.
 
 `python -m tools.page_model.baselines rules --data FILES --out FILE`, and the same with `trees`, which trains
 docmill's own trees for names, addresses, dates and totals, and others for times, taxes and numbers, on the
@@ -28,7 +28,7 @@ _MADE_UP = 500
 
 
 def by_rules(sample: Sample) -> Answer:
-    """What docmill reads of the page today, and which of it it believes."""
+    """Values that docmill reads of the page today, and those of them that it believes."""
     extraction = understand(document_of(sample)).extraction
     schema, data = (
         REGISTRY.get(extraction.document_type) or REGISTRY["other"],
@@ -50,7 +50,7 @@ def by_rules(sample: Sample) -> Answer:
 
 
 def by_trees(samples: Sequence[Sample], prepared: Sequence[Prepared]) -> Iterator[Answer]:
-    """What trees say that are trained on the vendors of the other folds, and on made-up receipts."""
+    """Values by trees that are trained on the vendors of the other folds, and on made-up receipts."""
     made_up = [prepare(example) for example in generate_receipts(_MADE_UP, seed=11)]
     folds = [fold_of(sample) for sample in samples]
     rows = {

@@ -1,4 +1,4 @@
-"""What an exported page model says of pages of vendors it has not seen.
+"""Accuracy of an exported page model on pages of vendors it has not seen.
 
 `python -m tools.page_model.evaluate --model FILE.onnx --fold 0 --data FILES --out FILE`; then
 `python -m tools.page_model.evaluate --table NAME=FILE,FILE ...` prints the comparison.

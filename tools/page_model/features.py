@@ -36,7 +36,7 @@ _MASK = np.uint64(0xFFFFFFFF)
 
 
 class PageFeatures(NamedTuple):
-    """What the network sees of a page of n words.
+    """Inputs of the network for a page of n words.
 
     grams: int32, shape (n, GRAMS), rows of the embedding table. numbers: float32, shape (n, NUMBERS).
     neighbours: int32, shape (n, NEIGHBOURS), indices of words, n for none. places: float32, shape (n, 5):

@@ -48,7 +48,7 @@ _MARGIN = 1.02
 
 @dataclass(slots=True)
 class Answer:
-    """What a system says of a page. values: by field, each value with its probability, the best first.
+    """Answer of a system for a page. values: by field, each value with its probability, the best first.
 
     believed: the fields whose first value the system gives as data.
     """

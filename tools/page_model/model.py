@@ -34,7 +34,7 @@ class Vocabulary(NamedTuple):
 
 
 class ReadPage(NamedTuple):
-    """What the model says of a page: of its words, and for each fact the probability of its values."""
+    """Answer of the model for a page: roles of its words, and for each fact the probability of its values."""
 
     words: PageReading
     facts: Mapping[str, Mapping[str, float]]

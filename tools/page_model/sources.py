@@ -28,7 +28,7 @@ _VAT_ID = re.compile(r"[A-Z]{2,3}\s?[\d ]{7,}|CHE|NL\d", re.IGNORECASE)
 
 
 class Paper(NamedTuple):
-    """What is known of one paper.
+    """Labels of one paper.
 
     items: as in `label_words`. absent: roles that it is known not to have. unsure: roles that words may have
     without being labelled. most_pages: to take into samples.

@@ -24,7 +24,7 @@ _ROUNDS = 200
 
 
 class WordChances(NamedTuple):
-    """What the page model says of a page of n words. roles: shape (n, roles); names: of the roles."""
+    """Answer of the page model for a page of n words. roles: shape (n, roles); names: of the roles."""
 
     names: Sequence[str]
     roles: NDArray[np.float32]
@@ -38,7 +38,7 @@ class WordChances(NamedTuple):
 
 
 def read_chances(paths: Sequence[Path]) -> dict[str, WordChances]:
-    """What `evaluate` kept, by source and key."""
+    """Answers that `evaluate` kept, by source and key."""
     chances: dict[str, WordChances] = {}
     for path in paths:
         with np.load(path) as arrays:
@@ -60,7 +60,7 @@ class _Rows(NamedTuple):
 def by_stacked_trees(
     samples: Sequence[Sample], prepared: Sequence[Prepared], chances: Mapping[str, WordChances]
 ) -> Iterator[Answer]:
-    """What trees say that see the page model's probabilities, trained on the vendors of the other folds."""
+    """Values by trees that see the page model's probabilities, trained on the vendors of other folds."""
     folds = [fold_of(sample) for sample in samples]
     values: list[dict[str, list[tuple[str, float]]]] = [{} for _ in samples]
     for path in (*_TEXTS, *FORMS):

@@ -1,4 +1,4 @@
-"""What tills print, in 23 languages: names, addresses, items, labels, dates, times and amounts.
+"""Texts of tills in 23 languages: names, addresses, items, labels, dates, times and amounts.
 
 Eleven languages are those of `docmill.training.receipt_texts`; words of the others stand in `till_words.toml`
 and their names and addresses are Faker's.

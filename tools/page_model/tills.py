@@ -318,7 +318,7 @@ class _Till:
             self._pair(parts, self._amount(value, path), size=size)
 
     def _payment(self, total: Decimal) -> None:
-        """What was handed over in cash with the change, or the card."""
+        """Rows of the payment: cash with the change, or the card."""
         texts, draw, paper = self.texts, self.draw, self.paper
         if paper.chance(0.25):
             return

@@ -74,21 +74,26 @@ def parse_code(code: Code) -> CodeContent | None:
     return None
 
 
-def read_contents(document: Document) -> list[ReadCode]:
-    """The codes of known standards on the pages of a document."""
-    return [
-        ReadCode(content, page.number, code)
-        for page in document.pages
-        for code in page.codes
-        if (content := parse_code(code)) is not None
-    ]
+def read_contents(document: Document) -> tuple[list[ReadCode], list[ReadCode]]:
+    """The codes of known standards on the pages, and the linear ones that say a number and not of what."""
+    known: list[ReadCode] = []
+    plain: list[ReadCode] = []
+    for page in document.pages:
+        for code in page.codes:
+            content, linear = parse_code(code), _LINEAR.get(code.symbology[:2])
+            if content is not None:
+                known.append(ReadCode(content, page.number, code))
+            elif linear is not None and not code.is_gs1:
+                number = CodeContent(linear, {}, references=(code.text,))
+                plain.append(ReadCode(number, page.number, code))
+    return known, plain
 
 
 def compare_codes(document: Document, extraction: Extraction, schema: Schema) -> Extraction:
     """The extraction after it was compared with the codes on the pages. Built-in types only."""
     if not is_built_in(schema) or not any(page.codes for page in document.pages):
         return extraction
-    codes = read_contents(document)
+    codes, numbers = read_contents(document)
     paths = {item.path for item in outline(schema) if not item.is_listed}
     comparison = _Comparison(document, extraction, schema, dict(leaves(extraction.data)))
     for path, value, code in _distinct_values(codes):
@@ -100,18 +105,9 @@ def compare_codes(document: Document, extraction: Extraction, schema: Schema) ->
             comparison.compare(path, value, code)
     for code in codes:
         comparison.compare_texts(code, paths)
-    for code in _plain_numbers(document):
+    for code in numbers:
         comparison.compare_number(code, paths)
     return comparison.result()
-
-
-def _plain_numbers(document: Document) -> Iterator[ReadCode]:
-    """Yield the linear codes that say a number and not of what."""
-    for page in document.pages:
-        for code in page.codes:
-            name = _LINEAR.get(code.symbology[:2])
-            if name is not None and not code.is_gs1 and parse_code(code) is None:
-                yield ReadCode(CodeContent(name, {}, references=(code.text,)), page.number, code)
 
 
 def _distinct_values(codes: list[ReadCode]) -> Iterator[tuple[str, CodedValue, ReadCode]]:

@@ -19,7 +19,7 @@ _LONGEST_NAME = 140
 
 @dataclass(frozen=True, slots=True)
 class CodeContent:
-    """What a code says.
+    """Content of a code.
 
     standard: as its specification spells it. values: by path of the built-in types, or `PAYABLE`; each is
     exact. names: of parties, by path, as far as the standard has room for them. references: text in which the

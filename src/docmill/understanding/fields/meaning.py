@@ -229,7 +229,7 @@ class FieldMeaning:
 
 _REMEMBERED = 20_000
 _ANY_WORDS = ("example", "Example", "EXAMPLE", "Some Example")
-"""What a pattern allows that is no form of a number."""
+"""Texts without digits; a pattern that matches one of them is no form of a number."""
 _SHORTEST_GLUED = 5
 
 

@@ -25,7 +25,7 @@ _TABLE: dict[str, Any] = tomllib.loads(
 _AMBIGUOUS = frozenset(_TABLE["ambiguous"])
 _PATTERNS = {name: re.compile(pattern) for name, pattern in _TABLE["patterns"].items()}
 OF_SCHEMA = "pattern "
-"""What the name of a format begins with that is a regular expression of a schema, which follows."""
+"""Prefix of the name of a format that is a regular expression of a schema; the expression follows."""
 _WORD = re.compile(r"[^\W_]+")
 _GROUP = re.compile(r"(?<![^\W_])[A-Z0-9*\u2022][A-Za-z0-9*\u2022]*(?![^\W_])")
 _JOINT = re.compile(r" ?[\-./] ?| |\u00a0")
