@@ -11,13 +11,11 @@ from typing import Literal
 from docmill.files import clean_name
 from docmill.model.document import Document, Page, Part, letters_and_digits
 from docmill.sections.page_marks import Marks, PageMark, marks
+from docmill.sections.serial_numbers import ASN_PREFIX, parse_serial_number
 
 SEPARATOR = "DOCMILL-SPLIT"
-ASN_PREFIX = "ASN"
 PATCH_SHEET = "PATCHT"
 """Text of the code on a patch sheet of type T, which many scanners and programs print; always a separator."""
-LONGEST_ASN = 10
-"""Digits of an archive serial number, which is at most 2^32 - 1 in paperless-ngx."""
 SEPARATOR_WORDS = 40
 """A page with more is no separator, whatever it says."""
 BLANK_WORDS = 2
@@ -93,16 +91,12 @@ def _sheet(page: Page, separator: str, asn_prefix: str) -> _Sheet:
     is_in_code = is_in_code or any(code.text == PATCH_SHEET for code in page.codes)
     if is_short and (is_in_code or is_in_text):
         return _Sheet(page.number, "separator")
-    if is_in_code or (asn_prefix and any(_is_serial_number(code.text, asn_prefix) for code in page.codes)):
+    has_number = any(parse_serial_number(code.text, asn_prefix) is not None for code in page.codes)
+    if is_in_code or has_number:
         return _Sheet(page.number, "first", marks(page))
     if len(words) <= BLANK_WORDS and sum(map(len, words)) <= BLANK_CHARACTERS and page.problem is None:
         return _Sheet(page.number, "blank")
     return _Sheet(page.number, "text", marks(page))
-
-
-def _is_serial_number(text: str, prefix: str) -> bool:
-    digits = text.removeprefix(prefix)
-    return digits != text and digits.isascii() and digits.isdecimal() and len(digits) <= LONGEST_ASN
 
 
 def _begins(sheet: _Sheet, before: Sequence[_Sheet], *, backs: bool) -> bool:

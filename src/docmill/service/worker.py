@@ -84,6 +84,7 @@ async def run_worker(
             if corrections
             else None,
             tracer=service.tracer,
+            asn_prefix=service.settings.reading.asn_prefix,
             max_attempts=service.settings.worker.max_attempts,
             patience_s=service.settings.worker.patience_s,
         )

@@ -264,7 +264,7 @@ class Vault:
     async def edit(
         self, document_id: UUID, edits: Mapping[str, str | None], *, versions: Collection[int] | None = None
     ) -> None:
-        """Give the document a title or date. Answers 404 as `document` does; raises as `Edits.change`."""
+        """Give the document a title or the like. Answers 404 as `document` does; raises as `Edits.change`."""
         if not await self.service.edits.change(
             document_id, edits, tenant_id=self.tenant_id, edited_by=self.user_id, versions=versions
         ):

@@ -251,3 +251,29 @@ def test_the_type_of_a_document_is_set_and_taken_back(
     assert (unknown.returncode, neither.returncode) == (2, 2)
     assert "there is no type 'novel'" in unknown.stderr
     assert "give either a TYPE or --undo" in neither.stderr
+
+
+def test_an_archive_serial_number_is_given_and_taken_away(
+    vault: Vault, tmp_path: Path, write_pdf: WritePdf
+) -> None:
+    invoice = write_pdf(tmp_path / "invoice.pdf")
+    with vault.up() as running:
+        assert running.stdout is not None
+        try:
+            running.stdout.readline()
+            vault("add", invoice, "--wait")
+            given = vault("set-asn", "invoice.pdf", "123")
+            shown = vault("show", "invoice.pdf")
+            cleared = vault("set-asn", "invoice.pdf", "--clear")
+            back = vault("set-asn", "invoice.pdf", "--undo")
+            wrong = vault("set-asn", "invoice.pdf", "--undo", "--clear")
+        finally:
+            running.send_signal(signal.SIGTERM)
+
+    assert given.returncode == 0, given.stderr
+    assert "invoice.pdf: ASN 123" in given.stdout
+    assert "ASN 123" in shown.stdout
+    assert "invoice.pdf: no archive serial number" in cleared.stdout
+    assert "invoice.pdf: ASN 123" in back.stdout
+    assert wrong.returncode == 2
+    assert "give one of: a NUMBER, --clear, --undo" in wrong.stderr

@@ -274,3 +274,82 @@ async def test_the_form_edits_title_and_date(client: httpx.AsyncClient, read: Re
     )
     assert undone.status_code == 303
     assert '<h1 translate="no">Corner Bakery</h1>' in (await client.get(f"/docs/{document_id}")).text
+
+
+async def test_a_document_is_given_an_archive_serial_number(client: httpx.AsyncClient, read: Read) -> None:
+    first, second = await read("first.png"), await read("second.png")
+    address = f"/api/v1/documents/{first}"
+
+    given = (await client.patch(address, json={"archive_serial_number": 12})).json()
+    refused = await client.patch(f"/api/v1/documents/{second}", json={"archive_serial_number": 12})
+
+    assert (given["archive_serial_number"], given["edited"]) == (12, ["archive_serial_number"])
+    assert refused.status_code == 422
+    assert "“Corner Bakery” has the archive serial number 12 already." in refused.text
+    listed = (await client.get("/api/v1/documents?asn=12")).json()["documents"]
+    assert [row["id"] for row in listed] == [str(first)]
+    assert listed[0]["archive_serial_number"] == 12
+    others = (await client.get("/api/v1/documents?has_asn=false")).json()["documents"]
+    assert [row["id"] for row in others] == [str(second)]
+    history = (await client.get(f"{address}/reviews")).json()["history"]
+    assert [(row["path"], row["action"], row["value"]) for row in history] == [
+        (":archive_serial_number", "correct", 12)
+    ]
+
+
+async def test_an_archive_serial_number_is_taken_away_and_back(client: httpx.AsyncClient, read: Read) -> None:
+    address = f"/api/v1/documents/{await read()}"
+    version = (await client.patch(address, json={"archive_serial_number": 12})).headers["etag"]
+
+    cleared = await client.patch(address, json={"archive_serial_number": ""}, headers={"if-match": version})
+    outdated = await client.patch(address, json={"archive_serial_number": 13}, headers={"if-match": version})
+    back = await client.patch(address, json={"archive_serial_number": None})
+    wrong = await client.patch(address, json={"archive_serial_number": -1})
+
+    assert cleared.json()["archive_serial_number"] is None
+    assert outdated.status_code == 412
+    assert back.json()["archive_serial_number"] == 12
+    assert wrong.status_code == 422
+
+
+async def test_a_number_taken_back_before_anything_was_read_is_none(
+    client: httpx.AsyncClient, add: Add
+) -> None:
+    address = f"/api/v1/documents/{await add()}"
+
+    given = await client.patch(address, json={"archive_serial_number": 7, "title": "Rent"})
+    taken = await client.patch(address, json={"archive_serial_number": None})
+
+    assert (given.json()["archive_serial_number"], given.json()["title"]) == (7, "Rent")
+    assert (taken.json()["archive_serial_number"], taken.json()["title"]) == (None, "Rent")
+
+
+async def test_the_page_gives_and_takes_a_number(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+    address = f"/docs/{document_id}"
+    seen = {"title": "Corner Bakery", "seen_title": "Corner Bakery"}
+    days = {"document_date": "2026-11-03", "seen_date": "2026-11-03"}
+
+    given = await client.post(
+        f"{address}/edit", data={**seen, **days, "archive_serial_number": "12", "seen_number": ""}
+    )
+    page = (await client.get(address)).text
+    outdated = await client.post(
+        f"{address}/edit", data={**seen, **days, "archive_serial_number": "13", "seen_number": ""}
+    )
+    refused = await client.post(
+        f"{address}/edit", data={**seen, **days, "archive_serial_number": "twelve", "seen_number": "12"}
+    )
+    history = (await client.get(f"{address}?tab=history")).text
+    listed = (await client.get("/?asn=0012")).text
+    undone = await client.post(
+        f"{address}/edit", data={"undo": "archive_serial_number", "seen_number": "12", **seen, **days}
+    )
+
+    assert (given.status_code, outdated.status_code, refused.status_code) == (303, 409, 422)
+    assert "ASN 12" in page
+    assert "Archive serial number: Corrected to <q>12</q>" in history
+    assert "Archive serial number: 12" in listed
+    assert "Corner Bakery" in listed
+    assert undone.status_code == 303
+    assert (await _get(client, document_id))["archive_serial_number"] is None

@@ -85,6 +85,31 @@ def set_type(
     exit_after(set_type(load_settings(config, data_dir, tenant=tenant), document, document_type, wait=wait))
 
 
+@app.command("set-asn")
+def set_asn(
+    document: Annotated[
+        str, typer.Argument(help="The beginning of its file name, or the beginning or end of its id.")
+    ],
+    number: Annotated[
+        int | None, typer.Argument(metavar="NUMBER", help="A number that no other document has.")
+    ] = None,
+    config: SettingsFile = None,
+    data_dir: DataFolder = None,
+    tenant: TenantName = None,
+    *,
+    clear: Annotated[bool, typer.Option("--clear", help="Take the number away.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Take the latest change back.")] = False,
+) -> None:
+    """Give a document an archive serial number, that of its paper; no later processing changes it."""
+    from docmill.cli.vault.access import load_settings
+    from docmill.cli.vault.contents import set_serial_number
+
+    if (number is not None) + clear + undo != 1:
+        raise typer.BadParameter("give one of: a NUMBER, --clear, --undo")
+    value = None if undo else "" if number is None else str(number)
+    exit_after(set_serial_number(load_settings(config, data_dir, tenant=tenant), document, value))
+
+
 @app.command()
 def status(config: SettingsFile = None, data_dir: DataFolder = None, tenant: TenantName = None) -> None:
     """Show how many documents there are in which state, and what waits."""

@@ -32,7 +32,7 @@ from docmill.service.store import documents, ingestions, near_duplicates, parts,
 from docmill.service.store.database import DEFAULT_USER_ID, Conn
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
-from docmill.service.store.reviews import TYPE, CurrentReview
+from docmill.service.store.reviews import SERIAL_NUMBER, TYPE, CurrentReview
 from docmill.workers.pool import Pool
 
 UNFINISHED = ("processing", "stale")
@@ -199,6 +199,28 @@ async def set_type(settings: Settings, name: str, document_type: str | None, *, 
         return await _wait_until_processed(service, [row.id]) if wait else 0
 
 
+async def set_serial_number(settings: Settings, name: str, number: str | None) -> int:
+    """Give a document an archive serial number, see `Edits.change`; the exit code."""
+    async with existing_service(settings) as service:
+        tenant_id = service.default_tenant_id
+        async with service.database.tenant(tenant_id) as conn:
+            document_id = (await document_called(conn, name)).id
+        await service.edits.change(
+            document_id, {SERIAL_NUMBER: number}, tenant_id=tenant_id, edited_by=DEFAULT_USER_ID
+        )
+        await log_command(service, "change_document", str(document_id))
+        async with service.database.tenant(tenant_id) as conn:
+            row = await documents.get(conn, document_id)
+        if row is not None:
+            has = "no archive serial number" if row.archive_serial_number is None else _serial_number(row)
+            stdout.print(f"{row.id}  {row.file_name}: {has}", markup=False)
+        return 0
+
+
+def _serial_number(row: DocumentRow) -> str:
+    return "" if row.archive_serial_number is None else f"ASN {row.archive_serial_number}"
+
+
 def _print_document(
     row: DocumentRow,
     history: Sequence[IngestionRow],
@@ -208,7 +230,13 @@ def _print_document(
     stdout.print(f"{MARKS[row.outcome]} [bold]{escape(row.title or row.file_name)}[/bold]")
     is_chosen = TYPE in current_reviews and row.document_type
     document_type = f"{row.document_type} (chosen by a person)" if is_chosen else row.document_type
-    facts = [row.outcome.replace("_", " "), document_type, row.file_name, f"{row.byte_size:,} bytes"]
+    facts = [
+        row.outcome.replace("_", " "),
+        document_type,
+        _serial_number(row),
+        row.file_name,
+        f"{row.byte_size:,} bytes",
+    ]
     stdout.print("  ".join(fact for fact in facts if fact), markup=False, style="dim")
     if row.tags:
         stdout.print(", ".join(row.tags), markup=False, style="dim")

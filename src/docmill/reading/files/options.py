@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from docmill.model.statement_columns import StatementColumns
-from docmill.sections.splitting import ASN_PREFIX, SEPARATOR
+from docmill.sections.serial_numbers import ASN_PREFIX
+from docmill.sections.splitting import SEPARATOR
 
 
 @dataclass(frozen=True, slots=True)

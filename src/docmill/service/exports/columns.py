@@ -39,6 +39,7 @@ _OF_DOCUMENT: tuple[tuple[Column, Callable[[DocumentRow], Cell]], ...] = (
     (Column("document_type", "text"), lambda row: row.document_type),
     (Column("title", "text"), lambda row: row.title),
     (Column("document_date", "date"), lambda row: row.document_date),
+    (Column("archive_serial_number", "integer"), lambda row: row.archive_serial_number),
     (Column("language", "text"), lambda row: row.language),
     (Column("tags", "text"), lambda row: _SEPARATOR.join(row.tags or ()) or None),
     (Column("page_count", "integer"), lambda row: row.page_count),

@@ -70,6 +70,7 @@ def vault_record(
         ],
         "document_id": str(row.id),
         "file_name": row.file_name,
+        "archive_serial_number": row.archive_serial_number,
         "state": row.outcome,
         "page_count": row.page_count,
         "byte_size": row.byte_size,

@@ -20,6 +20,7 @@ from docmill.pipeline import DocumentIO, PartLimits, Steps, process
 from docmill.ports import Findings, Original, Ref
 from docmill.resilience.breaker import Breaker
 from docmill.resilience.concurrency import VALUE, off_loop
+from docmill.sections.serial_numbers import ASN_PREFIX, serial_numbers
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.intake.accept import Intake
 from docmill.service.intake.members import VaultMemberReceiver
@@ -85,6 +86,7 @@ class DocumentProcessor:
     """Processes the documents that a worker has claimed.
 
     place: a folder of the worker's own. fingerprint: of the steps. corrections: from reviewed documents.
+    asn_prefix: of the codes with archive serial numbers.
     max_attempts: after so many, what there is counts where a model fails that could be asked later; so it
     does after `patience_s` where one was left alone.
     """
@@ -100,6 +102,7 @@ class DocumentProcessor:
     parts: PartLimits = field(default_factory=PartLimits)
     corrections: CorrectionFinder | None = None
     tracer: Tracer = NO_TRACER
+    asn_prefix: str = ASN_PREFIX
     max_attempts: int = 1
     patience_s: float = inf
     # Apart, because a store that is full still reads, and each reading would speak for the next writing.
@@ -127,7 +130,7 @@ class DocumentProcessor:
                         reader=BlobReader(
                             self.blobs, folder, self.reads, partial(self._known_columns, claim.tenant_id)
                         ),
-                        exporter=LeaseExporter(lease, steps.fingerprint, journal),
+                        exporter=LeaseExporter(lease, steps.fingerprint, journal, asn_prefix=self.asn_prefix),
                         journal=journal,
                         receiver=VaultMemberReceiver(
                             self.intake, self.database, claim, folder, self.parts, self.writes
@@ -360,9 +363,17 @@ def _findings_to_store(findings: Findings, key: Callable[[str], str]) -> StoredF
 class LeaseExporter:
     """`Exporter` that completes the ingestion, for the holder of its claim only."""
 
-    def __init__(self, lease: Lease, fingerprint: str, journal: BlobJournal | None = None) -> None:
+    def __init__(
+        self,
+        lease: Lease,
+        fingerprint: str,
+        journal: BlobJournal | None = None,
+        *,
+        asn_prefix: str = ASN_PREFIX,
+    ) -> None:
         self._lease = lease
         self._fingerprint = fingerprint
+        self._asn_prefix = asn_prefix
         self._key = journal.key if journal else partial(journal_key, lease.claim.ingestion_id)
 
     async def export(self, ref: Ref, result: Result) -> None:
@@ -370,7 +381,15 @@ class LeaseExporter:
         del ref
         size = _size(result.document, result.extraction)
         stored = await off_loop(_result_to_store, result, self._key, self._fingerprint, size=size)
-        await self._lease.finish(replace(stored, timings_s=dict(self._lease.timings_s)))
+        numbers = serial_numbers(result.document, self._asn_prefix) if result.document is not None else ()
+        await self._lease.finish(
+            replace(
+                stored,
+                timings_s=dict(self._lease.timings_s),
+                serial_numbers=numbers,
+                archive_serial_number=numbers[0] if len(numbers) == 1 else None,
+            )
+        )
 
 
 def _result_to_store(result: Result, key: Callable[[str], str], fingerprint: str) -> StoredResult:

@@ -25,6 +25,7 @@ from docmill.service.store.reviews import (
     NOT_VALUES,
     PROPERTIES,
     REJECTION,
+    SERIAL_NUMBER,
     WHOLE,
     Action,
     CurrentReview,
@@ -32,6 +33,7 @@ from docmill.service.store.reviews import (
     ReviewRow,
     ReviewToStore,
 )
+from docmill.service.store.serial_numbers import CHECK as SERIAL_NUMBER_CHECK
 from docmill.understanding.dependent_values import (
     NO_DEPENDENT_VALUES,
     DependentValues,
@@ -182,7 +184,9 @@ class ReviewSession:
         failures = self._reviewed_failures()
         # A person has reviewed every value that a check names, or has let the check itself pass.
         whole = self.current.get(WHOLE)
-        let_pass = whole.value if whole is not None and isinstance(whole.value, list) else []
+        let_pass = list(whole.value) if whole is not None and isinstance(whole.value, list) else []
+        if SERIAL_NUMBER in self.current:
+            let_pass.append(SERIAL_NUMBER_CHECK)
         still = [
             failure
             for failure in failures
@@ -272,7 +276,9 @@ class ReviewSession:
     def _review(self, review: FieldReview) -> ReviewToStore:
         """Raises ValueError with a sentence for the person, ChangedError."""
         if review.path in PROPERTIES:
-            raise ValueError("The type, title and date of a document are changed with the document itself.")
+            raise ValueError(
+                "The type, title, date and archive serial number of a document are changed with the document."
+            )
         if review.path in NOT_VALUES:
             before = self.current[review.path].value if review.path in self.current else None
         else:

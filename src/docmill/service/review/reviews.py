@@ -338,29 +338,45 @@ class Reviews:
                     reviews=new_reviews,
                 )
                 session = await self._open_session(conn, document_id, document)
-            failures, accepted = await off_loop(ReviewSession.judge, session, size=size)
-            description = await asyncio.to_thread(describe_reviewed, session)
-            await reviews.settle(
-                conn,
-                document_id,
-                data=session.data,
-                failures=[failure.model_dump(mode="json") for failure in failures],
-                accepted=[failure.model_dump(mode="json") for failure in accepted],
-                description=description,
-                has_reviewed_values=session.has_reviewed_values,
-                rejection=session.rejection,
-            )
-            await near_duplicates.refresh(
-                conn,
-                document_id,
-                facts_of(session.result.document_type, session.data),
-                tenant_id=tenant_id,
-                ingestion_id=ingestion_id,
-            )
+            await self._store_judgement(conn, document_id, session, tenant_id=tenant_id)
             await self._matching.request(conn, [document_id])
         self._matching.announce()
         self._feed.announce()
         return True
+
+    async def judge_again(
+        self, conn: Conn, document_id: UUID, document: Document | None, *, tenant_id: UUID
+    ) -> None:
+        """Judge the values of a document that has a result. The caller has locked it.
+
+        document: its text, see `transcription`.
+        """
+        session = await self._open_session(conn, document_id, document)
+        await self._store_judgement(conn, document_id, session, tenant_id=tenant_id)
+
+    async def _store_judgement(
+        self, conn: Conn, document_id: UUID, session: ReviewSession, *, tenant_id: UUID
+    ) -> None:
+        size = session.document.word_count if session.document else 0
+        failures, accepted = await off_loop(ReviewSession.judge, session, size=size)
+        description = await asyncio.to_thread(describe_reviewed, session)
+        await reviews.settle(
+            conn,
+            document_id,
+            data=session.data,
+            failures=[failure.model_dump(mode="json") for failure in failures],
+            accepted=[failure.model_dump(mode="json") for failure in accepted],
+            description=description,
+            has_reviewed_values=session.has_reviewed_values,
+            rejection=session.rejection,
+        )
+        await near_duplicates.refresh(
+            conn,
+            document_id,
+            facts_of(session.result.document_type, session.data),
+            tenant_id=tenant_id,
+            ingestion_id=session.result.ingestion_id,
+        )
 
     async def _open_session(self, conn: Conn, document_id: UUID, document: Document | None) -> ReviewSession:
         result = await reviews.reviewable_result(conn, document_id)

@@ -1,7 +1,8 @@
 """What people type into the search box, as a query of PostgreSQL's text search.
 
 Words are found by their beginning, in any form that the stemmers know, with or without accents; text in
-quotation marks as it stands; amounts, days, IBANs and codes in any notation. What is indexed is written by
+quotation marks as it stands; amounts, days, IBANs, codes and archive serial numbers (`ASN 123`) in any
+notation. What is indexed is written by
 `folded_words` and `exact_terms` of the database (revision 0030), which these functions repeat.
 """
 
@@ -47,6 +48,7 @@ _IBAN = re.compile(
     r"(?<![A-Za-z0-9])([A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?)(?![A-Za-z0-9])"
 )
 _CODE = re.compile(r"(?<![A-Za-z0-9])((?=[A-Za-z/.-]*[0-9])[A-Za-z0-9]+(?:[-/.][A-Za-z0-9]+)+)")
+_SERIAL_NUMBER = re.compile(r"(?<![\w-])asn[ \t.:#-]*([0-9]{1,10})(?!\w)", re.IGNORECASE)
 _MONTHS = 12
 _NO_TAGS: Mapping[str, str] = {}
 
@@ -65,8 +67,8 @@ class SearchTerm:
 
     words: small letters without accents. is_phrase: typed in quotes. is_excluded: typed with a minus.
     variants: the same word with umlauts written otherwise. stems: in the languages that have another form.
-    exact: its forms as an amount, a day or a code. tags: words of the index for the tags of this name.
-    typed: as it stands in the query.
+    exact: its forms as an amount, a day, a code or an archive serial number. tags: words of the index for the
+    tags of this name. typed: as it stands in the query.
     """
 
     words: tuple[str, ...]
@@ -148,6 +150,12 @@ def search_terms(query: str) -> tuple[SearchTerm, ...]:
             exact = frozenset({f"d{typed.day:%Y%m%d}"})
             terms.append(SearchTerm(tuple(fold(day).split()), exact=exact, typed=day))
             whole = f"{whole[: typed.start]} {whole[typed.stop :]}"
+    for number in reversed(list(_SERIAL_NUMBER.finditer(whole))):
+        if whole[: number.start()].count('"') % 2 == 0:
+            exact = frozenset({f"asn:{int(number[1])}"})
+            words = tuple(fold(number[0]).split())
+            terms.append(SearchTerm(words, is_phrase=True, exact=exact, typed=number[0]))
+            whole = f"{whole[: number.start()]} {whole[number.end() :]}"
     for minus, phrase, word in _TERM.findall(whole)[:_MOST_TERMS]:
         is_excluded = bool(minus) or (len(word) > 1 and word[0] == "-" and word[1].isalpha())
         term = _term(phrase or word, is_phrase=bool(phrase), is_excluded=is_excluded)

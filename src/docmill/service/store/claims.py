@@ -12,9 +12,10 @@ from docmill.errors import DocmillError, TransientError
 from docmill.model.document import Usage
 from docmill.resilience.spending import NOTHING
 from docmill.service.protocol.claim_rules import Obstacle
-from docmill.service.store import dead_letters, near_duplicates, result_columns
+from docmill.service.store import dead_letters, near_duplicates, result_columns, serial_numbers
 from docmill.service.store.database import Conn, storable, to_jsonb
 from docmill.service.store.result_columns import StoredResult
+from docmill.service.store.serial_numbers import ReadNumbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,9 +283,11 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, StoredResult]]) -> 
     if len(completed) < len(finished):
         completed |= await _finished_before(conn, [claim for claim, _ in finished])
     await _store_texts(conn, finished)
-    await _store_signatures(
-        conn, [(claim, result) for claim, result in finished if claim.ingestion_id in completed]
-    )
+    of_completed = [(claim, result) for claim, result in finished if claim.ingestion_id in completed]
+    for claim, result in of_completed:
+        read = ReadNumbers(claim.document_id, claim.ingestion_id, result.serial_numbers, result.verdict)
+        await serial_numbers.file_read(conn, read, tenant_id=claim.tenant_id)
+    await _store_signatures(conn, of_completed)
     return completed
 
 

@@ -80,6 +80,10 @@ _CONDITIONS: Mapping[str, LiteralString] = {
     "date_to": "AND document_date IS NOT NULL AND " + _DATE + " <= %(date_to)s::date",
     "amount_from": "AND " + _AMOUNT + " >= %(amount_from)s::bigint",
     "amount_to": "AND amount_hundredths IS NOT NULL AND " + _AMOUNT + " <= %(amount_to)s::bigint",
+    # A comparison with an integer can use the index under row-level security.
+    "asn_from": "AND archive_serial_number >= %(asn_from)s::bigint",
+    "asn_to": "AND archive_serial_number <= %(asn_to)s::bigint",
+    "has_asn": "AND (archive_serial_number IS NOT NULL) = %(has_asn)s",
     "tag_ids": """
         AND document.id IN (SELECT document_id FROM tag_assignment
                              WHERE tag_id = ANY(%(tag_ids)s) AND NOT is_removed
@@ -131,7 +135,7 @@ class DocumentFilters:
 
     state: one of `documents.STATES`, or `NOT_READ` or `REJECTED`; those are not among the others. query:
     what a person typed, see `search_terms`. tags: names, all of which a document has. counterparty: a part
-    of its name.
+    of its name. asn_from, asn_to: the lowest and highest archive serial number. has_asn: whether it has one.
     source: `upload`, or `part` of another document. from_source: the source from which they arrived.
     parts: False leaves out documents that another one holds.
     ids: only these documents.
@@ -146,6 +150,9 @@ class DocumentFilters:
     date_to: date | None = None
     amount_from: Decimal | None = None
     amount_to: Decimal | None = None
+    asn_from: int | None = None
+    asn_to: int | None = None
+    has_asn: bool | None = None
     source: str | None = None
     from_source: UUID | None = None
     parts: bool = True
@@ -374,6 +381,9 @@ async def _values(conn: Conn, filters: DocumentFilters) -> dict[str, Any]:
         "date_to": filters.date_to,
         "amount_from": _hundredths(filters.amount_from),
         "amount_to": _hundredths(filters.amount_to),
+        "asn_from": filters.asn_from,
+        "asn_to": filters.asn_to,
+        "has_asn": filters.has_asn,
         "from_source": filters.from_source,
         "ids": None if filters.ids is None else list(filters.ids),
     }

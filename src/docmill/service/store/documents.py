@@ -25,7 +25,7 @@ _SEARCHED = 200_000
 ROWS = """
             SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
                    readable_file_path, page_count, document_type, title, summary, document_date, language,
-                   structured_data, verdict, rejection,
+                   archive_serial_number, structured_data, verdict, rejection,
                    needs_human_review OR EXISTS (
                        SELECT FROM near_duplicate
                         WHERE near_duplicate.document_id = document.id AND is_duplicate IS NULL
@@ -67,6 +67,7 @@ class DocumentRow:
     summary: str | None
     document_date: date | None
     language: str | None
+    archive_serial_number: int | None
     structured_data: dict[str, Any] | None
     verdict: dict[str, Any] | None
     rejection: str | None

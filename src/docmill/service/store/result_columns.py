@@ -28,6 +28,7 @@ _SQL_TYPES: Mapping[object, LiteralString] = {
 class ResultColumns:
     """The values of an ingestion's result as they are stored; None while unknown, or where there is none.
 
+    archive_serial_number: of the document's label; None where labels have several.
     extraction_input_tokens to cost: of all attempts together. timings_s: of the completed attempt, by
     step. Internal columns are not part of the API.
     """
@@ -40,6 +41,7 @@ class ResultColumns:
     evidence: dict[str, Any] | None = None
     suggestions: dict[str, Any] | None = None
     verdict: dict[str, Any] | None = None
+    archive_serial_number: int | None = None
     valid_structured_data: bool | None = field(default=None, metadata=_INTERNAL)
     extraction_model: str | None = None
     extraction_reason: str | None = None
@@ -122,6 +124,7 @@ class StoredResult(ResultColumns):
     """The result of a completed ingestion. media_type to text: for its document.
 
     signature: by which the document is compared with others; None where nothing tells it from them.
+    serial_numbers: archive serial numbers on labels of its pages.
     """
 
     media_type: str
@@ -131,6 +134,7 @@ class StoredResult(ResultColumns):
     error_code: str | None = None
     error_message: str | None = None
     signature: Signature | None = None
+    serial_numbers: tuple[int, ...] = ()
 
 
 # The names are those of the fields above, and nothing from outside.

@@ -75,7 +75,8 @@ async def reviewed_documents(
             WITH latest AS (
                 SELECT document_id, max(number) AS number
                   FROM current_review
-                 WHERE path NOT IN ('', ':document_type', ':title', ':document_date', ':rejection')
+                 WHERE path NOT IN ('', ':document_type', ':title', ':document_date',
+                                    ':archive_serial_number', ':rejection')
                  GROUP BY document_id
                 HAVING bool_or(reason IS NULL) -- nothing is learned from what was confirmed unseen
             )

@@ -22,9 +22,10 @@ WHOLE = ""
 TYPE = ":document_type"
 TITLE = ":title"
 DATE = ":document_date"
-"""The paths of reviews that speak of the document's type, title and date. No field has such a path."""
+SERIAL_NUMBER = ":archive_serial_number"
+"""The paths of reviews that speak of the document itself. No field has such a path."""
 
-PROPERTIES = frozenset({TYPE, TITLE, DATE})
+PROPERTIES = frozenset({TYPE, TITLE, DATE, SERIAL_NUMBER})
 
 REJECTION = ":rejection"
 """The path of a review by which a person rejects the document; its value is the reason."""
@@ -105,6 +106,7 @@ class ReviewableResult:
 
     verdict: of the values with what people said, or of the ingestion while nobody has. read_verdict: of
     the ingestion. evidence: of what was read. suggestions: for fields that are null.
+    archive_serial_number: of its label.
     """
 
     document_type: str | None
@@ -118,6 +120,7 @@ class ReviewableResult:
     suggestions: dict[str, Any] | None
     verdict: dict[str, Any] | None
     read_verdict: dict[str, Any] | None
+    archive_serial_number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +233,7 @@ async def reviewable_result(conn: Conn, document_id: UUID) -> ReviewableResult |
                    result.classification, result.structured_data AS machine,
                    with_reviews(result.structured_data, document.id) AS data,
                    result.evidence, result.suggestions, coalesce(document.verdict, result.verdict) AS verdict,
-                   result.verdict AS read_verdict
+                   result.verdict AS read_verdict, result.archive_serial_number
               FROM document
               JOIN ingestion result ON result.id = result_ingestion_id
              WHERE document.id = %(document_id)s
@@ -306,7 +309,8 @@ async def reviewed(
                            AS places,
                        array_agg(path) FILTER (WHERE action <> 'confirm') AS changed
                   FROM current_review
-                 WHERE path NOT IN ('', ':document_type', ':title', ':document_date', ':rejection')
+                 WHERE path NOT IN ('', ':document_type', ':title', ':document_date',
+                                    ':archive_serial_number', ':rejection')
                    AND (%(only)s::uuid[] IS NULL OR document_id = ANY(%(only)s))
                  GROUP BY document_id
                 HAVING bool_or(reason IS NULL)

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from docmill.schemas.document_types import DocumentType
 from docmill.service.meaning import SearchMode
 from docmill.service.store.document_list import Cursor, DocumentFilters
-from docmill.web.api.shapes import IsoDate, State
+from docmill.web.api.shapes import IsoDate, SerialNumber, State
 
 _MOST_IDS = 1000
 _Amount = Annotated[Decimal, Field(max_digits=17, decimal_places=4, allow_inf_nan=False)]
@@ -46,6 +46,10 @@ class FilterQuery(BaseModel):
     date_to: Annotated[IsoDate | None, Field(description="the last `document_date`")] = None
     amount_from: Annotated[_Amount | None, Field(description="the lowest amount")] = None
     amount_to: Annotated[_Amount | None, Field(description="the highest amount")] = None
+    asn: Annotated[SerialNumber | None, Field(description="the archive serial number")] = None
+    asn_from: Annotated[SerialNumber | None, Field(description="the lowest archive serial number")] = None
+    asn_to: Annotated[SerialNumber | None, Field(description="the highest archive serial number")] = None
+    has_asn: Annotated[bool | None, Field(description="whether there is an archive serial number")] = None
     source: Annotated[
         Literal["upload", "part"] | UUID | None,
         Field(description="came by itself, or as a part of another file; or the id of a source"),
@@ -72,6 +76,9 @@ class FilterQuery(BaseModel):
             date_to=self.date_to,
             amount_from=self.amount_from,
             amount_to=self.amount_to,
+            asn_from=self.asn_from if self.asn is None else self.asn,
+            asn_to=self.asn_to if self.asn is None else self.asn,
+            has_asn=self.has_asn,
             source=None if isinstance(self.source, UUID) else self.source,
             from_source=self.source if isinstance(self.source, UUID) else None,
             parts=self.parts,

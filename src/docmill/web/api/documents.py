@@ -194,8 +194,9 @@ async def change_document(
     vault: TheVault,
     versions: WantedVersions,
 ) -> DocumentDetail | Reprocessing:
-    """Give a document a title, a date or a type, which no processing changes. Null takes the latest one back.
+    """Give a document a title, date, type or archive serial number, which no processing changes.
 
+    Null takes the latest one back.
     By a new type the document is read again, and the answer is 202; it is not read again by the type that it
     has by choice already.
     """

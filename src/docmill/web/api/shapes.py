@@ -10,6 +10,8 @@ from uuid import UUID
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, create_model, model_validator
 
 from docmill.model.result import Evidence, Failure, Suggestion, Verdict
+from docmill.sections.serial_numbers import LARGEST_ASN
+from docmill.service.review.edits import EDITED
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.search.snippets import Snippet
 from docmill.service.store.arrivals import ArrivalRow
@@ -18,7 +20,7 @@ from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.near_duplicates import NearDuplicate as NearDuplicateRow
 from docmill.service.store.parts import Links, PartRow, WholeRow
 from docmill.service.store.result_columns import PUBLIC_COLUMNS
-from docmill.service.store.reviews import DATE, TITLE
+from docmill.service.store.reviews import DATE, SERIAL_NUMBER, TITLE
 from docmill.web.view.cards import leading_amount
 
 State = Literal["processing", "stale", "needs_classification", "needs_review", "failed", "ready"]
@@ -46,6 +48,9 @@ def _check_moment(value: object) -> object:
 IsoDate = Annotated[date, BeforeValidator(_check_day)]
 IsoDatetime = Annotated[datetime, BeforeValidator(_check_moment)]
 """Days and times as the API describes them. Pydantic alone takes a number for seconds since 1970."""
+
+
+SerialNumber = Annotated[int, Field(ge=0, le=LARGEST_ASN)]
 
 
 class _Shape(BaseModel):
@@ -97,7 +102,7 @@ class DocumentSummary(_Shape):
     """A document of a list. step: of the processing under way. version: grows with every visible change.
 
     rejection: the reason for which a person has rejected it; null if nobody has. amount: that a card shows,
-    the total of most types.
+    the total of most types. archive_serial_number: of its paper; no other document has the same.
     found: where a search found it in its text; null without a search, and where its title or a value has it.
     is_similar: whether it was found by its meaning, without the words.
     """
@@ -113,6 +118,7 @@ class DocumentSummary(_Shape):
     summary: str | None
     document_date: date | None
     language: str | None
+    archive_serial_number: int | None
     amount: str | None
     currency: str | None
     tags: list[str]
@@ -148,8 +154,9 @@ class DocumentSummary(_Shape):
 class DocumentChange(BaseModel):
     """A change of a document; what is not given stays. Null takes the latest choice of a person back.
 
-    document_type: built in, or a schema of the settings. document_date: year-month-day; empty for none. seen:
-    the type whose choice is taken back; if another one holds meanwhile, nothing is changed.
+    document_type: built in, or a schema of the settings. document_date: year-month-day; empty for none.
+    archive_serial_number: one that no other document has; empty for none. seen: the type whose choice is
+    taken back; if another one holds meanwhile, nothing is changed.
     """
 
     model_config = ConfigDict(
@@ -161,19 +168,21 @@ class DocumentChange(BaseModel):
     document_type: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     title: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     document_date: Annotated[str, Field(pattern=r"^(\d{4}-\d{2}-\d{2})?$")] | None = None
+    archive_serial_number: SerialNumber | Literal[""] | None = None
     seen: Annotated[str, Field(min_length=1, max_length=100)] | None = None
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if not self.model_fields_set - {"seen"}:
-            raise ValueError("give one of: document_type, title, document_date")
+            raise ValueError("give one of: document_type, title, document_date, archive_serial_number")
         return self
 
     @property
     def edits(self) -> dict[str, str | None]:
-        """The edits of title and date, by the path of their review."""
-        paths = {"title": TITLE, "document_date": DATE}
-        return {paths[name]: getattr(self, name) for name in self.model_fields_set & paths.keys()}
+        """The edits of title, date and number, by the path of their review."""
+        paths = {path.removeprefix(":"): path for path in EDITED}
+        values = {paths[name]: getattr(self, name) for name in self.model_fields_set & paths.keys()}
+        return {path: None if value is None else str(value) for path, value in values.items()}
 
 
 class Part(_Shape):
@@ -268,9 +277,9 @@ class MatchingProgress(_Shape):
 class DocumentDetail(DocumentSummary):
     """A document with its values and parts.
 
-    chosen_type: the type that a person gave it; null while it is recognised. edited: those of `title` and
-    `document_date` that a person gave it. evidence: the place of each
-    value, by field path. pages: addresses of their pictures. preprocessed:
+    chosen_type: the type that a person gave it; null while it is recognised. edited: those of `title`,
+    `document_date` and `archive_serial_number` that a person gave it. evidence: the place of each value, by
+    field path. pages: addresses of their pictures. preprocessed:
     address of the enhanced pictures in which hardly readable pages were read. parts: the documents in it;
     part_of: the documents that hold it. near_duplicates: those that seem to be the same.
     suggestions: values to accept, by the path of a field that is null. matching: null if documents of its
@@ -278,7 +287,7 @@ class DocumentDetail(DocumentSummary):
     """
 
     chosen_type: str | None
-    edited: list[Literal["title", "document_date"]]
+    edited: list[Literal["title", "document_date", "archive_serial_number"]]
     data: dict[str, Any] | None
     evidence: dict[str, Evidence]
     verdict: Verdict | None
@@ -315,7 +324,7 @@ class DocumentDetail(DocumentSummary):
                 "error": _fault(row),
                 **_amount(row),
                 "chosen_type": reviewed and reviewed.chosen_type,
-                "edited": [path[1:] for path in (TITLE, DATE) if path in edits],
+                "edited": [path[1:] for path in (TITLE, DATE, SERIAL_NUMBER) if path in edits],
                 "data": row.structured_data,
                 "evidence": reviewed.evidence if reviewed else {},
                 "verdict": Verdict(failures=tuple(failures)) if is_judged else None,

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from docmill.errors import EncryptedError
 from docmill.model.document import Document
+from docmill.service.review.edits import EDITED
 from docmill.service.store import (
     doc_sources,
     document_list,
@@ -29,7 +30,6 @@ from docmill.service.store import (
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
-from docmill.service.store.reviews import DATE, TITLE
 from docmill.web.access import Router, local_address, needs
 from docmill.web.choices import remember
 from docmill.web.context import MOST_COUNTED, TheVault, Vault, parse_document_id, parse_id
@@ -64,7 +64,6 @@ LIST_NAMES = {
 """The densities of the list."""
 LIST_COOKIE = "docmill-list"
 PAGE_SIZES = {"cards": 24, "compact": 48, "table": 50}
-EDITED = frozenset({TITLE, DATE})
 _MOST_CARDS = 100
 _NEWEST, _TAGS_OF_LIST = 1000, 100
 """The list offers so many tags, the most used ones of so many documents: the page is to load fast."""

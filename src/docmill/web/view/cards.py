@@ -57,6 +57,7 @@ class Card:
     reason: str
     idle_minutes: int
     is_waiting: bool
+    serial_number: int | None
     is_blank: bool
     progress_at: datetime | None
     thumbnail: str | None
@@ -102,6 +103,7 @@ def card(
         reason=_reason(row, failures),
         idle_minutes=max(0, int((now - progress_at).total_seconds() // 60)),
         is_waiting=row.is_waiting,
+        serial_number=row.archive_serial_number,
         is_blank=row.state == "processing" and not has_result,
         progress_at=progress_at,
         thumbnail=(

@@ -25,6 +25,7 @@ from docmill.service.store.reviews import (
     DATE,
     NOT_VALUES,
     REJECTION,
+    SERIAL_NUMBER,
     TITLE,
     TYPE,
     WHOLE,
@@ -51,6 +52,7 @@ _WHOLE_NAMES = {
     REJECTION: gettext_noop("The document as a whole"),
     TITLE: gettext_noop("Title"),
     DATE: gettext_noop("Date of the document"),
+    SERIAL_NUMBER: gettext_noop("Archive serial number"),
 }
 _WITHOUT_CONFIDENCE: dict[MatchKind, str] = {
     "computed": gettext_noop("Computed"),

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from starlette.datastructures import QueryParams
 
+from docmill.sections.serial_numbers import LARGEST_ASN
 from docmill.service.meaning import SearchMode
 from docmill.service.store.document_list import SORTS, SOURCES, Cursor, DocumentFilters
 from docmill.web.languages import amount_text, day_text, gettext, gettext_noop
@@ -67,6 +68,7 @@ class Filters:
     date_to: date | None = None
     amount_from: Decimal | None = None
     amount_to: Decimal | None = None
+    asn: int | None = None
     source: str = ""
     source_name: str = ""
     by: SearchMode = "both"
@@ -90,6 +92,7 @@ class Filters:
             date_to=parse_day(params.get("to", "")),
             amount_from=parse_amount(params.get("min", "")),
             amount_to=parse_amount(params.get("max", "")),
+            asn=parse_number(params.get("asn", "")),
             source=source if parse_source_id(source) else _known(source, SOURCES),
             source_name=sources.get(source, ""),
             by=_search_mode(params.get("by")),
@@ -115,6 +118,8 @@ class Filters:
             date_to=self.date_to,
             amount_from=self.amount_from,
             amount_to=self.amount_to,
+            asn_from=self.asn,
+            asn_to=self.asn,
             source=_known(self.source, SOURCES) or None,
             from_source=parse_source_id(self.source),
         )
@@ -133,9 +138,13 @@ class Filters:
         for tag in self.tags:
             others = tuple(other for other in self.tags if other != tag)
             named.append((gettext("Tag: %(name)s", name=tag), replace(self, tags=others)))
-        if self.counterparty:
-            name = gettext("Counterparty: %(name)s", name=self.counterparty)
-            named.append((name, replace(self, counterparty="")))
+        counterparty = gettext("Counterparty: %(name)s", name=self.counterparty)
+        number = gettext("Archive serial number: %(number)s", number=self.asn)
+        single = [
+            (bool(self.counterparty), counterparty, replace(self, counterparty="")),
+            (self.asn is not None, number, replace(self, asn=None)),
+        ]
+        named += [(name, without) for is_on, name, without in single if is_on]
         days = _range(day_text(self.date_from), day_text(self.date_to))
         amounts = _range(_amount(self.amount_from), _amount(self.amount_to))
         if days:
@@ -167,6 +176,7 @@ class Filters:
             ("to", str(self.date_to or "")),
             ("min", "" if self.amount_from is None else f"{self.amount_from:f}"),
             ("max", "" if self.amount_to is None else f"{self.amount_to:f}"),
+            ("asn", "" if self.asn is None else str(self.asn)),
             ("source", self.source),
             ("by", self.by if self.query and self.by != "both" else ""),
             ("sort", self.sort),
@@ -215,6 +225,13 @@ def parse_amount(text: str) -> Decimal | None:
         whole, mark, cents = re.sub("[.,]", "", plain), "", ""
     amount = f"{whole}{mark}{cents}"
     return Decimal(amount) if re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{0,4})?", amount) else None
+
+
+def parse_number(text: str) -> int | None:
+    """The archive serial number, with or without leading zeros; None for what is none."""
+    digits = text.strip()
+    is_number = bool(re.fullmatch(r"[0-9]{1,10}", digits))
+    return int(digits) if is_number and int(digits) <= LARGEST_ASN else None
 
 
 def _search_mode(value: str | None) -> SearchMode:
