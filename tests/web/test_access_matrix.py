@@ -46,6 +46,7 @@ from docmill.service.store.reviews import TITLE
 from docmill.web.access import AccessRoute, declaration_of
 from docmill.web.app import API_PREFIX, API_ROUTERS, PAGE_ROUTERS
 from docmill.web.mcp.tool_registry import TOOLS, Tool
+from docmill.web.paperless.paperless_shapes import number_of
 from support.people import PASSWORD
 
 NEEDS = {
@@ -149,6 +150,9 @@ NEEDS = {
     "GET /api/": "read",
     "POST /api/token/": "public",
     "POST /api/documents/post_document/": "write",
+    "GET /api/documents/next_asn/": "read",
+    "GET /api/documents/{document_number}/": "read",
+    "PATCH /api/documents/{document_number}/": "review",
     "GET /api/documents/": "read",
     "GET /api/tasks/": "read",
     "GET /api/tags/": "read",
@@ -415,6 +419,7 @@ JSON: dict[str, dict[str, Any]] = {
     "POST /api/v1/documents/{document_id}/signed-addresses": {},
     "POST /api/v1/documents/{document_id}/tags": {"add": ["theirs"]},
     "POST /api/v1/documents/{document_id}/notes": {"text": "theirs"},
+    "PATCH /api/documents/{document_number}/": {"archive_serial_number": 7},
     "PATCH /api/v1/tags/{tag_id}": {"name": "theirs"},
     "POST /api/v1/tags/{tag_id}/merge": {"into": str(new_id())},
     "PATCH /api/v1/sources/{source_id}": {"name": "theirs"},
@@ -771,6 +776,7 @@ async def test_ids_of_another_tenant_are_not_found_anywhere(
     ids: dict[str, object] = {
         "source_id": source.id,
         "document_id": document_id,
+        "document_number": number_of(document_id),
         "other_id": await read("other.png"),
         "user_id": owner,
         "key_id": key.id,

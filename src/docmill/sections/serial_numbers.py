@@ -8,18 +8,18 @@ LARGEST_ASN = 2**32 - 1
 _MOST_DIGITS = 10
 
 
-def parse_serial_number(code: str, prefix: str) -> int | None:
-    """The number of a code that is the prefix, maybe spaces, and digits; None for any other code."""
-    digits = code.removeprefix(prefix).strip()
-    if not prefix or not code.startswith(prefix) or len(digits) > _MOST_DIGITS:
+def parse_serial_number(text: str, prefix: str = "") -> int | None:
+    """The number of a text that is the prefix, maybe spaces, and digits; None for any other text."""
+    digits = text.removeprefix(prefix).strip()
+    is_number = digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS
+    if not text.startswith(prefix) or not is_number or int(digits) > LARGEST_ASN:
         return None
-    number = int(digits) if digits.isascii() and digits.isdecimal() else -1
-    return number if 0 <= number <= LARGEST_ASN else None
+    return int(digits)
 
 
 def serial_numbers(document: Document, prefix: str) -> tuple[int, ...]:
     """The numbers of the labels on a document's pages, each once; none where its sections have them."""
-    if document.is_collection:
+    if document.is_collection or not prefix:
         return ()
     codes = (code.text for page in document.pages for code in page.codes)
     numbers = (parse_serial_number(code, prefix) for code in codes)

@@ -91,8 +91,8 @@ def _sheet(page: Page, separator: str, asn_prefix: str) -> _Sheet:
     is_in_code = is_in_code or any(code.text == PATCH_SHEET for code in page.codes)
     if is_short and (is_in_code or is_in_text):
         return _Sheet(page.number, "separator")
-    has_number = any(parse_serial_number(code.text, asn_prefix) is not None for code in page.codes)
-    if is_in_code or has_number:
+    numbers = [parse_serial_number(code.text, asn_prefix) for code in page.codes if asn_prefix]
+    if is_in_code or any(number is not None for number in numbers):
         return _Sheet(page.number, "first", marks(page))
     if len(words) <= BLANK_WORDS and sum(map(len, words)) <= BLANK_CHARACTERS and page.problem is None:
         return _Sheet(page.number, "blank")

@@ -113,6 +113,7 @@ async def test_a_document_comes_with_what_paperless_knows_of_it(
     row = await importing.document(outcomes[7].document_id)
     assert (row.file_name, row.title, row.document_date) == ("scan 7.pdf", "Strom 7", date(2024, 5, 1))
     assert sorted(row.tags) == ["Inbox", "Steuer 2024"]
+    assert row.archive_serial_number == 42
     facts, written = await importing.notes(row.id)
     assert (written.text, written.author) == ("Zähler getauscht\nam 3. Mai", "ada")
     assert written.created_at == datetime(2024, 6, 3, 9, tzinfo=UTC)
@@ -122,7 +123,6 @@ async def test_a_document_comes_with_what_paperless_knows_of_it(
         "Correspondent: Stadtwerke",
         "Document type: Rechnung",
         "Storage path: Haus",
-        "Archive serial number: 42",
         "Added: 2024-06-01",
         "Betrag: EUR12.50",
         "Status: offen",
@@ -164,6 +164,37 @@ async def test_every_layout_of_the_exporter_is_read(
     assert (row.title, row.document_date) == ("Strom 1", date(2024, 5, 1))
     assert len(await importing.notes(row.id)) == 2
     assert statuses(await importing.run(path)) == {1: "unchanged", 2: "unchanged"}
+
+
+async def test_a_number_that_another_document_has_is_told_and_noted(
+    importing: Importing, export: PaperlessExport
+) -> None:
+    export.add(1, b"%PDF-1.7 a", archive_serial_number=42)
+    export.add(2, b"%PDF-1.7 b", archive_serial_number=42)
+
+    outcomes = await importing.run(export.write())
+
+    fault = "“Strom 1” has the archive serial number 42 already."
+    assert (outcomes[1].doubt, outcomes[2].status, outcomes[2].doubt) == ("", "new", fault)
+    row = await importing.document(outcomes[2].document_id)
+    assert row.archive_serial_number is None
+    assert f"From paperless-ngx:\nArchive serial number: 42. {fault}" in [
+        note.text for note in await importing.notes(row.id)
+    ]
+
+
+async def test_a_second_import_brings_the_numbers_of_documents_without_one(
+    importing: Importing, export: PaperlessExport
+) -> None:
+    export.add(1, b"%PDF-1.7 a")
+    await importing.run(export.write())
+    export.documents.clear()
+    export.add(1, b"%PDF-1.7 a", archive_serial_number=0)
+
+    outcomes = await importing.run(export.write())
+
+    row = await importing.document(outcomes[1].document_id)
+    assert (outcomes[1].status, row.archive_serial_number) == ("unchanged", 0)
 
 
 async def test_a_second_import_changes_nothing(importing: Importing, export: PaperlessExport) -> None:

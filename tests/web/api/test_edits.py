@@ -353,3 +353,29 @@ async def test_the_page_gives_and_takes_a_number(client: httpx.AsyncClient, read
     assert "Corner Bakery" in listed
     assert undone.status_code == 303
     assert (await _get(client, document_id))["archive_serial_number"] is None
+
+
+async def test_redo_leaves_a_number_alone(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+    address = f"/api/v1/documents/{document_id}"
+    await client.patch(address, json={"archive_serial_number": 12})
+    await client.patch(address, json={"archive_serial_number": None})
+    state = (await client.get(f"{address}/reviews")).json()
+
+    redone = await client.post(f"{address}/reviews/redo", json={"ingestion_id": state["ingestion_id"]})
+
+    assert redone.status_code == 409
+    assert (await _get(client, document_id))["edited"] == []
+
+
+async def test_a_number_settles_the_question_about_a_document_without_values(
+    client: httpx.AsyncClient, add: Add, finish: Finish
+) -> None:
+    document_id = await add("label.pdf")
+    failure = {"check": "archive_serial_number", "message": "taken", "fields": []}
+    await finish(document_id, verdict={"failures": [failure]}, valid_structured_data=False)
+    asked = await _get(client, document_id)
+
+    answered = await client.patch(f"/api/v1/documents/{document_id}", json={"archive_serial_number": 5})
+
+    assert (asked["state"], answered.json()["state"]) == ("needs_review", "ready")

@@ -14,6 +14,7 @@ from docmill.service.people.keys import APP_KEY, APP_KEY_NAME
 from docmill.service.people.sign_in import MOST_FOR_ADDRESS_AND_EMAIL, Visitor
 from docmill.service.store import documents, tags
 from docmill.service.store.documents import DocumentRow
+from docmill.web.paperless.paperless_shapes import number_of
 from support.people import PASSWORD
 
 EMAIL = "anna@example.org"
@@ -204,3 +205,81 @@ async def test_numbers_that_apps_show_first(client: httpx.AsyncClient, add: Add)
         assert (await client.get(address)).status_code == 200
     assert (await client.get("/api/docs")).status_code == 200
     assert (await client.get("/api/nothing/")).status_code == 404
+
+
+@pytest.fixture
+async def numbered(client: httpx.AsyncClient, add: Add) -> list[str]:
+    """Three documents with the numbers 1, 2 and none; their addresses."""
+    addresses: list[str] = []
+    for number in (1, 2, None):
+        document_id = await add(f"{number}.pdf")
+        if number is not None:
+            await client.patch(f"/api/v1/documents/{document_id}", json={"archive_serial_number": number})
+        addresses.append(f"/api/documents/{number_of(document_id)}/")
+    return addresses
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("archive_serial_number=2", ["2.pdf"]),
+        ("archive_serial_number__gt=1", ["2.pdf"]),
+        ("archive_serial_number__gte=1", ["2.pdf", "1.pdf"]),
+        ("archive_serial_number__lt=2", ["1.pdf"]),
+        ("archive_serial_number__lte=2&archive_serial_number__gt=0", ["2.pdf", "1.pdf"]),
+        ("archive_serial_number__isnull=1", ["None.pdf"]),
+        ("archive_serial_number__isnull=false&page_size=1&page=2", ["1.pdf"]),
+        ("archive_serial_number=2&archive_serial_number__lt=2", []),
+        ("query=pdf&archive_serial_number=1", ["1.pdf"]),
+    ],
+)
+async def test_documents_are_filtered_by_their_numbers(
+    client: httpx.AsyncClient, numbered: list[str], query: str, expected: list[str]
+) -> None:
+    del numbered
+    answer = (await client.get(f"/api/documents/?{query}")).json()
+
+    assert [each["original_file_name"] for each in answer["results"]] == expected
+    assert (await client.get("/api/statistics/")).json()["current_asn"] == 2
+
+
+async def test_a_change_that_is_not_supported_changes_nothing(
+    client: httpx.AsyncClient, numbered: list[str]
+) -> None:
+    address = numbered[2]
+    before = (await client.get(address)).json()
+
+    other = await client.patch(address, json={"archive_serial_number": 7, "correspondent": 3})
+    taken = await client.patch(address, json={"archive_serial_number": 2})
+    no_day = await client.patch(address, json={"created": "yesterday"})
+    missing = await client.patch("/api/documents/0/", json={"title": "Rent"})
+
+    assert (other.status_code, list(other.json())) == (400, ["correspondent"])
+    assert taken.status_code == 400
+    assert taken.json() == {"archive_serial_number": ["“2.pdf” has the archive serial number 2 already."]}
+    assert (no_day.status_code, list(no_day.json())) == (400, ["created"])
+    assert missing.status_code == 404
+    assert (await client.get(address)).json() == before
+
+
+async def test_a_whole_document_may_be_sent_back_with_changes(
+    client: httpx.AsyncClient, numbered: list[str]
+) -> None:
+    whole = (await client.get(numbered[2])).json()
+
+    changed = await client.patch(
+        numbered[2],
+        json={
+            **whole,
+            "title": "Rent",
+            "created": "2024-05-01",
+            "archive_serial_number": 9,
+            "set_owner": None,
+        },
+    )
+    same = await client.patch(numbered[2], json=changed.json())
+
+    assert changed.headers["x-api-version"] == "9"
+    answer = changed.json()
+    assert (answer["title"], answer["created"], answer["archive_serial_number"]) == ("Rent", "2024-05-01", 9)
+    assert same.json() == answer

@@ -15,6 +15,7 @@ from docmill.service.config.settings import Settings
 from docmill.service.config.web import Web
 from docmill.service.people.accounts import NewPerson
 from docmill.service.store import documents, ingestions, notes
+from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.documents import DocumentRow
 from docmill.web.paperless.paperless_shapes import number_of
 from docmill.web.server import serve
@@ -54,7 +55,7 @@ async def paperless(address: str, anna: UUID) -> AsyncIterator[Paperless]:
 
 async def only_document(service: Service) -> DocumentRow:
     async with service.database.tenant(service.default_tenant_id) as conn:
-        (ingestion,) = await ingestions.page(conn, limit=2)
+        ingestion, *_ = await ingestions.page(conn, limit=2)
         row = await documents.get(conn, ingestion.document_id)
     assert row is not None
     return row
@@ -100,7 +101,8 @@ async def test_a_scan_is_uploaded_with_title_date_and_tags(paperless: Paperless,
     assert row.tags == ["Tax 2024"]
     async with service.database.tenant(service.default_tenant_id) as conn:
         (note,) = await notes.of_document(conn, row.id)
-    assert note.text == "From paperless-ngx:\nDocument type: invoice\nArchive serial number: 42"
+    assert note.text == "From paperless-ngx:\nDocument type: invoice"
+    assert row.archive_serial_number == 42
     assert UUID(task_id) == row.ingestion_id
     assert paperless.host_version == "2.20.0"
 
@@ -146,6 +148,53 @@ async def test_lists_come_in_pages(paperless: Paperless, add: Add, finish: Finis
     assert [each async for each in paperless.correspondents] == []
     assert [each async for each in paperless.storage_paths] == []
     assert [each async for each in paperless.custom_fields] == []
+
+
+async def test_a_number_is_looked_for_and_changed(
+    address: str, anna: UUID, service: Service, add: Add, finish: Finish
+) -> None:
+    access = await service.sign_in.access_of(anna)
+    assert access is not None
+    key = await service.api_keys.create(access, "archive", ["read", "write", "review"], None)
+    first = await add("first.pdf")
+    await finish(first)
+    await finish(await add("second.pdf"))
+    async with Paperless(address, key.secret) as client:
+        assert await client.documents.get_next_asn() == 1
+        document = await client.documents(number_of(first))
+        document.archive_serial_number = 41
+        assert await document.update()
+
+        assert document.archive_serial_number == 41
+        assert await client.documents.get_next_asn() == 42
+        async with client.documents.reduce(archive_serial_number=41) as found:
+            assert [each.id async for each in found] == [number_of(first)]
+        async with client.documents.reduce(archive_serial_number__isnull="true") as found:
+            assert [each.original_file_name async for each in found] == ["second.pdf"]
+        document.archive_serial_number = None
+        assert await document.update()
+        assert (await client.documents(number_of(first))).archive_serial_number is None
+
+
+async def test_a_number_that_another_document_has_stays_in_a_note(
+    paperless: Paperless, service: Service, add: Add, finish: Finish
+) -> None:
+    other = await add("first.pdf")
+    await finish(other)
+    await service.edits.change(
+        other,
+        {":archive_serial_number": "42"},
+        tenant_id=service.default_tenant_id,
+        edited_by=DEFAULT_USER_ID,
+    )
+
+    await upload(paperless, archive_serial_number=42)
+
+    row = await only_document(service)
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        (note,) = await notes.of_document(conn, row.id)
+    assert row.archive_serial_number is None
+    assert "Archive serial number: 42. “Corner Bakery” has" in note.text
 
 
 async def test_a_wrong_password_or_token_is_refused(address: str, anna: UUID) -> None:

@@ -6,7 +6,7 @@ What a person has said of the document here is stronger: it stays.
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from uuid import UUID
 
 from docmill.errors import ValidationError
@@ -16,7 +16,7 @@ from docmill.service.review.review import InvalidValuesError
 from docmill.service.store import notes, reviews, tags
 from docmill.service.store.database import Database
 from docmill.service.store.notes import ImportedNote
-from docmill.service.store.reviews import DATE, TITLE
+from docmill.service.store.reviews import DATE, SERIAL_NUMBER, TITLE
 from docmill.service.tagging import Tagging, clean_name
 from docmill.understanding.types.tags import LONGEST as LONGEST_TAG
 from docmill.understanding.types.tags import is_same_tag
@@ -27,12 +27,16 @@ PROGRAM = "paperless-ngx"
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """The facts that paperless-ngx has about a document. title: empty for none."""
+    """The facts that paperless-ngx has about a document. title: empty for none.
+
+    serial_number: its archive serial number.
+    """
 
     title: str = ""
     day: date | None = None
     tags: tuple[str, ...] = ()
     notes: tuple[ImportedNote, ...] = ()
+    serial_number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +47,21 @@ class CarryOver:
     edits: Edits
     tagging: Tagging
 
-    async def apply(self, document_id: UUID, metadata: Metadata, *, tenant_id: UUID, user_id: UUID) -> None:
-        """Store it for a person, in their name. A title, date or tag that somebody has set stays as it is.
+    async def apply(self, document_id: UUID, metadata: Metadata, *, tenant_id: UUID, user_id: UUID) -> str:
+        """Store it for a person, in their name. A title, date, number or tag that somebody has set stays.
 
         The notes come last: whoever finds them knows that the rest is stored. Done twice, it changes nothing.
+        The result says why the document did not get its number; it stands in a note then. Empty if it did.
         """
-        await self._edit(document_id, metadata, tenant_id=tenant_id, user_id=user_id)
+        problem = await self._edit(document_id, metadata, tenant_id=tenant_id, user_id=user_id)
+        notes_to_bring = metadata.notes
+        if problem:
+            key = key_of("archive serial number", metadata.serial_number)
+            facts = {"Archive serial number": f"{metadata.serial_number}. {problem}"}
+            notes_to_bring = (
+                facts_note(facts, source_key=key, created_at=datetime.now(UTC)),
+                *notes_to_bring,
+            )
         async with self.database.tenant(tenant_id) as conn:
             taken_off = await tags.taken_off(conn, document_id)
         wanted = [
@@ -58,24 +71,31 @@ class CarryOver:
         ]
         if wanted:
             await self.tagging.assign([document_id], add=wanted, tenant_id=tenant_id, assigned_by=user_id)
-        if metadata.notes:
+        if notes_to_bring:
             async with self.database.tenant(tenant_id) as conn:
-                await notes.bring(conn, document_id, metadata.notes, tenant_id=tenant_id)
+                await notes.bring(conn, document_id, notes_to_bring, tenant_id=tenant_id)
             self.tagging.feed.announce()
+        return problem
 
-    async def _edit(self, document_id: UUID, metadata: Metadata, *, tenant_id: UUID, user_id: UUID) -> None:
+    async def _edit(self, document_id: UUID, metadata: Metadata, *, tenant_id: UUID, user_id: UUID) -> str:
+        """The problem of its number, or empty."""
         async with self.database.tenant(tenant_id) as conn:
             edited = (await reviews.current(conn, document_id)).keys()
         title = " ".join(metadata.title.split())[:LONGEST_TITLE]
         day = "" if metadata.day is None else metadata.day.isoformat()
-        for path, value in ((TITLE, title), (DATE, day)):
+        number = "" if metadata.serial_number is None else str(metadata.serial_number)
+        problem = ""
+        for path, value in ((TITLE, title), (DATE, day), (SERIAL_NUMBER, number)):
             if value and path not in edited:
                 try:
                     await self.edits.change(
                         document_id, {path: value}, tenant_id=tenant_id, edited_by=user_id
                     )
-                except InvalidValuesError:  # a title or day that no document has here, such as of year 1
-                    continue
+                except (
+                    InvalidValuesError
+                ) as error:  # a title or day that no document has here, such as of year 1
+                    problem = error.message if path == SERIAL_NUMBER else problem
+        return problem
 
 
 def usable_tags(names: Iterable[str]) -> list[str]:

@@ -94,6 +94,13 @@ class PaperlessImport:
             if was_imported and here is not None and not is_dry:  # also one in the bin, where it stays
                 await notes.bring(conn, here, _notes_of(document), tenant_id=self._tenant_id)
         if was_imported:
+            if here is not None and not is_dry:  # releases before numbers were values kept them in a note
+                await self._carry_over.apply(
+                    here,
+                    Metadata(serial_number=document.serial_number),
+                    tenant_id=self._tenant_id,
+                    user_id=self._user_id,
+                )
             return Outcome(document, "unchanged", here)
         status = "new" if here is None else "known"
         doubt = ""
@@ -110,18 +117,19 @@ class PaperlessImport:
             file_name=document.original_name or PurePosixPath(document.file_name).name,
         )
         await self._color_new_tags(document, manifest)
-        await self._carry_over.apply(
+        problem = await self._carry_over.apply(
             accepted.document_id,
             Metadata(
                 document.title,
                 document.created,
                 document.tags,
                 (*_notes_of(document), _facts_of(document)),
+                document.serial_number,
             ),
             tenant_id=self._tenant_id,
             user_id=self._user_id,
         )
-        return Outcome(document, status, accepted.document_id, doubt=doubt)
+        return Outcome(document, status, accepted.document_id, doubt=" ".join(filter(None, (doubt, problem))))
 
     async def _color_new_tags(self, document: ExportedDocument, manifest: Manifest) -> None:
         """Make the tags that are not here yet, in their colours; those that are here keep theirs."""

@@ -60,7 +60,8 @@ class ExportedNote:
 class ExportedDocument:
     """A document. file_name: of the original in the export. original_name: as it was uploaded, or empty.
 
-    problem: why it cannot be imported. checksum: of the original, or empty.
+    serial_number: its archive serial number. problem: why it cannot be imported. checksum: of the original,
+    or empty.
     """
 
     pk: int
@@ -72,6 +73,7 @@ class ExportedDocument:
     facts: Mapping[str, str]
     tags: tuple[str, ...]
     notes: tuple[ExportedNote, ...]
+    serial_number: int | None = None
     problem: str = ""
     checksum: str = ""
 
@@ -241,7 +243,6 @@ def _document(
         "Correspondent": tables.text("documents.correspondent", fields.correspondent),
         "Document type": tables.text("documents.documenttype", fields.document_type),
         "Storage path": tables.text("documents.storagepath", fields.storage_path),
-        "Archive serial number": str(fields.archive_serial_number or ""),
         "Added": "" if fields.added is None else f"{fields.added:%Y-%m-%d}",
         **custom,
     }
@@ -253,6 +254,7 @@ def _document(
         created=_day(fields.created),
         added=fields.added,
         facts={key: value for key, value in facts.items() if value},
+        serial_number=fields.archive_serial_number,
         tags=tuple(filter(None, (tables.text("documents.tag", tag) for tag in fields.tags))),
         notes=tuple(notes),
         problem=problem,

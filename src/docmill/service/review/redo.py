@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from docmill.errors import ChangedError
 from docmill.model.paths import value_at
 from docmill.service.review.review import ReviewSession
-from docmill.service.store.reviews import NOT_VALUES, TYPE, ReviewRow, ReviewToStore
+from docmill.service.store.reviews import NOT_VALUES, SERIAL_NUMBER, TYPE, ReviewRow, ReviewToStore
 
 
 def undos_to_redo(history: Sequence[ReviewRow]) -> list[ReviewRow]:
     """The undos that a redo takes back: the latest that were made at once. Empty after any new review.
 
-    history: newest first. Choices of the type are no part of this.
+    history: newest first. Choices of the type and archive serial numbers are no part of this.
     """
     redone = {row.redoes for row in history if row.redoes is not None}
     undos: list[ReviewRow] = []
     for row in history:
-        if row.path == TYPE or row.redoes is not None or row.id in redone:
+        if row.path in (TYPE, SERIAL_NUMBER) or row.redoes is not None or row.id in redone:
             continue
         if row.action != "undo" or (undos and row.at != undos[0].at):
             break

@@ -241,7 +241,7 @@ async def _page_of(
     sort = sort if sort and (sort != "relevance" or is_ranked) else "relevance" if is_ranked else "newest"
     after = after if after is not None and after.sort == sort else None
     keys = await _keys(conn, filters, search, sort, limit + 1, after=after)
-    rows = await _rows(conn, [document_id for document_id, _ in keys[:limit]])
+    rows = await rows_of(conn, [document_id for document_id, _ in keys[:limit]])
     last = keys[limit - 1] if len(keys) > limit else None
     return DocumentPage(rows, last and Cursor(sort, last[1], last[0]), corrected)
 
@@ -292,7 +292,7 @@ async def _page_near(
     follow = None
     if shown and start + limit < len(ids):
         follow = Cursor("relevance", str(start + limit), shown[-1])
-    return DocumentPage(await _rows(conn, shown), follow, corrected, frozenset(shown) - frozenset(by_text))
+    return DocumentPage(await rows_of(conn, shown), follow, corrected, frozenset(shown) - frozenset(by_text))
 
 
 async def with_meaning(
@@ -341,11 +341,12 @@ def _fused(rankings: Sequence[tuple[Sequence[UUID], float]]) -> list[UUID]:
     return sorted(scores, key=lambda document_id: (-scores[document_id], -document_id.int))
 
 
-async def newest_ids(conn: Conn, filters: DocumentFilters, *, limit: int) -> list[UUID]:
-    """The ids of up to `limit` documents that the filters find, the newest."""
+async def newest_ids(conn: Conn, filters: DocumentFilters, *, limit: int, offset: int = 0) -> list[UUID]:
+    """The ids of up to `limit` documents that the filters find, the newest behind the first `offset`."""
     search, _ = await search_of(conn, filters.query)
-    values = await _values(conn, filters) | search | {"limit": limit}
-    cur = await conn.execute(_statement(filters, values, "newest", is_after=False), values)
+    values = await _values(conn, filters) | search | {"limit": limit, "offset": offset}
+    statement = _statement(filters, values, "newest", is_after=False) + " OFFSET %(offset)s"
+    cur = await conn.execute(statement, values)
     return [document_id for document_id, _ in await cur.fetchall()]
 
 
@@ -444,7 +445,7 @@ def _found(filters: DocumentFilters, values: Mapping[str, Any]) -> LiteralString
     return joins + " WHERE true " + " ".join(conditions)
 
 
-async def _rows(conn: Conn, ids: list[UUID]) -> list[DocumentRow]:
+async def rows_of(conn: Conn, ids: list[UUID]) -> list[DocumentRow]:
     """The documents in this order; those that went meanwhile are left out."""
     async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
         await cur.execute(

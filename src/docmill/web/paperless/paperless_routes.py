@@ -1,8 +1,9 @@
 """Routes of paperless-ngx's API, as far as devices need them to sign in, upload and see what came of it."""
 
+from dataclasses import replace
 from typing import Annotated, Any, cast
 
-from fastapi import Depends, Query, Request, Response
+from fastapi import Depends, HTTPException, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.background import BackgroundTask
 from starlette.responses import JSONResponse
@@ -11,14 +12,25 @@ from docmill.errors import ValidationError
 from docmill.service.paperless.tag_colors import nearest_color
 from docmill.service.people.keys import APP_KEY_NAME
 from docmill.service.people.sign_in import SignInRefusedError
-from docmill.service.store import audit_log, documents, ingestions, numbered_pages, tags
-from docmill.service.store.document_list import DocumentFilters
+from docmill.service.review.review import InvalidValuesError
+from docmill.service.store import (
+    audit_log,
+    document_list,
+    documents,
+    ingestions,
+    numbered_pages,
+    serial_numbers,
+    tags,
+)
+from docmill.service.store.database import Conn
 from docmill.service.store.document_list import page as search_page
+from docmill.service.store.documents import DocumentRow
 from docmill.web.access import Router, client_address, needs
 from docmill.web.addresses import absolute_url
 from docmill.web.api.tags import TheTagging
-from docmill.web.context import TheVault, parse_id
+from docmill.web.context import TheVault, Vault, parse_id
 from docmill.web.pages.sign_in import visitor_of
+from docmill.web.paperless.paperless_query import DocumentPatch, SerialNumberQuery
 from docmill.web.paperless.paperless_shapes import (
     Json,
     document_answer,
@@ -35,6 +47,9 @@ from docmill.web.paperless.paperless_upload import receive_document
 from docmill.web.view.words import type_choices
 
 _MOST_TASKS = 50
+_NOT_CHANGED = (
+    "This is not changed in docmill by an app for paperless-ngx; use docmill's pages or its own API."
+)
 _VERSIONS = {"x-api-version": "9", "x-version": "2.20.0"}
 """The version of the protocol, and the release of paperless-ngx with it that clients may take us for."""
 
@@ -152,20 +167,72 @@ async def list_paperless_documents(
     query: _Words = "",
     title_content: _Words = "",
     title: Annotated[str, Query(alias="title__icontains", max_length=200)] = "",
+    numbers: Annotated[SerialNumberQuery, Query()],
 ) -> Json:
     """Documents, the newest first; of a search, the best ones on a single page. Other filters do nothing."""
     size = min(page_size, _MOST_IN_PAGE)
     words = (query or title_content or title).strip()
+    filters = numbers.filters
     async with vault.connection() as conn:
         if words:
-            found = await search_page(conn, DocumentFilters(query=words), limit=size)
+            found = await search_page(conn, replace(filters, query=words), limit=size)
             rows, count = (found.rows, len(found.rows)) if page == 1 else ([], 0)
         else:
-            rows = await numbered_pages.newest(conn, page=page, page_size=size)
-            count = await documents.number(conn)
-        tag_numbers = {row.name: number_of(row.id) for row in await tags.every(conn)}
+            rows = await numbered_pages.newest(conn, filters, page=page, page_size=size)
+            count = await document_list.number(conn, filters)
+        tag_numbers = await _tag_numbers(conn)
     results = [document_answer(row, tag_numbers) for row in rows]
     return page_answer(absolute_url(request), results, count=count, page=page, page_size=size)
+
+
+@router.get("/documents/next_asn/")
+@needs("read")
+async def get_next_paperless_number(vault: TheVault) -> int:
+    """The archive serial number after the highest one."""
+    async with vault.connection() as conn:
+        return await serial_numbers.next_number(conn)
+
+
+@router.get("/documents/{document_number}/")
+@needs("read")
+async def get_paperless_document(document_number: int, vault: TheVault) -> Json:
+    """One document, as lists have it."""
+    return await _answer(await _document(document_number, vault), vault)
+
+
+@router.patch("/documents/{document_number}/")
+@needs("review")
+async def change_paperless_document(document_number: int, vault: TheVault, change: DocumentPatch) -> Response:
+    """Give a document a title, date or archive serial number; a change of anything else is refused."""
+    row = await _document(document_number, vault)
+    answer = await _answer(row, vault)
+    if unsupported := change.unsupported(answer):
+        return JSONResponse({name: [_NOT_CHANGED] for name in unsupported}, 400, _VERSIONS)
+    try:
+        await vault.edit(row.id, change.edits_of(answer))
+    except InvalidValuesError as error:
+        names = {"document_date": "created"}
+        faults = {names.get(name, name): [message] for name, message in error.faults.items()}
+        return JSONResponse(faults, 400, _VERSIONS)
+    return JSONResponse(await _answer(await vault.document(row.id), vault), headers=_VERSIONS)
+
+
+async def _document(number: int, vault: Vault) -> DocumentRow:
+    """Answers 404 for a number that no document has, or more than one."""
+    async with vault.connection() as conn:
+        rows = await numbered_pages.of_number(conn, number)
+    if len(rows) != 1:
+        raise HTTPException(404, "Several documents have this number." if rows else "Not found.")
+    return rows[0]
+
+
+async def _answer(row: DocumentRow, vault: Vault) -> Json:
+    async with vault.connection() as conn:
+        return document_answer(row, await _tag_numbers(conn))
+
+
+async def _tag_numbers(conn: Conn) -> dict[str, int]:
+    return {row.name: number_of(row.id) for row in await tags.every(conn)}
 
 
 @router.get("/tags/")
@@ -211,6 +278,7 @@ async def get_paperless_statistics(vault: TheVault) -> Json:
     async with vault.connection() as conn:
         return statistics_answer(
             documents=await documents.number(conn),
+            highest_number=await serial_numbers.next_number(conn) - 1,
             tags=len([row for row in await tags.every(conn) if row.removed_at is None]),
             document_types=len(vault.service.type_choices.types),
         )

@@ -1,7 +1,9 @@
 """Answers in the form of paperless-ngx's API. Its ids are numbers; ours are made into some."""
 
+import re
 import zlib
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -49,6 +51,7 @@ _THINGS = (
 )
 
 Json = dict[str, Any]
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def number_of(id_: UUID) -> int:
@@ -57,6 +60,15 @@ def number_of(id_: UUID) -> int:
     Of a thousand tags, two share a number in one of 4,000 vaults.
     """
     return int(id_) & _LARGEST
+
+
+def day_of(sent: str) -> date | None:
+    """The day of `2016-04-19` or `2016-04-19 06:15:00+02:00`, as it is written there."""
+    written = _DAY.match(sent.strip())
+    try:
+        return date.fromisoformat(written[0]) if written else None
+    except ValueError:
+        return None
 
 
 def number_of_type(name: str) -> int:
@@ -122,7 +134,7 @@ def document_answer(row: DocumentRow, tag_numbers: Mapping[str, int]) -> Json:
         "modified": row.updated_at.isoformat(),
         "added": row.created_at.isoformat(),
         "deleted_at": None,
-        "archive_serial_number": None,
+        "archive_serial_number": row.archive_serial_number,
         "original_file_name": row.file_name,
         "archived_file_name": None,
         "owner": None,
@@ -180,8 +192,8 @@ def ui_settings_answer(access: Access) -> Json:
     }
 
 
-def statistics_answer(*, documents: int, tags: int, document_types: int) -> Json:
-    """The numbers that phone apps show first."""
+def statistics_answer(*, documents: int, tags: int, document_types: int, highest_number: int) -> Json:
+    """The numbers that phone apps show first. highest_number: archive serial number, 0 for none."""
     return {
         "documents_total": documents,
         "documents_inbox": None,
@@ -193,5 +205,5 @@ def statistics_answer(*, documents: int, tags: int, document_types: int) -> Json
         "correspondent_count": 0,
         "document_type_count": document_types,
         "storage_path_count": 0,
-        "current_asn": 0,
+        "current_asn": highest_number,
     }

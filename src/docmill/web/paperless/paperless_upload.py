@@ -1,25 +1,24 @@
 """Uploads as devices for paperless-ngx send them: one file with its title, date and tags."""
 
-import re
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from starlette.requests import Request
 
 from docmill.errors import ValidationError
+from docmill.sections.serial_numbers import parse_serial_number
 from docmill.service.intake.accept import Accepted
 from docmill.service.paperless.carry_over import CarryOver, Metadata, facts_note, key_of
 from docmill.service.store import ingestions, tags
 from docmill.service.tagging import Tagging
 from docmill.web.access import FORM_TOKEN, check_form_token
 from docmill.web.context import Vault
-from docmill.web.paperless.paperless_shapes import number_of, number_of_type
+from docmill.web.paperless.paperless_shapes import day_of, number_of, number_of_type
 from docmill.web.uploads import FilePart, read_parts
 
 _FIELDS = ("title", "created", "tags", "document_type", "archive_serial_number", FORM_TOKEN)
 _MOST_TAGS = 100
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(slots=True)
@@ -71,15 +70,17 @@ async def _accept(part: FilePart, vault: Vault) -> Accepted:
 
 
 async def _carry_over(document_id: UUID, fields: _Fields, vault: Vault) -> None:
-    facts = {
-        "Document type": _type_named(fields.document_type, vault),
-        "Archive serial number": fields.archive_serial_number,
-    }
+    facts = {"Document type": _type_named(fields.document_type, vault)}
+    number = parse_serial_number(fields.archive_serial_number)
+    if number is None:
+        facts["Archive serial number"] = fields.archive_serial_number
     notes = ()
     if any(value.strip() for value in facts.values()):
         key = key_of("upload", *facts.values())
         notes = (facts_note(facts, source_key=key, created_at=datetime.now(UTC)),)
-    metadata = Metadata(fields.title, _day(fields.created), await _tag_names(fields.tags, vault), notes)
+    metadata = Metadata(
+        fields.title, day_of(fields.created), await _tag_names(fields.tags, vault), notes, number
+    )
     service = vault.service
     carry_over = CarryOver(service.database, service.edits, Tagging(service.database, service.feed))
     await carry_over.apply(document_id, metadata, tenant_id=vault.tenant_id, user_id=vault.user_id)
@@ -105,12 +106,3 @@ def _type_named(sent: str, vault: Vault) -> str:
     """The name of a type that was sent as the number of `number_of_type`; empty for any other number."""
     types = {str(number_of_type(name)): name for name in vault.service.type_choices.types}
     return types.get(sent.strip(), "")
-
-
-def _day(sent: str) -> date | None:
-    """The day of `2016-04-19` or `2016-04-19 06:15:00+02:00`, as it is written there."""
-    written = _DAY.match(sent.strip())
-    try:
-        return date.fromisoformat(written[0]) if written else None
-    except ValueError:
-        return None

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from starlette.datastructures import QueryParams
 
-from docmill.sections.serial_numbers import LARGEST_ASN
+from docmill.sections.serial_numbers import parse_serial_number
 from docmill.service.meaning import SearchMode
 from docmill.service.store.document_list import SORTS, SOURCES, Cursor, DocumentFilters
 from docmill.web.languages import amount_text, day_text, gettext, gettext_noop
@@ -92,7 +92,7 @@ class Filters:
             date_to=parse_day(params.get("to", "")),
             amount_from=parse_amount(params.get("min", "")),
             amount_to=parse_amount(params.get("max", "")),
-            asn=parse_number(params.get("asn", "")),
+            asn=parse_serial_number(params.get("asn", "")),
             source=source if parse_source_id(source) else _known(source, SOURCES),
             source_name=sources.get(source, ""),
             by=_search_mode(params.get("by")),
@@ -225,13 +225,6 @@ def parse_amount(text: str) -> Decimal | None:
         whole, mark, cents = re.sub("[.,]", "", plain), "", ""
     amount = f"{whole}{mark}{cents}"
     return Decimal(amount) if re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{0,4})?", amount) else None
-
-
-def parse_number(text: str) -> int | None:
-    """The archive serial number, with or without leading zeros; None for what is none."""
-    digits = text.strip()
-    is_number = bool(re.fullmatch(r"[0-9]{1,10}", digits))
-    return int(digits) if is_number and int(digits) <= LARGEST_ASN else None
 
 
 def _search_mode(value: str | None) -> SearchMode:
