@@ -372,7 +372,7 @@ async def test_a_number_settles_the_question_about_a_document_without_values(
     client: httpx.AsyncClient, add: Add, finish: Finish
 ) -> None:
     document_id = await add("label.pdf")
-    failure = {"check": "archive_serial_number", "message": "taken", "fields": []}
+    failure: dict[str, object] = {"check": "archive_serial_number", "message": "taken", "fields": []}
     await finish(document_id, verdict={"failures": [failure]}, valid_structured_data=False)
     asked = await _get(client, document_id)
 
