@@ -114,6 +114,7 @@ BENCHMARKS = (
     Benchmark("einvoice_files", "bench.accuracy.einvoice_files", 3, data=True),
     Benchmark("type_papers", "bench.accuracy.type_papers", 1),
     Benchmark("classification", "bench.accuracy.classification", 20, data=True, arguments="--cache FOLDER"),
+    Benchmark("contracts", "bench.accuracy.contracts", 1, data=True, arguments="out.jsonl"),
     Benchmark("evidence_places", "bench.accuracy.evidence_places", 5, data=True),
     Benchmark("born_digital_samples", "bench.accuracy.born_digital_samples", 1, arguments="FOLDER"),
     Benchmark("sellers_and_buyers", "bench.accuracy.sellers_and_buyers", 1),

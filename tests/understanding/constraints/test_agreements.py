@@ -6,17 +6,20 @@ from collections.abc import Callable
 import pytest
 
 from docmill.model.document import Document
-from docmill.understanding.constraints.agreements import agreement_parties
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.constraints.agreements import agreement_fields
 from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.gate import RuleGate
 from docmill.understanding.offline import understand
 from docmill.understanding.types.classifier import classify
+from docmill.understanding.withholding import FLOOR
 
 Typeset = Callable[..., Document]
 
 
 def parties(document: Document) -> dict[str, object]:
-    found = agreement_parties(candidates_of(document), "contract")
-    return {path: finding.value for path, finding in found}
+    found = agreement_fields(candidates_of(document), "contract", {})
+    return {path: finding.value for path, finding in found.items()}
 
 
 @pytest.mark.parametrize(
@@ -77,7 +80,7 @@ def test_both_parties_of_a_sentence_are_found(
 def test_a_name_over_the_end_of_a_line_is_whole_and_has_both_places(typeset: Typeset) -> None:
     page = typeset("made between Harbour\nTools Ltd, the Provider, and Annie Bell, the Client")
 
-    found = dict(agreement_parties(candidates_of(page), "contract"))
+    found = dict(agreement_fields(candidates_of(page), "contract", {}))
 
     assert found["first_party.name"].value == "Harbour Tools Ltd"
     assert [span.text for span in found["first_party.name"].spans] == ["Harbour", "Tools Ltd"]
@@ -88,9 +91,9 @@ def test_a_name_over_the_end_of_a_line_is_whole_and_has_both_places(typeset: Typ
     ["between Monday and Friday of the week", "the choice between price and quality", "between 9 and 5"],
 )
 def test_what_is_no_name_is_no_party_that_is_believed(typeset: Typeset, sentence: str) -> None:
-    found = agreement_parties(candidates_of(typeset(sentence)), "contract")
+    found = agreement_fields(candidates_of(typeset(sentence)), "contract", {})
 
-    assert all(finding.probability < 0.85 for _, finding in found)
+    assert all(finding.probability < 0.85 for finding in found.values())
 
 
 def test_a_contract_is_named_with_its_parties_and_its_title(typeset: Typeset) -> None:
@@ -177,3 +180,176 @@ def test_an_address_below_or_behind_a_party_is_no_part_of_its_name(
     assert data["second_party"]["name"] == second.split("\n", maxsplit=1)[0]
     assert data["issue_date"] == dt.date(2026, 9, 13)
     assert data["subject"] == "Maintenance Agreement"
+
+
+LOAN = """
+LOAN AGREEMENT
+
+THIS LOAN AGREEMENT (the "Agreement") is made and entered into as of the 1st day of March, 2019, by and
+between Harbour Lights Bank, National Association, a national banking association with offices in Portland,
+Maine ("Lender"), and Pine & Thistle Outfitters,
+Inc. d/b/a The Thistle Shop, a Maine corporation ("Borrower").
+WHEREAS, Borrower has asked for a loan under the agreement dated May 3, 2011 between Lender and Old Mill LLC;
+NOW THEREFORE the parties agree as follows.
+1. Governing law. Maine.
+"""
+FRAMEWORK = """
+Rahmenvertrag über IT-Dienstleistungen
+
+Dieser Rahmenvertrag (nachfolgend „Vertrag“) wird am 3. Februar 2025 zwischen der Nordwind Systeme AG,
+Hafenstraße 1, 28195 Bremen (im Folgenden „Auftragnehmer“) und der Gebrüder Falk Maschinenbau GmbH & Co. KG,
+Industrieweg 9, 33602 Bielefeld (im Folgenden „Auftraggeber“), geschlossen.
+§ 1 Gegenstand
+Gerichtsstand ist Bremen.
+"""
+DISTRIBUTION = """
+CONTRAT DE DISTRIBUTION EXCLUSIVE
+
+Le présent contrat est conclu le 12 mars 2024 entre :
+La société Brasserie des Deux Ponts SARL, au capital de 50 000 euros, dont le siège social est situé
+14 rue des Tanneurs, 67000 Strasbourg, ci-après dénommée « le Fournisseur »,
+et
+La société Caves Lemoine SAS, dont le siège social est 3 quai Sud, 69002 Lyon, ci-après dénommée
+« le Distributeur ».
+Article 1 - Objet
+"""
+COOPERATION = """
+SAMENWERKINGSOVEREENKOMST
+
+De ondergetekenden:
+1. Bakkerij Van Dam B.V., gevestigd te Utrecht, hierna te noemen "Van Dam"; en
+2. Koffiehuis De Linde V.O.F., gevestigd te Zwolle, hierna te noemen "De Linde";
+komen overeen als volgt:
+Artikel 1 Looptijd
+Aldus overeengekomen en ondertekend op 2 juni 2025.
+"""
+ADVICE = """
+CONTRATO DE PRESTACIÓN DE SERVICIOS
+
+En Sevilla, a 5 de septiembre de 2024
+REUNIDOS
+De una parte, Aceites del Sur S.L., con CIF B41000000 y domicilio en Calle Feria 20, Sevilla, en adelante «A»,
+y de otra parte, Marta Ruiz Lozano, con NIF 00000000T, en adelante «B».
+EXPONEN
+Que ambas partes acuerdan las cláusulas siguientes.
+"""
+
+
+@pytest.mark.parametrize(
+    ("page", "first", "second", "day"),
+    [
+        (
+            LOAN,
+            "Harbour Lights Bank, National Association",
+            "Pine & Thistle Outfitters, Inc. d/b/a The Thistle Shop",
+            dt.date(2019, 3, 1),
+        ),
+        (
+            FRAMEWORK, "Nordwind Systeme AG", "Gebrüder Falk Maschinenbau GmbH & Co. KG",
+            dt.date(2025, 2, 3),
+        ),
+        (DISTRIBUTION, "Brasserie des Deux Ponts SARL", "Caves Lemoine SAS", dt.date(2024, 3, 12)),
+        (COOPERATION, "Bakkerij Van Dam B.V.", "Koffiehuis De Linde V.O.F.", dt.date(2025, 6, 2)),
+        (ADVICE, "Aceites del Sur S.L.", "Marta Ruiz Lozano", dt.date(2024, 9, 5)),
+    ],
+)  # fmt: skip
+def test_the_preamble_of_an_agreement_tells_its_type_parties_and_day(
+    typeset: Typeset, page: str, first: str, second: str, day: dt.date
+) -> None:
+    classification, extraction = understand(typeset(page))
+
+    data = extraction.data.model_dump()
+    assert (classification.document_type, classification.doubt) == ("contract", "")
+    assert (data["first_party"]["name"], data["second_party"]["name"]) == (first, second)
+    assert data["issue_date"] == day
+    paths = ("first_party.name", "second_party.name", "issue_date")
+    assert min(extraction.evidence[path].confidence for path in paths) >= FLOOR
+
+
+@pytest.mark.parametrize(
+    ("sentence", "first", "second"),
+    [
+        (
+            "THIS AGREEMENT is between Quarry Lane (Leith) Limited, of Fife, and Edith Marlow, of Leith.",
+            "Quarry Lane (Leith) Limited", "Edith Marlow",
+        ),
+        (
+            'This Agreement is by and among Old Mill, N.A. ("A"), Fernhill, L.P. ("B"), and Edith Marlow.',
+            "Old Mill, N.A.", "Fernhill, L.P.",
+        ),
+        (
+            "This Lease is made BETWEEN:\n(1) Old Mill Limited of 4 Quay St; and\n(2) Fernhill LLP of Bath\n",
+            "Old Mill Limited", "Fernhill LLP",
+        ),
+        (
+            'This Agreement is between Old Mill Inc. a Maine corporation ("Mill") and [*] ("Distributor").',
+            "Old Mill Inc.", None,
+        ),
+    ],
+)  # fmt: skip
+def test_names_in_a_preamble_are_whole_and_without_what_describes_them(
+    typeset: Typeset, sentence: str, first: str, second: str | None
+) -> None:
+    found = parties(typeset(sentence))
+
+    assert (found["first_party.name"], found.get("second_party.name")) == (first, second)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Agreement made this __ day of ____, effective May 1, 2019, between Old Mill LLC and Ann Marlow.",
+        "This Agreement is made as of September __, 2018 between Old Mill LLC and Edith Marlow, of Leith.",
+        "This Agreement is between Old Mill LLC and Edith Marlow, of Leith. It shall end on July 31, 2029.",
+        "This Agreement shall be no contract between the Company and Executive. It is dated May 3, 2011.",
+    ],
+)
+def test_a_day_that_is_left_open_or_of_something_else_is_not_believed(
+    typeset: Typeset, sentence: str
+) -> None:
+    found = agreement_fields(candidates_of(typeset(sentence)), "contract", {})
+
+    assert "issue_date" not in found or found["issue_date"].probability < FLOOR
+
+
+def test_a_number_or_day_that_a_sentence_names_is_not_the_contracts(typeset: Typeset) -> None:
+    page = LOAN.replace(
+        "1. Governing", "The loan is secured by the policy with contract no. 4711 of Mill Life.\n1. Governing"
+    )
+
+    _, extraction = understand(typeset(page))
+
+    assert "number" not in extraction.evidence or extraction.evidence["number"].confidence < FLOOR
+
+
+def test_a_paper_that_names_an_agreement_of_two_others_is_none(typeset: Typeset) -> None:
+    page = SELF_BILLED.format(
+        title="Invoice", words="Under the agreement between Harbour Tools Ltd and Old Mill Ltd, of Leith."
+    )
+
+    assert classify(typeset(page)).document_type == "invoice"
+
+
+def test_a_paper_of_no_type_that_reads_like_an_agreement_asks(typeset: Typeset) -> None:
+    page = """
+Hotel by the lake
+
+The owner and the architect, hereinafter both parties, accept the terms of this contract.
+Either may give notice of termination. The jurisdiction is Leith.
+"""
+    classification = classify(typeset(page))
+
+    assert classification.document_type == "other"
+    assert "may be a contract" in classification.doubt
+
+
+def test_a_contract_whose_parties_are_not_found_needs_a_person(typeset: Typeset) -> None:
+    document = typeset(
+        "Services Agreement\n\nThe parties keep what they learn to themselves. Governing law: Scotland."
+    )
+    classification, extraction = understand(document)
+
+    verdict = RuleGate().judge(document, extraction, REGISTRY["contract"])
+
+    assert classification.document_type == "contract"
+    assert {failure.check for failure in verdict.failures} == {"critical_missing"}

@@ -85,8 +85,11 @@ class TypeWords(_Table):
     documents, too, each with words anywhere on the document that settle it; without one it is not of the
     type, and a person is asked. contrary: words that speak against the type where the title is doubtful.
     phrases: words of the text of such documents, by group and language; after a `^` those that begin a line.
-    sentences: words around the names of two parties: before the first (`opening`), between them (`joining`),
-    before a name (`address`) and behind it (`end`).
+    sentences: words of the sentence that names the day and two parties of an agreement: what it calls itself
+    (`this`, `agreement`), words before the first name (`opening`), between both (`joining`), before a name
+    (`address`), behind it (`end`), before another name of the same party (`alias`); what
+    begins the text behind it (`recitals`), stands above signatures (`closing`), and before other days
+    (`effective`).
     references: words before the number or date of an invoice that is not the document's own.
     other_amounts: headings and words before amounts that are not those of the document, such as the year's.
     labels: of each field, by its path.

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
 from docmill.model.result import Failure
+from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.understanding.gate.countries import DateOrder, countries_of, date_order_of
 from docmill.understanding.gate.inputs import GateInput, label_before, meanings_before
 from docmill.understanding.page.conventions import language_of
@@ -89,6 +90,8 @@ def check_date_label(judged: GateInput) -> Iterator[Failure]:
     if line is None:
         return
     meanings = meanings_before(line) & DATE_CONCEPTS
+    if DEFINITIONS[known_type(judged.extraction.document_type)].words.sentences:
+        return  # the day of an agreement is written in a sentence: `made as of 3 May`
     others = _OTHER_DATES
     if judged.extraction.document_type == _DELIVERY_NOTE:
         others -= {Concept.DELIVERY_DATE}  # goods are sent and noted on one day

@@ -12,7 +12,7 @@ from docmill.model.document import Document, letters_and_digits
 from docmill.model.result import Extraction, Schema, StepTaken
 from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.understanding.belief.model import believed
-from docmill.understanding.constraints.agreements import agreement_parties
+from docmill.understanding.constraints.agreements import agreement_fields
 from docmill.understanding.constraints.corrected_invoice import corrected_invoice
 from docmill.understanding.constraints.extractor import STEP as RULES_STEP
 from docmill.understanding.constraints.extractor import (
@@ -104,7 +104,6 @@ def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
     labelled = believed(find_labelled(candidates, kind), candidates, "labelled")
     if definition.read_by == "labels":
         return labelled
-    labelled |= dict(agreement_parties(candidates, kind))
     found = {
         path: finding
         for path, finding in every_finding(candidates, kind).items()
@@ -117,7 +116,8 @@ def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
         own = numbers(candidates, kind, taken)
         others |= believed(own, candidates, "business") | undecided(own)
     read_as = {path: field.read_as for path, field in definition.fields.items() if field.read_as in others}
-    return {**others, **{path: others[source] for path, source in read_as.items()}, **labelled}
+    findings = {**others, **{path: others[source] for path, source in read_as.items()}, **labelled}
+    return {**findings, **agreement_fields(candidates, kind, findings)}
 
 
 def find_labelled(candidates: Candidates, kind: DocumentType) -> dict[str, Finding]:

@@ -10,6 +10,7 @@ from docmill.model.document import Document
 from docmill.model.result import Classification
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.schemas.registry import REGISTRY
+from docmill.understanding.constraints.agreements import states_agreement
 from docmill.understanding.constraints.bookings import has_list_of_bookings
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidates
@@ -39,6 +40,8 @@ _EXPORTS = ("text/csv", "text/tab-separated-values")
 """Types of files that hold one table, which tells what they are."""
 _LISTED = 0.95
 """Confidence that a file with a table of bookings is a bank statement."""
+_STATED = 0.95
+"""Confidence that a document is an agreement whose first sentence says so and names the parties."""
 _NO_FINDINGS: Findings = {}
 
 
@@ -91,6 +94,9 @@ def _recognise_type(candidates: Candidates, model: TypeModel) -> Recognition:
     may_be_listed = recognised.document_type == "other" or document.media_type in _EXPORTS
     if may_be_listed and has_list_of_bookings(candidates):
         recognised = Recognition("bank_statement", _LISTED)
+    if recognised.document_type == "other" or DEFINITIONS[recognised.document_type].is_trained:
+        stated = (name for name in DEFINITIONS if states_agreement(candidates, name))
+        recognised = next((Recognition(name, _STATED) for name in stated), recognised)
     if recognised == by_model and document.media_type not in MAILS:  # no words settle it
         recognised = recognised._replace(doubt=_doubt(shares))
     return recognised

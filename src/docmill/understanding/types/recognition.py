@@ -151,7 +151,8 @@ def recognise(layout: Layout, document_type: DocumentType, confidence: float) ->
     doubtful = found[0][1] if found else Recognition(document_type, confidence)
     recognition = best or _trained_type(page, document_type) or _untitled(page, document_type) or doubtful
     if recognition.document_type == "other" and not recognition.doubt:
-        recognition = recognition._replace(doubt=_doubt_by_labels(page))
+        doubt = _doubt_by_labels(page) or _doubt_by_phrases(page)
+        recognition = recognition._replace(doubt=doubt)
     return recognition if recognition.confidence else recognition._replace(confidence=confidence)
 
 
@@ -182,7 +183,8 @@ def _by_title(
         return Recognition(name, min(_MOST, _LEAST + _EACH * evidence))
     if evidence is None and title.phrase.is_doubtful:
         return None
-    doubt = f"{title.phrase.text.capitalize()!r} may be the title of a {definition.label.lower()}"
+    words = title.phrase.text.removeprefix(_ENDING).capitalize()
+    doubt = f"{words!r} may be the title of a {definition.label.lower()}"
     asked = Recognition("other", 0.0, f"{doubt}: please say of which type the document is.")
     return asked if document_type == "other" else None
 
@@ -197,6 +199,21 @@ def _doubt_by_labels(page: _Page) -> str:
             for _, labels in _label_phrases(definition)
         )
         if found >= _MOST_LABELS_OF_OTHERS:
+            return f"The document may be a {definition.label.lower()}: please say of which type it is."
+    return ""
+
+
+def _doubt_by_phrases(page: _Page) -> str:
+    """The question whether a document is of a type whose phrases and doubtful titles it has; "" if not."""
+    for definition in DEFINITIONS.values():
+        if not definition.recognition.phrases or _evidence(definition, page) is None:
+            continue
+        titles = (
+            (title.removeprefix(_ENDING), settling)
+            for titles in definition.words.doubtful.values()
+            for title, settling in titles.items()
+        )
+        if any(page.has_phrase(title) and any(map(page.has_phrase, settling)) for title, settling in titles):
             return f"The document may be a {definition.label.lower()}: please say of which type it is."
     return ""
 
@@ -309,7 +326,9 @@ def _find_title(name: DocumentType, page: _Page) -> _Title | None:
         words = _words(segment.text)
         words = words[words[:1] in _subject_labels() :]
         phrase = _title_at_start(name, words) or _title_within(name, words)
-        if phrase is not None:
+        if phrase is None and (phrase := _title_at_end(name, segment.text, words)) is not None:
+            titles.append(_Title(segment, phrase))
+        elif phrase is not None:
             share = _length(phrase, words) / sum(map(len, words))
             leads = _is_unambiguous(phrase) and not segment.text.endswith(_STOPS) and share >= _LEADS
             is_large = segment.height >= large and _starts_with(words, phrase.words)
@@ -334,6 +353,15 @@ def _title_within(name: DocumentType, words: Sequence[str]) -> _Phrase | None:
     starts = range(1, len(words)) if len(words) <= _LONGEST else ()
     phrases = (_title_at_start(name, words[start:]) for start in starts)
     return next((phrase for phrase in phrases if phrase is not None and _is_unambiguous(phrase)), None)
+
+
+def _title_at_end(name: DocumentType, text: str, words: Sequence[str]) -> _Phrase | None:
+    """The title with which a heading of several words ends, as English ones do: `Web Hosting Agreement`."""
+    is_heading = 1 < len(words) <= _LONGEST and not any(
+        word[0].islower() for word in text.split() if len(word) > _SHORTEST_WORD
+    )
+    ending = (_ENDING + words[-1],) if is_heading else ()
+    return next((phrase for phrase in _title_phrases(name) if phrase.words == ending), None)
 
 
 def _title_at_start(name: DocumentType, words: Sequence[str]) -> _Phrase | None:
