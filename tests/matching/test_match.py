@@ -21,6 +21,13 @@ def states(matching: Matching) -> dict[tuple[str, str], str]:
     return {(link.first_id, link.second_id): link.state for link in matching.links}
 
 
+def test_a_ticket_is_matched_as_a_receipt_and_the_slip_of_a_card_is_not() -> None:
+    ticket = record("ticket", "ticket", issue_date="2026-04-03")
+
+    assert ticket.kind == "receipt"
+    assert records_of("slip", "card_slip", {"gross_total": "10.00"}) == []
+
+
 @pytest.mark.parametrize("amount", ["1e15", "-1e26", "1e999999", "1" * 60, "1e-999999"])
 def test_a_number_too_long_for_an_amount_stops_no_other_record(amount: str) -> None:
     lines = [line("Schraube M4 verzinkt", amount, amount, net_amount=amount)]

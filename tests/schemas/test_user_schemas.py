@@ -106,7 +106,7 @@ def test_a_users_schema_may_be_called_like_one_of_ours() -> None:
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ("ticket", "'ticket' is no type of document"),
+        ("voucher", "'voucher' is no type of document"),
         ({"type": "string"}, "must be of an object"),
         ({"type": "object", "properties": {}}, "has no values"),
         (

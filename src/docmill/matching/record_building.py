@@ -13,13 +13,17 @@ from docmill.matching.return_words import return_words
 from docmill.understanding.text.folding import fold
 
 KINDS: Mapping[str, Kind] = {
-    kind: cast("Kind", kind)
-    for kind in (
-        "quote", "contract", "purchase_order", "delivery_note",
-        "invoice", "credit_note", "reminder", "receipt",
-    )
-}  # fmt: skip
-"""The document types whose documents are one record each."""
+    "quote": "quote",
+    "contract": "contract",
+    "purchase_order": "purchase_order",
+    "delivery_note": "delivery_note",
+    "invoice": "invoice",
+    "credit_note": "credit_note",
+    "reminder": "reminder",
+    "receipt": "receipt",
+    "ticket": "receipt",
+}
+"""The kind of the one record of a document, by its type. A card slip has none: its receipt has."""
 STATEMENT = "bank_statement"
 """The document type of which each transaction is a record."""
 

@@ -16,7 +16,8 @@ from docmill.service.store.database import Database
 from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.documents import DocumentRow
 
-_BOOKED_TYPES = frozenset({"invoice", "receipt", "credit_note"})
+_TILL_TYPES = frozenset({"receipt", "ticket"})
+_BOOKED_TYPES = _TILL_TYPES | {"invoice", "credit_note"}
 _CASH = "10"
 DUPLICATE = "it is a duplicate of another document"
 COPY = "it is attached to the same bill, which counts in its place"
@@ -207,7 +208,7 @@ def _party_account(
     chosen = _chosen(bookkeeping.debtors if is_outgoing else bookkeeping.creditors, party)
     if chosen is not None:
         return chosen
-    if row.document_type == "receipt" and not is_outgoing:
+    if row.document_type in _TILL_TYPES and not is_outgoing:
         payment: Mapping[str, Any] = data.get("payment") or {}
         method = payment.get("method")
         return bookkeeping.account("cash" if method in (None, _CASH) else "transit")

@@ -14,13 +14,13 @@ from docmill.understanding.constraints.header_fields import (
     account_codes,
     dates,
     numbers,
-    time_of_day,
     undecided,
 )
 from docmill.understanding.constraints.letters import letter_fields
 from docmill.understanding.constraints.parties import parties, shop
 from docmill.understanding.constraints.payment_method import payment_method
 from docmill.understanding.constraints.payment_terms import payment_terms, settlement
+from docmill.understanding.constraints.sale_time import sale_time
 from docmill.understanding.constraints.tax_category import tax_category
 from docmill.understanding.constraints.totals import balances, currency, tip, totals
 from docmill.understanding.constraints.withheld_tax import with_withheld_tax
@@ -112,7 +112,7 @@ def ruled_findings(
     if definition.line_items == "till":
         findings.update(tip(candidates))
         findings.update(shop(candidates))
-        findings.update(time_of_day(candidates, findings.get("issue_date")))
+        findings.update(sale_time(candidates, findings.get("issue_date")))
     else:
         findings = {**parties(candidates, document_type), **findings}
     if definition.payment_method:

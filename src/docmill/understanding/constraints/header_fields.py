@@ -13,7 +13,7 @@ from docmill.understanding.fields.findings import Finding, Findings, best, findi
 from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.page.terms import is_discount_until, is_payable_by
-from docmill.understanding.text.dates import MISREAD_TIME, clock_time
+from docmill.understanding.text.dates import MISREAD_TIME
 from docmill.understanding.text.folding import alternatives, fold
 from docmill.understanding.text.number_forms import is_dialled, is_measure, names_post_box
 from docmill.understanding.vocabulary import LANGUAGES, Concept
@@ -53,10 +53,6 @@ _PERIOD_PENALTY = -1.5
 """Added to the score of an issue date that is an end of a period."""
 _IN_SENTENCE, _WORDS_OF_SENTENCE = -2.0, 3
 """Added to the score of an issue date behind so many words of a sentence: `per our agreement dated 3 May`."""
-_CLEAR_TIME = re.compile(r"[:hH]\s?\d\d|[AaPp]\.?[Mm]")
-_TO = rf"(?:[-\u2013\u2014~]|{alternatives(word for language in LANGUAGES for word in language.dates.until)})"
-_TO_TIME = re.compile(rf"\s*{_TO}\s*\d")
-_FROM_TIME = re.compile(rf"\d\s*(?:[ap]\.?m\.?)?\s*{_TO}\s*$")
 _LINE_GAP, _ALIGNED = 0.9, 0.012
 """Text heights between lines of a paragraph, and fractions of the page's width between their left edges."""
 _DEADLINE_SCORE = 4.0
@@ -322,40 +318,3 @@ def _period(all_dates: list[Candidate[date]]) -> Iterator[tuple[str, Finding]]:
     share = probabilities([score / 2, *(rival / 2 for rival in rivals.values())], null=_START.null)[0]
     yield "period_start", finding_of(start, share)
     yield "period_end", finding_of(end, share)
-
-
-def time_of_day(candidates: Candidates, issued: Finding | None) -> Iterator[tuple[str, Finding]]:
-    """Find the time of day: behind the issue date, before it, on the two lines around it, anywhere else.
-
-    Away from the date and its line it must be written with a colon or an `h`, and hours from one time to
-    another are those of opening.
-    """
-    if not candidates.layout.sheets:
-        return
-    sheet = candidates.layout.sheets[0]
-    near: list[Span] = []
-    around: list[Span] = []
-    if issued is not None:
-        place = issued.spans[0]
-        segment, sheet = place.segment, candidates.layout.sheet(place.segment)
-        near = [Span(segment, place.stop, len(segment.text)), *map(_whole, sheet.right_of(segment))]
-        before = [Span(segment, 0, place.start), *map(_whole, sheet.left_of(segment))]
-        lines = [other for other in sheet.segments if 0 < abs(other.line - segment.line) <= 2]  # noqa: PLR2004 - around the date
-        around = [*before, *map(_whole, lines)]
-    for places, probability in ((near, 0.95), (around, 0.8), (map(_whole, sheet.segments), 0.6)):
-        for span in places:
-            match = MISREAD_TIME.search(span.text)  # in `201818:08:38` the first digits belong to the date
-            if match and (places is near or _is_clear_time(match)):
-                where = Span(span.segment, span.start + match.start(), span.start + match.end())
-                yield "time", Finding(clock_time(match), (where,), probability)
-                return
-
-
-def _whole(segment: Segment) -> Span:
-    return Span(segment, 0, len(segment.text))
-
-
-def _is_clear_time(match: re.Match[str]) -> bool:
-    text = fold(match.string)
-    is_range = _TO_TIME.match(text, match.end()) or _FROM_TIME.search(text[: match.start()])
-    return _CLEAR_TIME.search(match[0]) is not None and not is_range

@@ -16,6 +16,8 @@ from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Findings, evidence_of
 from docmill.understanding.formulas import rows_without_result
+from docmill.understanding.page.card_slips import TYPE as CARD_SLIP
+from docmill.understanding.page.card_slips import is_card_slip
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.page.titles import title_scores
 from docmill.understanding.receipts.extractor import built_in_findings
@@ -39,7 +41,8 @@ _SCRIPT_CHARACTERS = 5000
 _EXPORTS = ("text/csv", "text/tab-separated-values")
 """Types of files that hold one table, which tells what they are."""
 _LISTED = 0.95
-"""Confidence that a file with a table of bookings is a bank statement."""
+"""Confidence that a file with a table of bookings is a bank statement, and a slip of a card payment one."""
+_REFINED = DEFINITIONS[CARD_SLIP].extends
 _STATED = 0.95
 """Confidence that a document is an agreement whose first sentence says so and names the parties."""
 _NO_FINDINGS: Findings = {}
@@ -94,6 +97,8 @@ def _recognise_type(candidates: Candidates, model: TypeModel) -> Recognition:
     may_be_listed = recognised.document_type == "other" or document.media_type in _EXPORTS
     if may_be_listed and has_list_of_bookings(candidates):
         recognised = Recognition("bank_statement", _LISTED)
+    elif recognised.document_type in ("other", _REFINED) and is_card_slip(layout):
+        recognised = Recognition(CARD_SLIP, _LISTED)
     if recognised.document_type == "other" or DEFINITIONS[recognised.document_type].is_trained:
         stated = (name for name in DEFINITIONS if states_agreement(candidates, name))
         recognised = next((Recognition(name, _STATED) for name in stated), recognised)

@@ -248,7 +248,8 @@ def _phrase_groups(definition: TypeDefinition, page: _Page) -> list[str]:
 def _untitled(page: _Page, document_type: DocumentType) -> Recognition | None:
     """The type of a document without a title, by the phrases of its text; None if no type has enough of them.
 
-    Where the classifier found another business type with amounts, a person is asked.
+    Where the classifier found the type that it refines, it has that one's confidence; where it found another
+    business type with amounts, a person is asked.
     """
     if len(page.layout.document.pages) > _MOST_PAGES:
         return None
@@ -258,6 +259,8 @@ def _untitled(page: _Page, document_type: DocumentType) -> Recognition | None:
             continue
         if document_type == "other":
             return Recognition(name, _UNTITLED)
+        if definition.extends == document_type:
+            return Recognition(name, 0.0)
         given = DEFINITIONS[document_type]
         if definition.amount and given.amount and not _has_title(page, document_type):
             doubt = f"The document may be a {definition.label.lower()} or an {given.label.lower()}"

@@ -25,7 +25,8 @@ class DateWords(_Table):
     locales: of CLDR, whose names of months are known. months: other spellings, by their number. links:
     words between day, month and year. ordinals: endings of a day's number. until: words between the two
     dates of a period. weekdays: beginnings of their names, which may stand before a date. hours: words
-    behind a time of day, beside `h`.
+    behind a time of day, beside `h`. other_times: words before a time that is not that of a sale: when
+    it began or was printed, of a journey, of opening.
     """
 
     locales: Words
@@ -35,6 +36,7 @@ class DateWords(_Table):
     until: Words
     weekdays: Words
     hours: Words
+    other_times: Words
 
 
 class AddressWords(_Table):
