@@ -1,6 +1,7 @@
 """Fields of a document's header: its number and references, its dates and time, and the account to pay to."""
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from datetime import date, timedelta
 from itertools import pairwise, product
@@ -53,6 +54,8 @@ _PERIOD_PENALTY = -1.5
 """Added to the score of an issue date that is an end of a period."""
 _IN_SENTENCE, _WORDS_OF_SENTENCE = -2.0, 3
 """Added to the score of an issue date behind so many words of a sentence: `per our agreement dated 3 May`."""
+_IN_COLUMN, _DAYS_OF_COLUMN, _COLUMN = -2.0, 3, 0.03
+"""Added to the score of an issue date in a column with so many different days, so wide on the page."""
 _LINE_GAP, _ALIGNED = 0.9, 0.012
 """Text heights between lines of a paragraph, and fractions of the page's width between their left edges."""
 _DEADLINE_SCORE = 4.0
@@ -210,6 +213,7 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
     meaning = built_in_meaning("issue_date", document_type)
     scored: list[tuple[Candidate[date], float]] = []
     corrected = corrected_invoice(candidates, document_type).values()
+    listed = _dates_in_columns(candidates)
     own = (candidate for candidate in candidates.dates if not is_of(candidate.spans, corrected))
     for index, candidate in enumerate(own):
         segment = candidate.segment
@@ -217,6 +221,7 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
         score = max(by_label, meaning.unlabelled + min(by_label, 0))
         score += _PERIOD_PENALTY * bool(candidate.role)
         score += _IN_SENTENCE * _is_in_sentence(candidates, candidate)
+        score += _IN_COLUMN * (candidate in listed)
         score += 0.8 * (MISREAD_TIME.search(segment.text[candidate.stop :]) is not None)
         score -= 0.06 * min(index, 15) + 0.4 * segment.middle + 0.5 * min(2, segment.page_index)
         scored.append((candidate, score))
@@ -242,6 +247,19 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
         if finding is not None:
             findings[field] = finding
     return findings
+
+
+def _dates_in_columns(candidates: Candidates) -> frozenset[Candidate[date]]:
+    """The dates that begin lines under those of other days: of nights, visits or items."""
+    columns: dict[tuple[int, int], list[Candidate[date]]] = defaultdict(list)
+    for candidate in candidates.dates:
+        segment = candidate.segment
+        if candidate.start == 0 and not candidates.layout.sheet(segment).left_of(segment):
+            columns[segment.page_index, round(segment.box.x0 / _COLUMN)].append(candidate)
+    listed = (
+        column for column in columns.values() if len({each.value for each in column}) >= _DAYS_OF_COLUMN
+    )
+    return frozenset(candidate for column in listed for candidate in column)
 
 
 def _is_in_sentence(candidates: Candidates, candidate: Candidate[date]) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from itertools import dropwhile, takewhile
 
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import MOST_RIVALS, Finding
@@ -21,8 +22,10 @@ _TO_TIME = re.compile(rf"\s*{_TO}\s*\d")
 _FROM_TIME = re.compile(rf"\d\s*(?:[ap]\.?m\.?)?\s*{_TO}\s*$")
 _OTHERS = alternatives(fold(word) for language in LANGUAGES for word in language.dates.other_times)
 _OTHER = re.compile(rf"(?<![^\W\d_])(?:{_OTHERS})(?![^\W\d_])")
-_HALF_BEHIND = re.compile(r"\s?(?!(?:h|hs|u)\b)[^\W\d_]{1,2}(?![^\W_])", re.IGNORECASE)
+_HOURS = alternatives(word for language in LANGUAGES for word in ("h", *language.dates.hours))
+_HALF_BEHIND = re.compile(rf"\s?(?!(?:{_HOURS})\b)[^\W\d_]{{1,2}}(?![^\W_])", re.IGNORECASE)
 """A word behind a time that may be a misread or foreign `PM`: `10:54 P`, `1:18 \u03bc\u03bc`."""
+_LETTER = re.compile(r"[^\W\d_]")
 _LOST_DIGIT = re.compile(r"(?:^|\s)[:;.]$")
 _NOON, _MINUTES = 12, 60
 _SAME_SALE = 3
@@ -90,13 +93,13 @@ def _times(candidates: Candidates, sheet: Sheet, issued: Finding | None) -> Iter
         dates = {each.value for each in days if each.segment.line == segment.line}
         is_issued = issued is not None and issued.value in dates
         text = _without_dates(segment, days)
-        left = " ".join(other.text for other in sheet.left_of(segment))
+        left = _words_left_of(sheet, segment)
         for match in MISREAD_TIME.finditer(text):
             is_labelled = _is_labelled(candidates, sheet, segment, match.start())
             if not _is_time(match, is_beside=is_issued or is_labelled):
                 continue
-            before = fold(f"{left} {text[: match.start()]}")
-            is_other = _OTHER.search(before) is not None or (bool(dates) and not is_issued)
+            label = fold(f"{left} {text[: match.start()]}")
+            is_other = _OTHER.search(label) is not None or (bool(dates) and not is_issued)
             yield _Time(
                 clock_time(match),
                 Span(segment, match.start(), match.end()),
@@ -104,6 +107,13 @@ def _times(candidates: Candidates, sheet: Sheet, issued: Finding | None) -> Iter
                 is_beside=is_issued or is_labelled,
                 is_whole=_is_whole(match),
             )
+
+
+def _words_left_of(sheet: Sheet, segment: Segment) -> str:
+    """The words left of a value on its line, up to another value, whose label stands beyond it."""
+    texts = [other.text for other in sheet.left_of(segment)]
+    from_words = dropwhile(lambda text: not _LETTER.search(text), texts)
+    return " ".join(takewhile(_LETTER.search, from_words))
 
 
 def _without_dates(segment: Segment, days: Iterable[Candidate[date]]) -> str:
