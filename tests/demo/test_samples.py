@@ -25,7 +25,7 @@ def test_there_are_enough_of_every_kind_language_and_form(samples: list[Sample])
     suffixes = Counter(sample.path.suffix.lower() for sample in samples)
 
     assert len(samples) >= 30
-    assert {sample.document_type for sample in samples} == set(REGISTRY) - {"other"}
+    assert {sample.document_type for sample in samples} == set(REGISTRY) - {"card_slip", "ticket", "other"}
     assert {"en", "de", "fr", "es", "it", "nl"} <= {sample.language for sample in samples}
     assert len({sample.country for sample in samples}) >= 8
     assert len({sample.layout for sample in samples}) >= 16
