@@ -45,7 +45,7 @@ class MadeUpForm(NamedTuple):
         if isinstance(value, date):
             return value.isoformat() == true
         if isinstance(value, Decimal):
-            return value == Decimal(true)
+            return abs(value) == Decimal(true)  # a minus says that an account is debited
         return letters_and_digits(str(value)) == letters_and_digits(true)
 
 

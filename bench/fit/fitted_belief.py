@@ -33,6 +33,7 @@ from bench.accuracy.orders_own_schema import own_schema
 from bench.arguments import argument_parser
 from bench.data import invoices, orders
 from bench.data.made_up_forms import MadeUpForm, made_up_forms
+from bench.data.made_up_trades import made_up_trades
 from bench.data.shared import load_scorer
 from bench.fit.whole_papers import Row, rows_of, whole_papers
 from bench.golden.readings import Readings
@@ -57,15 +58,21 @@ from docmill.understanding.fields.scoring import CHECKED
 from docmill.understanding.receipts.extractor import learned_findings
 from docmill.understanding.receipts.model import shipped
 from docmill.understanding.types.classifier import classify
-from docmill.understanding.user_schemas.extractor import find_unjudged_values, meanings_of, with_agreement
+from docmill.understanding.user_schemas.extractor import (
+    find_unjudged_values,
+    is_doubtful,
+    meanings_of,
+    with_agreement,
+)
+from docmill.understanding.user_schemas.sums import proven_paths
 
 RIDGE = 1.0
 MOST = 300
 """Rows of a source that count whole; more of them share this weight."""
 RECEIPTS, RECEIPTS_SEED = 900, 424242
 """The made-up receipts, none of which the shipped model was trained on."""
-FORMS = 48
-"""The made-up forms of each kind."""
+FORMS, TRADES = 48, 60
+"""The made-up forms of each kind, and the made-up papers of banks of each language."""
 SIGNS: Mapping[str, int] = {
     **dict.fromkeys(("share", "named", "holds", "agreed", "repeated"), 1),
     **dict.fromkeys(("rival", "bracket", "misread", "quality", "contradicted", "disagreed"), -1),
@@ -159,7 +166,7 @@ def main() -> None:
         "--only",
         nargs="+",
         default=[],
-        help="the readings (business, own, lent, alone, receipt) to write anew",
+        help="the readings (business, own, lent, alone, receipt), or keys ('alone number'), to write anew",
     )
     arguments = parser.parse_args()
     rows = list(collect(arguments.golden, arguments.orders, arguments.pictures))
@@ -173,7 +180,7 @@ def write(path: Path, rows: Sequence[Row], only: Sequence[str]) -> None:
     weights = {
         key: fit(members)
         for key, members in by_key(rows).items()
-        if len(members) >= FEWEST and (not only or key.partition(" ")[0] in only)
+        if len(members) >= FEWEST and (not only or key in only or key.partition(" ")[0] in only)
     }
     kept: dict[str, dict[str, float]] = json.loads(path.read_text())
     content = kept | BeliefModel(weights).content()
@@ -201,7 +208,7 @@ def collect(golden: Path, cache: Path, pictures: Path) -> Iterator[Row]:
         yield from rows_by_words("own samples", document, truth, seen)
     for paper in whole_papers(pictures):
         yield from rows_of(paper)
-    for form in made_up_forms(FORMS):
+    for form in (*made_up_forms(FORMS), *made_up_trades(TRADES)):
         yield from form_rows(form)
     for receipt in generate_receipts(RECEIPTS, seed=RECEIPTS_SEED):
         yield from receipt_rows(receipt)
@@ -269,9 +276,13 @@ def receipt_rows(receipt: LabelledReceipt) -> Iterator[Row]:
 def form_rows(form: MadeUpForm) -> Iterator[Row]:
     """Yield the values of a made-up form by its own schema, which no built-in type has."""
     candidates = candidates_of(form.document)
-    findings = find_unjudged_values(candidates, meanings_of(outline(form.schema)))
+    meanings = meanings_of(outline(form.schema))
+    findings = find_unjudged_values(candidates, meanings)
     source = f"made up {form.kind}"
-    for path, value in facts_of(findings, candidates).items():
+    known = {path: {"holds": 1.0} for path in proven_paths(candidates, meanings, findings)}
+    for path, value in facts_of(findings, candidates, known).items():
+        if path not in known and is_doubtful(findings[path], meanings[path]):
+            continue  # suggested, whatever its belief would be
         before = evidence_of(findings[path], candidates.layout).confidence
         right = form.is_right(path, findings[path].value)
         yield Row(source, f"alone {value.kind}", value.facts, before, right)
@@ -328,8 +339,8 @@ def own_rows(
                 continue
             if is_alone and value.kind == "name" and _papers_named(source) == "pictures":
                 continue  # invoices do not label the names of seller and buyer, as fields of one's own are
-            if is_alone and value.kind == "code":
-                continue  # see `rows_by_words`
+            if is_alone and (value.kind == "code" or is_doubtful(findings[path], meanings[path])):
+                continue  # see `rows_by_words`; what is doubtful is only suggested
             right = same(field_of.get(path, path), findings[path].value, truth.get(path))
             if right is not None:
                 before = evidence_of(findings[path], candidates.layout).confidence

@@ -130,7 +130,9 @@ def _same_field(meaning: FieldMeaning, document_type: DocumentType) -> tuple[flo
             for concept, weight in meaning.labels.items()
             if sort != "code" or weight >= _OF_NAME
         )
-        if sort in _UNMISTAKABLE:
+        if sort == "currency" and meaning.terms:
+            score = 0.0  # that of an amount of the paper need not be that of the paper
+        elif sort in _UNMISTAKABLE:
             score = LEAST_SCORE
         elif Concept.ADVERTISER in meaning.labels:
             score = 0.0  # who advertises may buy through an agency, which is then the buyer

@@ -1,6 +1,7 @@
 """Values of users' fields that the texts around them contradict are suggested, and not believed."""
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 
 import pytest
 
@@ -59,7 +60,7 @@ def test_a_part_of_an_amount_is_not_the_amount(typeset: Typeset) -> None:
     )
     wanted = {"annual_premium": {**AMOUNT, "description": "premium for the year including tax"}}
 
-    assert not is_believed(read(page, wanted), "annual_premium")
+    assert read(page, wanted).data.model_dump()["annual_premium"] == Decimal("612.84")
 
 
 def test_a_field_whose_label_has_a_dash_takes_nothing_from_elsewhere(typeset: Typeset) -> None:
@@ -103,3 +104,14 @@ def test_a_word_of_another_field_s_description_is_a_label(typeset: Typeset) -> N
     }
 
     assert "Arrivo" not in read(page, wanted).data.model_dump().values()
+
+
+def test_a_name_that_may_go_on_is_not_believed(typeset: Typeset) -> None:
+    told = {"type": "string", "description": "name of the advertiser"}
+
+    assert is_believed(
+        read(typeset("Order form\n\nAdvertiser: Ridgeway Club"), {"advertiser": told}), "advertiser"
+    )
+    assert not is_believed(
+        read(typeset("Order form\n\nAdvertiser: Ridgeway Club,\n\nInc"), {"advertiser": told}), "advertiser"
+    )

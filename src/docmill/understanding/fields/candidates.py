@@ -101,7 +101,7 @@ class Candidate(Generic[Value]):
 
     role: start or end of a period. plain: written without the usual sign of its kind, such as cents or a
     currency. marked: with a currency, or with a checksum that holds. previous, following: the words beside
-    a name, in its segment.
+    a name, in its segment. currency: the code of that of an amount, where one stands beside it.
     """
 
     form: Form
@@ -113,6 +113,7 @@ class Candidate(Generic[Value]):
     marked: bool = False
     previous: str = ""
     following: str = ""
+    currency: str | None = None
 
     @property
     def segment(self) -> Segment:
@@ -138,6 +139,11 @@ class Candidate(Generic[Value]):
     def around(self) -> TextsAround:
         """The texts around it."""
         return self.context.texts
+
+    @property
+    def is_under_labels(self) -> bool:
+        """True if a line of several labels over it tells which of them is its own."""
+        return self.context.is_under_labels
 
     @property
     def text(self) -> str:
@@ -306,6 +312,7 @@ class Candidates:
                     context,
                     plain=not amount.has_cents and amount.currency is None,
                     marked=amount.currency is not None,
+                    currency=amount.currency,
                 )
                 numbers.append(number)
                 if not number.plain and not amount.percent and not self._is_term(number.spans[0]):
@@ -468,17 +475,18 @@ class Candidates:
 
     @cached_property
     def currencies(self) -> list[Candidate[str]]:
-        """The places of the document's currency; the same mark may stand for several."""
-        code, language = self.conventions.currency, self.conventions.language
-        if code is None:
-            return []
-
-        def find(text: str) -> Iterator[tuple[str, int, int]]:
-            for printed, start, stop in currency_spans(text):
-                if currency_code(printed, language) in (code, "USD" if printed == "$" else code):
-                    yield code, start, stop
-
-        return self._matches("currency", find)
+        """The places of the document's currency, and those of others beside amounts, which are `plain`."""
+        own, language = self.conventions.currency, self.conventions.language
+        currencies: list[Candidate[str]] = []
+        for segment in self.layout.segments:
+            amounts = self._written_amounts[segment.index]
+            for printed, start, stop in currency_spans(segment.text):
+                code = currency_code(printed, language) or ""
+                if own is not None and code in (own, "USD" if printed == "$" else own):
+                    currencies.append(self.candidate("currency", own, segment, start, stop))
+                elif any(amount.currency == code and _overlaps(start, stop, [amount]) for amount in amounts):
+                    currencies.append(self.candidate("currency", code, segment, start, stop, plain=True))
+        return currencies[:MOST_CANDIDATES]
 
     def standard_numbers(self, formats: Sequence[str]) -> list[Candidate[str]]:
         """The numbers of any of these formats; those whose checksum holds are `marked`."""

@@ -68,6 +68,11 @@ NAME_WEIGHT = 1.0
 _DESCRIPTION_WEIGHT = 0.4
 _WHOLE_DESCRIPTION_WEIGHT = 0.6
 """The same for a label that is all of the description: `date of the invoice`."""
+_NEAR: Mapping[str, Sequence[str]] = _WORDS["near"]
+_NEAR_WEIGHT = 0.6
+"""Weight of a term in whose place another is printed, in that of the term."""
+_BESIDE_TERMS = 0.6
+"""Factor for words that many labels have, of a field that terms name, too."""
 _PHRASE_WEIGHT = 0.8
 """The same for a term of several words in a description: `payment date of a dividend`."""
 _OWNER_WEIGHT = 0.6
@@ -109,7 +114,8 @@ class FieldMeaning:
     no value. unlabelled: of a date without any label. same_as: another field, which would be the same value.
     words: how strongly each word of a label names the field. aliases: labels that its owner named, as word
     lists. hints: words without which no text names it. formats: of standard numbers that
-    its values have. terms: how much each term of business papers speaks for the field.
+    its values have. terms: how much each term of business papers speaks for the field. near: of these, those
+    that papers print in place of its own.
     """
 
     path: str
@@ -126,6 +132,7 @@ class FieldMeaning:
     hints: frozenset[str] = frozenset()
     formats: tuple[str, ...] = ()
     terms: Mapping[str, float] = field(default_factory=dict[str, float])
+    near: frozenset[str] = frozenset()
     _is_hint: dict[str, bool] = field(default_factory=dict[str, bool], repr=False)
     _strengths: dict[str, float] = field(default_factory=dict[str, float], repr=False)
 
@@ -367,9 +374,13 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
         for phrase in language.labels[concept]
     ]
     terms = _terms(name, "" if formats else clause)
+    near = _near_terms(terms)
+    terms |= near
     phrases += [
         phrase for language in LANGUAGES for term in terms for phrase in language.fields.terms.get(term, ())
     ]
+    if terms:  # `Date` says less than `Payment date` where the description speaks of payments
+        words = {word: weight * (_BESIDE_TERMS if word in GENERIC else 1) for word, weight in words.items()}
     hints = {word for phrase in phrases for word in words_of(phrase)} - STOP
     return FieldMeaning(
         path=outline.path,
@@ -383,6 +394,7 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
         hints=frozenset(hints.union(words, *map(words_of, outline.labels))),
         formats=formats,
         terms=terms,
+        near=frozenset(near),
     )
 
 
@@ -400,6 +412,16 @@ def _terms(name: str, clause: str) -> dict[str, float]:
                 (terms if is_phrase else words)[term] = _PHRASE_WEIGHT if is_phrase else _DESCRIPTION_WEIGHT
     terms |= {term: NAME_WEIGHT for label in _spelt_terms(name.replace("_", " ")) for term in label.meanings}
     return terms or words
+
+
+def _near_terms(terms: Mapping[str, float]) -> dict[str, float]:
+    """The terms that papers print in place of these."""
+    return {
+        other: _NEAR_WEIGHT * weight
+        for term, weight in terms.items()
+        for other in _NEAR.get(term, ())
+        if other not in terms
+    }
 
 
 def _formats(outline: FieldOutline) -> tuple[str, ...]:

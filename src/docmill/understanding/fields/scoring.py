@@ -3,10 +3,9 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +24,10 @@ from docmill.understanding.fields.meaning import OF_FORMS, FieldMeaning
 from docmill.understanding.page.context import ValueContext
 from docmill.understanding.page.labels import LABELS, TERMS
 from docmill.understanding.page.layout import Segment, Span
+from docmill.understanding.page.value_runs import counted_names, label_over, names_in, values_in
 from docmill.understanding.text.folding import tokens
 from docmill.understanding.text.number_forms import may_be_amount
+from docmill.understanding.text.standard_numbers import is_beside_isin
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 LABEL = 4.0
@@ -61,6 +62,13 @@ without a checksum, and for what is of another form."""
 _LONG_NUMBER = 14
 _OTHER_LABEL = 2.0
 """Penalty of a value whose nearest label names something else."""
+_COUNTED_TERM, _COUNTED = "security", 0.6
+"""The term of what is counted in shares, and the label strength of a name behind such a count."""
+_WHOLE_RUN = 1.6
+_OTHER_CURRENCY = 1.5
+"""Penalty of a currency that is not the document's, which only a label can outweigh."""
+_BESIDE_CHECKED = 0.6
+"""Label strength of a number of its format beside an ISIN: `DE0007164600 (716460)`."""
 _BEHIND = 0.9
 """Factor for the words behind a number: `100 shares`."""
 _UNIT = re.compile(r"[ \u00a0]?([^\W\d_][^\d,;:(]{1,30})")
@@ -82,9 +90,6 @@ _LONG_TAIL = re.compile(r"/[^\W_]{3,}$")
 """The end of a code that is no revision: `B-2026/0447`."""
 _DASH = re.compile(r"[-\u2013] ")
 _LETTER_BEFORE = re.compile(r"[^\W\d_]\)? $")
-
-MatchStrength: TypeAlias = Callable[[str], float]
-"""Returns the strength with which a text names a field."""
 
 _NEXT_LINE = 0.9
 """Text heights to the line in which a name goes on."""
@@ -149,12 +154,12 @@ def score_candidates(candidates: Candidates, meaning: FieldMeaning) -> Scored:
     """The candidates of a field with their scores by label, place and form."""
     match meaning.form:
         case "name":
-            offered: Sequence[AnyCandidate] = find_names(candidates, meaning.match_strength)
+            offered: Sequence[AnyCandidate] = find_names(candidates, meaning)
         case "text":
             offered = [
                 *candidates.codes,
                 *candidates.short_texts,
-                *find_names(candidates, meaning.match_strength),
+                *find_names(candidates, meaning),
             ]
         case "choice":
             offered = candidates.choices(meaning.choices)
@@ -175,7 +180,11 @@ def score_candidates(candidates: Candidates, meaning: FieldMeaning) -> Scored:
     sides = np.array([_is_label_on_other_side(candidates, meaning, candidate) for candidate in offered])
     others = np.array([has_other_label(meaning, candidate) for candidate in offered], np.bool_)
     scores = (
-        LABEL * labels + place + _form_scores(meaning, offered) - _OTHER_SIDE * sides - _OTHER_LABEL * others
+        LABEL * labels
+        + place
+        + _form_scores(meaning, offered, labels)
+        - _OTHER_SIDE * sides
+        - _OTHER_LABEL * others
     )
     return Scored(meaning, offered, labels, scores)
 
@@ -219,6 +228,11 @@ def _label_strengths(meaning: FieldMeaning, candidate: AnyCandidate) -> tuple[fl
     )
     if meaning.form in ("boolean", "choice"):
         beside = max(beside, strength(around.right))  # a box stands before what it ticks
+    if candidate.form == "standard number" and not candidate.marked:
+        beside = max(beside, _BESIDE_CHECKED * is_beside_isin(candidate.segment.text, candidate.text))
+    if _COUNTED_TERM in meaning.terms and candidate.form == "name":
+        is_counted = candidate.start in counted_names(candidate.segment.text)
+        beside = max(beside, _COUNTED * is_counted)
     if meaning.form == "number":
         unit = _UNIT.match(candidate.segment.text, candidate.stop)
         beside = max(beside, _BEHIND * strength(unit[1]) if unit else 0.0)
@@ -268,12 +282,15 @@ def is_whole(meaning: FieldMeaning) -> bool:
     return meaning.form == "money" and bool(_WHOLES & words.keys()) and not _PARTS & words.keys()
 
 
-def _form_scores(meaning: FieldMeaning, candidates: Sequence[AnyCandidate]) -> NDArray[np.float64]:
+def _form_scores(
+    meaning: FieldMeaning, candidates: Sequence[AnyCandidate], labels: NDArray[np.float64]
+) -> NDArray[np.float64]:
     if meaning.form in CHECKED:
-        return np.full(len(candidates), _OF_ITS_FORM)
+        plain = np.array([candidate.plain for candidate in candidates], np.float64)
+        return _OF_ITS_FORM - _OTHER_CURRENCY * plain
     match meaning.form:
         case "money":
-            scores = _money_scores(candidates, is_total=is_whole(meaning))
+            scores = _money_scores(candidates, labels, is_total=is_whole(meaning))
         case "date":
             scores = [
                 0.8 * _is_upper(candidate)
@@ -309,14 +326,17 @@ def _is_upper(candidate: AnyCandidate) -> bool:
     return candidate.segment.page_index == 0 and candidate.segment.middle < _UPPER
 
 
-def _money_scores(candidates: Sequence[AnyCandidate], *, is_total: bool) -> list[float]:
+def _money_scores(
+    candidates: Sequence[AnyCandidate], labels: NDArray[np.float64], *, is_total: bool
+) -> list[float]:
     """The largest amounts are the totals; net amounts are less than the whole."""
     amounts = [Decimal(candidate.value) for candidate in candidates if isinstance(candidate.value, Decimal)]
     values = {value for value, candidate in zip(amounts, candidates, strict=True) if not candidate.plain}
     ranks = {value: rank for rank, value in enumerate(sorted(values, reverse=True))}
     scores: list[float] = []
-    for candidate, value in zip(candidates, amounts, strict=True):
-        score = 0.5 * candidate.marked - 2.5 * candidate.plain - 3 * (value <= 0)
+    for candidate, value, label in zip(candidates, amounts, labels, strict=True):
+        is_withheld = value <= 0 and (value == 0 or label < _WEAK)  # what has its label may be debited
+        score = 0.5 * candidate.marked - 2.5 * candidate.plain - 3 * is_withheld
         if is_total:
             around, rank = candidate.around, ranks.get(value, len(ranks))
             score += 1.2 * (rank == 0) + 0.4 * (rank == 1)
@@ -361,6 +381,7 @@ def _text_score(meaning: FieldMeaning, name: AnyCandidate) -> float:
     if following and following[0] not in "([":
         score -= 1.6
     score -= 0.8 * (len(name.spans) > 1) + 1.0 * (last_word in FORM_WORDS)
+    score += _WHOLE_RUN * _is_whole_run(name)
     score += 0.4 * (name.segment.middle < _UPPER) - 1.0 * (sum(map(str.isdecimal, text)) > _MANY_DIGITS)
     if text[0].islower() or text[0].isdecimal():
         score -= 1.5
@@ -369,24 +390,37 @@ def _text_score(meaning: FieldMeaning, name: AnyCandidate) -> float:
     return score
 
 
+def _is_whole_run(name: AnyCandidate) -> bool:
+    """Return whether a name is all that stands between two values, under a label or behind a count."""
+    text = name.segment.text
+    return any(
+        run.start == name.start
+        and run.stop == name.stop
+        and (run.start in counted_names(text) or name.is_under_labels)
+        for run in names_in(text)
+    )
+
+
 def _is_part_of_code(code: AnyCandidate) -> bool:
     """Return whether more groups of digits follow a code, or stand before it."""
     text = code.segment.text
     return bool(_DIGITS_BEFORE.search(text[: code.start]) or _DIGITS_BEHIND.match(text[code.stop :]))
 
 
-def find_names(candidates: Candidates, match_strength: MatchStrength) -> list[Candidate[str]]:
+def find_names(candidates: Candidates, meaning: FieldMeaning) -> list[Candidate[str]]:
     """Runs of words near a label of the field, as names, in the order of the pages."""
     names: list[Candidate[str]] = []
     for segment in candidates.layout.segments:
         page = candidates.layout.sheet(segment).page
         texts = page.words.texts[segment.start : segment.stop]
-        for start in _starts(candidates, segment, texts, match_strength):
+        ends = {value.start for value in values_in(segment.text) if value.kind == "code"}
+        for start in _starts(candidates, segment, texts, meaning):
             for stop in range(start + 1, min(len(texts), start + _LONGEST_NAME) + 1):
                 # A name may end anywhere near its start; farther away, only before marks and labels.
                 if (
                     stop == len(texts)
                     or stop - start <= _ANY_END
+                    or segment.offsets[stop] in ends
                     or texts[stop].startswith(("(", "[", "-", "/", "|"))
                     or texts[stop].endswith(":")
                 ):
@@ -395,10 +429,10 @@ def find_names(candidates: Candidates, match_strength: MatchStrength) -> list[Ca
 
 
 def _starts(
-    candidates: Candidates, segment: Segment, texts: Sequence[str], match_strength: MatchStrength
+    candidates: Candidates, segment: Segment, texts: Sequence[str], meaning: FieldMeaning
 ) -> list[int]:
-    """Indices of the words that may start a name: the first one, and those after a label of the field."""
-    around = candidates.contexts.texts(segment)
+    """Indices of the words that may start a name: the first one, and those after a label or other values."""
+    around, match_strength = candidates.contexts.texts(segment), meaning.match_strength
     outside = max(map(match_strength, (around.left, around.above, around.head, around.row)))
     starts = {0} if outside >= _LEAST_MATCH else set[int]()
     for count in range(1, min(len(texts), _LONGEST_LABEL + 1)):
@@ -407,6 +441,13 @@ def _starts(
             starts.add(count)
     if starts and len(texts) < _LONGEST_LABEL and match_strength(segment.text) >= _IS_LABEL:
         return []
+    behind = {
+        name.start
+        for name in (names_in(segment.text) if outside >= _LEAST_MATCH else ())
+        if any(label_over(labels, segment.text, name.start) for labels in (around.above, around.head))
+    }
+    behind |= counted_names(segment.text) if _COUNTED_TERM in meaning.terms else frozenset()
+    starts.update(count for count, offset in enumerate(segment.offsets) if offset in behind)
     return sorted(starts)
 
 
@@ -436,6 +477,10 @@ def _names_at(
         span = Span(segment, begin, begin + len(value))
         context = ValueContext(candidates.contexts, segment, begin)
         following = texts[stop] if stop < len(texts) else ""
+        if following and any(
+            value.start == offsets[stop] and value.kind == "code" for value in values_in(segment.text)
+        ):
+            following = "("  # a name ends before its number
         days = candidates.written_dates[segment.index] if following and text.endswith(",") else ()
         if any(day.start == offsets[stop] for day in days):
             following = ""  # a name ends before a day

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from docmill.model.document import Box
 from docmill.understanding.page.labels import LABELS, Label
 from docmill.understanding.page.layout import LEAST_OVERLAP, Layout, Segment, Sheet
+from docmill.understanding.page.value_runs import label_before, label_over
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.vocabulary import LANGUAGES
 from docmill.understanding.vocabulary.concepts import DATE_CONCEPTS, Concept
@@ -178,11 +179,22 @@ class ValueContext:
         return {concept: strength for concept, strength in clues.items() if strength >= _SMALLEST_CLUE}
 
     @cached_property
+    def is_under_labels(self) -> bool:
+        """True if a line of several labels over the value tells which of them is its own."""
+        around = self._contexts.texts(self._segment)
+        return (self.texts.above, self.texts.head) != (around.above, around.head)
+
+    @cached_property
     def texts(self) -> TextsAround:
         """The texts around the value."""
-        texts = self._contexts.texts(self._segment)
+        around, text = self._contexts.texts(self._segment), self._segment.text
         stop = self._at if self.label_stop is None else self.label_stop
-        return texts._replace(before=self._segment.text[:stop].rstrip()[-_BEFORE_CHARACTERS:])
+        before = label_before(text, self._at, stop).rstrip()[-_BEFORE_CHARACTERS:]
+        left, above, head = (
+            label_over(labels, text, self._at) or labels
+            for labels in (around.left, around.above, around.head)
+        )
+        return around._replace(before=before, left=left, above=above, head=head)
 
 
 def _has_digit(segment: Segment) -> bool:

@@ -72,7 +72,7 @@ _CURRENCY = f"(?:{alternatives([*SYMBOLS, *_SIGNS_OF_LANGUAGES, *_COMMON_CODES])
 _NUMBER = (
     r"(?:\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d{1,2}(?!\d))?"  # lakhs and crores: 3,27,285.00
     r"|\d{1,3}(?:(?P<group>[.,'\u2019 \u00a0\u202f])\d{3})(?:(?P=group)\d{3})*(?:\s?[.,]\s?\d{1,3}(?!\d))?"
-    r"|\d+(?:\s?[.,]\s?\d{1,4})?)"
+    r"|\d+(?:\s?[.,]\s?\d{1,4}|[.,]\d{5,9})?)"  # shares of funds have up to nine decimals
 )
 _AMOUNT = re.compile(
     rf"(?<![\w.,/:#])(?P<open>\()?(?P<sign>[-\u2212\u2013]\s?)?(?:(?P<before>{_CURRENCY})\s?)?"
@@ -81,6 +81,8 @@ _AMOUNT = re.compile(
     r"(?![\d/:]|[.,]\d|[^\W\d_]{3}|-\d)",
     re.IGNORECASE,
 )
+_NUMBER_OF_ACCOUNT = re.compile(r"\d{1,3}(?:(?:\.\d{3}){2,}\.\d{1,2}|(?:,\d{3}){2,},\d{1,2})")
+"""Groups that end in one of fewer digits, behind the same mark: no amount has decimals behind that."""
 _PRINTED = re.compile(rf"(?<![^\W\d_]){_CURRENCY}(?![^\W\d_])")
 _PRINTED_IN_ANY_CASE = re.compile(_PRINTED.pattern, re.IGNORECASE)
 _MISREAD_DOLLAR = re.compile(r"(?<![^\W_])S(?=\d{1,6}[.,]\d\d(?!\d))")
@@ -135,14 +137,19 @@ def find_amounts(text: str, *, misread: bool) -> tuple[WrittenAmount, ...]:
     at = 0
     while match := _AMOUNT.search(text, at):
         at = match.end()
-        symbol = match["before"] or match["after"]
+        if _NUMBER_OF_ACCOUNT.fullmatch(match["number"]):
+            continue
+        symbol, stop = match["before"] or match["after"], match.end()
         if symbol is not None and _is_friday(match):
             symbol = None
+        if match["before"] is None and match["after"] and _is_of_next(match):
+            symbol, stop = None, match.end("number")
+            at = match.start("after")
         signs = match["sign"] or match["sign2"] or match["sign3"] or (match["open"] and match["close"])
         amounts.append(
             WrittenAmount(
                 start=match.start(),
-                stop=match.end(),
+                stop=stop,
                 digits=match["number"],
                 negative=bool(signs),
                 currency=currency_code(symbol) if symbol else None,
@@ -151,6 +158,17 @@ def find_amounts(text: str, *, misread: bool) -> tuple[WrittenAmount, ...]:
             )
         )
     return tuple(amounts)
+
+
+def _is_of_next(match: re.Match[str]) -> bool:
+    """True if the currency behind a number is that of the next one: `STK 2,1524 EUR 46,4580`."""
+    following = _AMOUNT.match(match.string, match.start("after"))
+    return (
+        following is not None
+        and following["after"] is None
+        and not _CENTS.search(match["number"])
+        and re.search(r"[.,]", following["number"]) is not None
+    )
 
 
 def _is_friday(match: re.Match[str]) -> bool:

@@ -30,6 +30,8 @@ _WORD = re.compile(r"[^\W_]+")
 _GROUP = re.compile(r"(?<![^\W_])[A-Z0-9*\u2022][A-Za-z0-9*\u2022]*(?![^\W_])")
 _JOINT = re.compile(r" ?[\-./] ?| |\u00a0")
 _SEPARATORS = re.compile(r"[ \-./\u00a0]")
+_ISIN = re.compile(r"(?<![^\W_])[A-Z]{2}[A-Z0-9]{9}\d(?![^\W_])")
+_JOINT_OF_ISIN = re.compile(r"[ \u00a0]?[(/,|-]?[ \u00a0]?|\) ?")
 _MOST_GROUPS = 8
 _LONGEST = 40
 _FEWEST_LETTERS = 3
@@ -124,6 +126,19 @@ def has_checksum(format_name: str, number: str) -> bool:
     places = [place for place, letter in enumerate(number) if letter.isdecimal()]
     others = (f"{number[:place]}{(int(number[place]) + 1) % 10}{number[place + 1 :]}" for place in places)
     return bool(places) and all(compact_number(format_name, other) is None for other in others)
+
+
+def is_beside_isin(text: str, number: str) -> bool:
+    """True if a number stands right beside an ISIN, as the number of the security in one country does."""
+    return any(
+        _JOINT_OF_ISIN.fullmatch(before) is not None
+        for code in _ISIN.finditer(text)
+        if number not in code[0] and compact_number("isin", code[0])
+        for before in (
+            text[code.end() : text.find(number, code.end())],
+            text[text.rfind(number, 0, code.start()) + len(number) : code.start()],
+        )
+    )
 
 
 def find_numbers(text: str, formats: Iterable[str]) -> Iterator[Code]:

@@ -11,6 +11,7 @@ from typing import Any
 from docmill.understanding.fields.candidates import AnyCandidate
 from docmill.understanding.fields.meaning import GENERIC, NAME_WEIGHT, STOP, FieldMeaning, words_of
 from docmill.understanding.fields.scoring import CHECKED, Scored, has_other_label, is_whole, naming_text
+from docmill.understanding.page.labels import TERMS
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.text.countries import is_country_name
 from docmill.understanding.text.folding import fold, token_texts
@@ -34,8 +35,11 @@ _PLACES, _LONGEST_PLACE = 2, 3
 _WORD = re.compile(r"[^\W\d_]+|/")
 _NAMED = 0.15
 """The least label strength of an e-mail address that is somebody's in particular."""
+_WELL_NAMED = 0.6
 _EQUAL = 0.95
 """Share of a label's strength from which on another is as strong."""
+_EQUAL_IF_DESCRIBED = 0.5
+"""The same for a field that only its description names."""
 _SHORTEST = 2
 _BRACKET = re.compile(r"\d[^()]*\([^)]*$")
 
@@ -50,11 +54,14 @@ def is_contradicted(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:
         or _is_named_in_passing(meaning, label)
         or _is_of_nobody(meaning, label)
         or _is_only_described(meaning, label)
+        or _is_general(meaning, label)
+        or _is_near(meaning, label)
         or _is_aside(meaning, candidate)
         or _is_in_other_cell(meaning, candidate)
         or (candidate.form == "code" and meaning.form == "standard number")
         or (meaning.form in ("name", "text") and _is_broken_off(str(candidate.value)))
         or (meaning.form == "name" and is_country_name(str(candidate.value)))
+        or (meaning.form == "name" and _may_go_on(candidate))
     )
 
 
@@ -63,13 +70,34 @@ def has_equal_label(field: Scored, index: int) -> bool:
     meaning, chosen = field.meaning, field.candidates[index]
     if field.is_taught or not meaning.terms or meaning.form not in ("date", "money", "number"):
         return False
+    share = _EQUAL if max(meaning.terms.values()) >= NAME_WEIGHT else _EQUAL_IF_DESCRIBED
     return any(
-        label >= _EQUAL * field.labels[index]
+        label >= share * field.labels[index]
         and _size(other.value) != _size(chosen.value)
         and other.marked == chosen.marked
         and not has_other_label(meaning, other)
         for label, other in zip(field.labels, field.candidates, strict=True)
     )
+
+
+def is_of_several_currencies(field: Scored, index: int) -> bool:
+    """True where amounts in several currencies are printed, and the field may mean that of any of them.
+
+    So does a currency without a label, or one of several with labels, and an amount that only the description
+    of the field names: `net amount debited` may be printed in the currency of the price, too.
+    """
+    meaning, chosen = field.meaning, field.candidates[index]
+    if meaning.form == "currency":
+        others = [
+            label
+            for label, candidate in zip(field.labels, field.candidates, strict=True)
+            if candidate.value != chosen.value
+        ]
+        return bool(others) and (field.labels[index] < _WELL_NAMED or max(others) >= _NAMED)
+    is_described = bool(meaning.terms) and max(meaning.terms.values()) < NAME_WEIGHT
+    if meaning.form != "money" or not is_described or field.is_taught:
+        return False
+    return len({candidate.currency for candidate in field.candidates if candidate.currency}) > 1
 
 
 def _size(value: object) -> object:
@@ -81,6 +109,11 @@ def _is_broken_off(text: str) -> bool:
     """True for words that go on behind a preposition, as of a label: `Data di`."""
     last = "".join(text.split()[-1:])
     return len(last) >= _SHORTEST and last.islower() and fold(last) in STOP
+
+
+def _may_go_on(candidate: AnyCandidate) -> bool:
+    """True for a name whose end is open: put together of two lines, or before a comma that ends its text."""
+    return len(candidate.spans) > 1 or candidate.segment.text[candidate.stop :].strip() == ","
 
 
 def ends_in_place(name: str) -> bool:
@@ -177,15 +210,29 @@ def _is_of_nobody(meaning: FieldMeaning, label: str) -> bool:
 
 
 def _is_only_described(meaning: FieldMeaning, label: str) -> bool:
-    """True if it takes a term of the description to see that a label names the field.
+    """True if it takes one of several terms of the description to see that a label names the field.
 
     `trade date, or payment date of a dividend`: which of them a paper means is seldom said.
     """
+    if meaning.form in ("money", "number") and len(meaning.terms) == 1:
+        return False
     named = {term: weight for term, weight in meaning.terms.items() if weight >= NAME_WEIGHT}
     if len(named) == len(meaning.terms) or meaning.form in CHECKED:
         return False
     own = replace(meaning, terms=named, _is_hint={}, _strengths={})
     return meaning.match_strength(label) > own.match_strength(label) + _NAMED
+
+
+def _is_general(meaning: FieldMeaning, label: str) -> bool:
+    """True for a label of words that many have, `Date:`, where terms say which of several is meant."""
+    written = {*words_of(label)} - STOP
+    return bool(meaning.terms) and written <= GENERIC.keys() and meaning.form not in CHECKED
+
+
+def _is_near(meaning: FieldMeaning, label: str) -> bool:
+    """True for a label that names the field only by a term that is printed in place of its own."""
+    terms = {term for found in TERMS.find(label) for term in found.meanings if term in meaning.terms}
+    return bool(terms) and terms <= meaning.near
 
 
 def _is_aside(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:

@@ -13,6 +13,7 @@ from itertools import pairwise, product
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from docmill.model.document import Document
 from docmill.model.paths import comparison_key, is_same_value, set_value
@@ -55,10 +56,12 @@ from docmill.understanding.user_schemas.doubts import (
     ends_in_place,
     has_equal_label,
     is_contradicted,
+    is_of_several_currencies,
     paths_without_value,
 )
 from docmill.understanding.user_schemas.label_texts import LabelTexts
 from docmill.understanding.user_schemas.schema_model import PageModel, SchemaModel
+from docmill.understanding.user_schemas.sums import proven_paths
 
 STEP = StepTaken(
     kind="read", by="labels and layout", note="no embedded data", without_model="no model needed"
@@ -67,6 +70,7 @@ STEP = StepTaken(
 
 _NAMED = 0.15
 """The least label strength of a value whose form does not tell the field."""
+_NAMED_WELL = 0.4
 _SURE = 4.0
 """A score that needs no label."""
 _PAIR = 1.0
@@ -262,7 +266,9 @@ def find_values(
     if learned is not None and learned.layout is not None:
         shown = found.keys() & learned.layout.weights.keys()
         found |= {path: replace(found[path], is_contradicted=False) for path in shown}
-    values = believed(found, candidates, "own")
+    proven = proven_paths(candidates, meanings, found)
+    found |= {path: replace(found[path], is_contradicted=False) for path in proven}
+    values = believed(found, candidates, "own", {path: {"holds": 1.0} for path in proven})
     for path, finding in found.items():
         share, alone = finding.probability, values[path].probability
         if learned is not None and path in learned.weights:
@@ -275,9 +281,16 @@ def find_values(
 
 
 def _doubted(finding: Finding, unjudged: Finding, meaning: FieldMeaning) -> Finding:
-    """The finding, which is not believed if another value is nearly as likely or it is hardly likely itself.
+    """The finding, which is not believed if it is doubtful. unjudged: see `is_doubtful`."""
+    if not is_doubtful(unjudged, meaning):
+        return finding
+    return replace(finding, probability=min(finding.probability, _IN_DOUBT))
 
-    Neither is a name that begins as none does, nor what the texts around it contradict.
+
+def is_doubtful(unjudged: Finding, meaning: FieldMeaning) -> bool:
+    """True if another value is nearly as likely as this one, or it is hardly likely itself.
+
+    So is a name that begins as none does, and what the texts around it contradict.
 
     unjudged: with its share among its rivals, which a calibrated belief hardly sees.
     """
@@ -285,11 +298,8 @@ def _doubted(finding: Finding, unjudged: Finding, meaning: FieldMeaning) -> Find
     others = [other for other in unjudged.rivals if not _is_cut_as_well(unjudged, other)]
     rival = max((other.probability for other in others), default=0.0)
     share += sum(other.probability for other in unjudged.rivals if other not in others)
-    is_no_name = meaning.form == "name" and _NO_NAME.match(str(finding.value)) is not None
-    is_plain = not (is_no_name or unjudged.is_contradicted)
-    if is_plain and share >= _LEAST_SHARE and rival <= _NEAR_RIVAL * share:
-        return finding
-    return replace(finding, probability=min(finding.probability, _IN_DOUBT))
+    is_no_name = meaning.form == "name" and _NO_NAME.match(str(unjudged.value)) is not None
+    return is_no_name or unjudged.is_contradicted or share < _LEAST_SHARE or rival > _NEAR_RIVAL * share
 
 
 def find_unjudged_values(
@@ -358,7 +368,10 @@ def _telling(words: Sequence[str]) -> list[str]:
 
 def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> dict[str, Finding]:
     """The best value of each field, by path; no place serves two fields. periods: see `find_periods`."""
-    best = {path: int(field.scores.argmax()) for path, field in fields.items() if field.candidates}
+    named = {path: _are_named(field) for path, field in fields.items() if field.candidates}
+    # A paper has a day of its own: of a field that no label names, it is suggested.
+    chosen = {path: mask | (not mask.any() and _is_day(fields[path].meaning)) for path, mask in named.items()}
+    best = {path: int(np.where(mask, fields[path].scores, -np.inf).argmax()) for path, mask in chosen.items()}
     for start, end in periods.items():
         if start in best and end in best:
             best[start], best[end] = _best_period(fields[start], fields[end])
@@ -370,8 +383,8 @@ def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> d
         places = [(each.segment.index, each.start, each.stop) for each in field.candidates]
         is_free = [taken.get(place) in (None, partners.get(path)) for place in places]
         if not is_free[index]:
-            index = int(np.where(is_free, field.scores, -np.inf).argmax())
-        if is_free[index] and field.scores[index] > field.meaning.null and _is_named(field, index):
+            index = int(np.where(is_free & chosen[path], field.scores, -np.inf).argmax())
+        if is_free[index] and field.scores[index] > field.meaning.null and chosen[path][index]:
             taken[places[index]] = path
             scores: list[float] = field.scores.tolist()
             finding = finding_among(field.candidates, scores, index, null=field.meaning.null)
@@ -380,23 +393,32 @@ def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> d
                 named=float(field.labels[index]),
                 is_under_label=is_under_label(field.meaning, field.candidates[index]),
                 is_contradicted=is_contradicted(field.meaning, field.candidates[index])
-                or has_equal_label(field, index),
+                or has_equal_label(field, index)
+                or is_of_several_currencies(field, index)
+                or not named[path][index],
                 is_checked=field.candidates[index].form == "standard number"
                 and field.candidates[index].marked,
             )
     return findings
 
 
-def _is_named(field: Scored, index: int) -> bool:
-    """True if a label, the form of the value or learned weights show that the value is this field's."""
-    return bool(
-        field.is_taught
-        or field.meaning.form in (*CHECKED, "choice")
-        or needs_no_label(field.candidates[index])
-        or (is_whole(field.meaning) and not field.candidates[index].plain)
-        or field.scores[index] > _SURE
-        or field.labels[index] >= _NAMED
-    )
+def _are_named(field: Scored) -> NDArray[np.bool_]:
+    """Of each candidate, whether a label, its form or learned weights show that it is this field's."""
+    meaning = field.meaning
+    if field.is_taught or meaning.form in (*CHECKED, "choice"):
+        return np.ones(len(field.candidates), np.bool_)
+    by_form = [
+        needs_no_label(candidate) or (is_whole(meaning) and not candidate.plain)
+        for candidate in field.candidates
+    ]
+    named = np.array(by_form, np.bool_) | (field.scores > _SURE) | (field.labels >= _NAMED)
+    # Where the best candidate is not named, a worse one must be named well.
+    return named if named[field.scores.argmax()] else named & (field.labels >= _NAMED_WELL)
+
+
+def _is_day(meaning: FieldMeaning) -> bool:
+    """True for a field that is called no more than `date`."""
+    return meaning.form == "date" and set(words_of(meaning.path.replace("_", " "))) <= {"date"}
 
 
 def _best_period(start: Scored, end: Scored) -> tuple[int, int]:

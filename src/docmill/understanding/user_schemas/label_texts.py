@@ -95,5 +95,8 @@ class LabelTexts:
         return any(day.start <= candidate.start and candidate.stop <= day.stop for day in days)
 
     def _has_day(self, candidate: AnyCandidate) -> bool:
-        days = self._dates[candidate.segment.index]
-        return any(day.start < candidate.stop and candidate.start < day.stop for day in days)
+        return any(
+            day.start < span.stop and span.start < day.stop
+            for span in candidate.spans
+            for day in self._dates[span.segment.index]
+        )
