@@ -301,6 +301,8 @@ def test_names_in_a_preamble_are_whole_and_without_what_describes_them(
         "Agreement made this __ day of ____, effective May 1, 2019, between Old Mill LLC and Ann Marlow.",
         "This Agreement is made as of September __, 2018 between Old Mill LLC and Edith Marlow, of Leith.",
         "This Agreement is between Old Mill LLC and Edith Marlow, of Leith. It shall end on July 31, 2029.",
+        "This Amendment to the Lease dated May 3, 2015 is made between Old Mill LLC and Fernhill LLP.",
+        "Agreement of May 2, 2021 on what was agreed on May 3, 2015 between Old Mill LLC and Fernhill LLP.",
         "This Agreement shall be no contract between the Company and Executive. It is dated May 3, 2011.",
     ],
 )
@@ -310,6 +312,20 @@ def test_a_day_that_is_left_open_or_of_something_else_is_not_believed(
     found = agreement_fields(candidates_of(typeset(sentence)), "contract", {})
 
     assert "issue_date" not in found or found["issue_date"].probability < FLOOR
+
+
+def test_of_two_people_without_a_legal_form_who_may_be_the_party_neither_is_believed(
+    typeset: Typeset,
+) -> None:
+    sentence = (
+        "This Agreement is between The Old Mill LLC, of Portland and South Bend, Indiana and Edith Marlow, of"
+        " Leith."
+    )
+
+    found = agreement_fields(candidates_of(typeset(sentence)), "contract", {})
+
+    assert found["first_party.name"].value == "The Old Mill LLC"
+    assert found["second_party.name"].probability < FLOOR
 
 
 def test_a_number_or_day_that_a_sentence_names_is_not_the_contracts(typeset: Typeset) -> None:

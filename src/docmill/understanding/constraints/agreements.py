@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from docmill.understanding.page.layout import Layout, Segment, Span
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.folding import alternatives, fold, token_texts, tokens
 from docmill.understanding.text.legal_forms import LEGAL_FORMS, legal_form_end, without_legal_form
+from docmill.understanding.vocabulary import LANGUAGES
 
 _PATHS = ("first_party.name", "second_party.name")
 _DAY = "issue_date"
@@ -56,12 +56,15 @@ _ENUMERATION = re.compile(r"\(?(?:\d{1,2}|[a-zA-Z]|[ivx]{1,3})[.)]\s+(?=[^\W_])"
 _LISTED = re.compile(r"(?<=[)\"\u201d])\s*,\s+(?=[^\W_])|;\s+(?=[^\W_a-z])")
 """Between two parties of a list, without a word."""
 _SENTENCE_END = re.compile(r"(?:(?<=[^\W\d_]{5})|(?<=[)\"\u201d]))\.\s+(?=[A-Z])")
+_COMMON = frozenset(word for language in LANGUAGES for word in language.common)
 _BLANK = re.compile(r"_{2,}|\.{4,}|\u2026|\[[\W_]*\]")
 """A place that is left open, or was taken out."""
 _CLAUSE = re.compile(r"\n[\s\u2022*]{0,3}(?:\d{1,2}(?:\.\d)?[.)]|\u00a7\s*\d+)\s")
 """The beginning of a numbered clause."""
 _BEFORE_DATE = 30
 """Characters before a date that say what it is."""
+_BEHIND_NOUN = 20
+"""Characters between the name of a paper and its day."""
 _BEHIND_CLOSING = 60
 """Characters behind the words above signatures in which their day stands."""
 
@@ -79,12 +82,15 @@ class _Name:
             or words["address"].match(folded, start)
             or words["opening"].match(folded, start)
         ):
+            if text[start].isupper() and before[0].strip() in _COMMON and not text.isupper():
+                break  # `The Old Mill Ltd`
             start = before.end()
         self.start = start
         self.stop, has_legal_form = _name_end(text, start, words)
         self.text = " ".join(text[start : self.stop].split())
         is_defined = _DEFINITION.match(text, self.stop) is not None
-        is_closed = self.stop < len(text.rstrip()) and len(self.text.split()) > 1
+        is_name = len(self.text.split()) > 1 and not any(map(str.isdecimal, self.text))
+        is_closed = self.stop < len(text.rstrip()) and is_name
         self.strength = 2 if has_legal_form or is_defined else int(is_closed)
 
     @property
@@ -245,7 +251,9 @@ def _preambles(text: str, kind: DocumentType) -> Iterator[_Preamble]:
         words = _patterns(kind)[language]
         start = _anchor(text, begin, words)
         stop = _sentence_stop(text, folded, -end, words)
-        names = _names(text[:stop], -end, words)
+        names = _names(text[-end:stop], words)
+        for name in names:
+            name.start, name.stop = name.start - end, name.stop - end
         preamble = _Preamble(begin if start is None else start, begin, stop, names)
         is_single = preamble.is_clear and begin < _TOP and names[0].strength > 1 if names else False
         if len(names) > 1 or is_single:
@@ -280,37 +288,53 @@ def _anchor(text: str, opening: int, words: Mapping[str, re.Pattern[str]]) -> in
     return None
 
 
-def _names(text: str, start: int, words: Mapping[str, re.Pattern[str]]) -> tuple[_Name, ...]:
+def _names(text: str, words: Mapping[str, re.Pattern[str]]) -> tuple[_Name, ...]:
     """The two names whose ends are surest, of those before and after each word that may join two parties.
 
-    Only the first if no second is found.
+    Only the first if no second is found. A second name without a legal form is not sure if there are others.
     """
-    whole = _Name(text, start, words)
-    best: tuple[_Name, ...] = (whole,) if whole.is_plausible else ()
-    surest = -1
-    joints = [*words["joining"].finditer(fold(text), start), *_LISTED.finditer(text, start)]
-    for joint in sorted(joints, key=re.Match[str].start):
-        between = text[start : joint.start()]
-        if between.count("(") > between.count(")"):
-            continue
-        first, second = _Name(text[: joint.start()], start, words), _Name(text, joint.end(), words)
-        strength = first.strength + second.strength
-        if first.is_plausible and second.is_plausible and strength > surest:
-            best, surest = (first, second), strength
+    whole = _Name(text, 0, words)
+    pairs: list[tuple[_Name, _Name]] = []
+    for joint in (*words["joining"].finditer(fold(text)), *_LISTED.finditer(text)):
+        before = text[: joint.start()]
+        if before.count("(") <= before.count(")"):
+            first, second = _Name(before, 0, words), _Name(text, joint.end(), words)
+            if first.is_plausible and second.is_plausible:
+                pairs.append((first, second))
+    if not pairs:
+        return (whole,) if whole.is_plausible else ()
+    surest = max(first.strength + second.strength for first, second in pairs)
+    likely = [pair for pair in pairs if pair[0].strength + pair[1].strength == surest]
+    best = min(likely, key=lambda pair: pair[1].start)
+    if len(likely) > 1 and best[1].strength == 1:
+        best[1].strength = 0
     return best
 
 
 def _day(text: _Text, preamble: _Preamble, kind: DocumentType, candidates: Candidates) -> Finding | None:
-    """The day in a preamble: before the names, else behind them. A place left open makes it less sure."""
+    """The day in a preamble: before the names, else behind them.
+
+    It is less sure beside a place that is left open, and behind the name of another paper.
+    """
     if not preamble.is_clear:
         return None
     for start, stop in ((preamble.start, preamble.opening), (preamble.opening, preamble.stop)):
         finding = _first_day(text, start, stop, kind, candidates)
-        has_blank = _BLANK.search(text.text, start, preamble.opening) is not None
         if finding is not None:
-            is_proven = start == preamble.start or _is_labelled(finding, kind)
-            return finding if is_proven and not has_blank else replace(finding, probability=_LIKELY)
+            is_labelled = start == preamble.start or _is_labelled(finding, kind)
+            is_doubtful = _BLANK.search(text.text, start, preamble.opening) is not None
+            is_doubtful |= _is_of_other(finding, text.text[preamble.start : stop], kind)
+            return replace(finding, probability=_LIKELY) if is_doubtful or not is_labelled else finding
     return None
+
+
+def _is_of_other(day: Finding, sentence: str, kind: DocumentType) -> bool:
+    """Return True for the day of what an agreement changes: `Amendment to the Lease dated 3 May 2015`."""
+    before = fold(sentence.partition(day.spans[0].text)[0])
+    nouns = (words["agreement"].finditer(before) for words in _patterns(kind).values())
+    ends = sorted({noun.end() for of_language in nouns for noun in of_language})
+    behind = before[ends[-1] :] if len(ends) > 1 else ""
+    return 0 < len(behind) <= _BEHIND_NOUN and not re.search(r"[()\"\u201d]", behind)
 
 
 def _is_labelled(day: Finding, kind: DocumentType) -> bool:
@@ -334,12 +358,12 @@ def _first_day(
         for written in dates
     ]
     others = [written for written, is_effective in zip(dates, effective, strict=True) if not is_effective]
-    for written in others or dates[:1]:
-        value = written.value(day_first=candidates.conventions.day_first)
-        if isinstance(value, date):
-            spans = text.spans(start + written.start, start + written.stop)
-            return Finding(value, spans, _CLEAR, named=1.0)
-    return None
+    first = next(iter(others or dates), None)
+    value = first and first.value(day_first=candidates.conventions.day_first)
+    if first is None or value is None:
+        return None
+    belief = _CLEAR if len({(each.year, each.first, each.second) for each in others}) < 2 else _LIKELY  # noqa: PLR2004 - of several days, one may be of another paper
+    return Finding(value, text.spans(start + first.start, start + first.stop), belief, named=1.0)
 
 
 def _day_of_signature(candidates: Candidates, kind: DocumentType) -> Finding | None:
