@@ -22,14 +22,14 @@ from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.receipts.extractor import learned_findings
 from docmill.understanding.receipts.head import head
-from docmill.understanding.receipts.model import FIELDS, FILE, PATHS, ReceiptModel, loads
-from docmill.understanding.receipts.spans import Field, enumerate_spans
+from docmill.understanding.receipts.model import FILE, ReceiptModel, loads
+from docmill.understanding.receipts.spans import ROLES, Field, enumerate_spans
 from docmill.understanding.text.dates import MISREAD_TIME, clock_time
 
 LONGEST = 9
 """Lines of an address."""
 STAGES = ("right", "read", "whole lines", "candidate")
-_SPAN_FIELDS: dict[str, Field] = {PATHS[field]: field for field in FIELDS}
+_SPAN_FIELDS: dict[str, Field] = {path: field for field, path in ROLES.items()}
 
 
 class Answer(NamedTuple):

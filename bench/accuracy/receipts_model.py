@@ -1,11 +1,14 @@
-"""Measure the receipts' model: cross-validated by vendor, with confirmed vendors, and its confidence.
+"""Measure the receipts' model: cross-validated by vendor, and with confirmed vendors.
 
-python -m bench receipts_model                    # RapidOCR's readings of ../shared/data/sroie
-python -m bench receipts_model --readings FOLDER  # and our own of its pictures, kept there
-python -m bench receipts_model --world FOLDER     # and kept readings of ../shared/data/world
-python -m bench receipts_model --ship             # trains on everything and writes the model that is shipped
+python -m bench receipts_model --networks FOLDER  # RapidOCR's readings of ../shared/data/sroie
+    --readings FOLDER  # and our own of its pictures, kept there
+    --world FOLDER     # and kept readings of ../shared/data/world
+    --keep FOLDER      # keep the models of the folds there, for `receipt_beliefs`
+    --ship             # train on everything and write the model that is shipped
 
-Training has made-up receipts of many countries beside them, and leaves out the vendors that are set aside.
+The vendors that are set aside are left out. FOLDER of networks: 0.onnx, 1.onnx, 2.onnx, the page models that
+were trained without the vendors of each fold (CONTRIBUTING.md), so that what the trees learn from is what a
+page model says of vendors that it has not seen.
 
 No vendor, and none with a nearly identical name or address, is in training and test; two readings of one
 receipt are in one fold. Scored by ../shared/eval. Intervals are 95 %, drawn by vendor.
@@ -15,10 +18,9 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from bench.accuracy.trust import is_set_aside
 from bench.arguments import argument_parser
@@ -30,20 +32,29 @@ from docmill.model.paths import leaves
 from docmill.model.result import StepTaken
 from docmill.schemas.registry import REGISTRY
 from docmill.training.generated_receipts import generate_receipts
-from docmill.training.receipts import FOLDS, HeldOut, Prepared, cross_validate, prepare, train_shipped, weigh
-from docmill.training.scorers import fit_calibration
+from docmill.training.receipts import (
+    FOLDS,
+    HeldOut,
+    Prepared,
+    cross_validate,
+    fold_of,
+    prepare,
+    train_fold,
+    train_model,
+    weigh,
+)
 from docmill.understanding.corrections.apply import with_confirmed_values
 from docmill.understanding.corrections.counterparties import identifiers
 from docmill.understanding.fields.analysis_cache import candidates_of
-from docmill.understanding.fields.findings import Finding, extraction
+from docmill.understanding.fields.findings import extraction
 from docmill.understanding.page.layout import Layout
+from docmill.understanding.page_model.model import PageModel
 from docmill.understanding.receipts.extractor import learned_findings
-from docmill.understanding.receipts.model import FILE, ReceiptModel
+from docmill.understanding.receipts.model import FILE, LEARNED, ReceiptModel, loads
 
 Given = dict[str, dict[str, str]]
 FIELD_OF = {path: field for field, path in PATHS.items()}
 DRAWS = 400
-SURE = 0.99
 MADE_UP = "made up"
 SCANNED = "scanned"
 GENERATOR_SEED = 11
@@ -52,7 +63,7 @@ GENERATOR_SEED = 11
 def answers(item: HeldOut, corrections: Sequence[Correction] = ()) -> dict[str, str]:
     """Return the answers in the form of the labels."""
     document = item.document.example.document
-    found = {path: Finding(answer.value, answer.spans, 1) for path, answer in item.answers.items()}
+    found = {path: replace(item.findings[path], probability=1) for path in LEARNED if path in item.findings}
     read = extraction(REGISTRY["receipt"], found, Layout(document), step=StepTaken(kind="read", by=""))
     read = with_confirmed_values(document, REGISTRY["receipt"], read, corrections)
     there = dict(leaves(read.data))
@@ -134,58 +145,13 @@ def answers_of_known_vendors(found: Sequence[HeldOut]) -> dict[str, dict[str, st
     return said
 
 
-def report_confidence(found: Sequence[HeldOut], judged: Callable[[HeldOut], bool] = lambda _: True) -> None:
-    """Print for each field calibration and coverage, with curve and threshold of the other folds.
-
-    judged: the readings that are judged, and that thresholds come from; curves come from all, as those that
-    are shipped.
-    """
-    for path in PATHS.values():
-        labelled = [item for item in found if path in item.right]
-        signs = np.array([item.answers[path].features for item in labelled])
-        right = np.array([item.right[path] for item in labelled], np.bool_)
-        fold = np.array([item.fold for item in labelled])
-        belief = np.zeros(len(labelled))
-        for own in range(FOLDS):
-            rest = fold != own
-            curve = fit_calibration(signs[rest], right[rest])
-            belief[~rest] = [curve.confidence(row) for row in signs[~rest]]
-        some = np.array([judged(item) for item in labelled])
-        _show_confidence(path, belief[some], right[some], fold[some])
-
-
-def _show_confidence(path: str, belief: np.ndarray, right: np.ndarray, fold: np.ndarray) -> None:
-    taken = hits = 0
-    for own in range(FOLDS):
-        least = _threshold(belief[fold != own], right[fold != own])
-        sure = (fold == own) & (belief >= least)
-        taken, hits = taken + int(sure.sum()), hits + int(right[sure].sum())
-    best = _threshold(belief, right)
-    print(
-        f"  {FIELD_OF[path]:8} n={len(right)} right {right.mean():.3f} ECE {_ece(belief, right):.3f} |"
-        f" threshold carried over:"
-        f" coverage {taken / len(right):.3f} at precision {hits / max(1, taken):.3f} |"
-        f" in hindsight {(belief >= best).mean():.3f} from {best:.3f}",
-        flush=True,
-    )
-
-
-def _threshold(belief: np.ndarray, right: np.ndarray) -> float:
-    """Return the lowest confidence from which the share `SURE` is right."""
-    order = np.argsort(-belief, kind="stable")
-    precision = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
-    last = np.append(belief[order][:-1] != belief[order][1:], True)
-    fine = np.flatnonzero((precision >= SURE) & last)
-    return float(belief[order[fine[-1]]]) if len(fine) else 2.0
-
-
-def _ece(belief: np.ndarray, right: np.ndarray) -> float:
-    bins = np.minimum((belief * 15).astype(int), 14)
-    gaps = [
-        abs(belief[bins == item].mean() - right[bins == item].mean()) * (bins == item).mean()
-        for item in set(bins)
-    ]
-    return float(sum(gaps))
+def report_fields(name: str, found: Sequence[HeldOut]) -> None:
+    """Print for each field the share of first values that are right, of the papers that have the field."""
+    for path in LEARNED:
+        labelled = [item for item in found if item.document.example.truth.get(path)]
+        if labelled:
+            right = sum(item.right.get(path, False) for item in labelled)
+            print(f"  {name:10} {path:16} n={len(labelled)} right {right / len(labelled):.3f}", flush=True)
 
 
 def speed(documents: Sequence[Prepared], model: ReceiptModel) -> None:
@@ -198,7 +164,10 @@ def speed(documents: Sequence[Prepared], model: ReceiptModel) -> None:
     print(f"{1000 * (time.process_time() - started) / len(some):.1f} ms of CPU each, {len(some)} receipts")
 
 
-def load(readings: Path | None, scanned: Path | None, generated: int) -> list[tuple[str, Prepared]]:
+def load(
+    readings: Path | None, scanned: Path | None, generated: int, networks: Path
+) -> list[tuple[str, Prepared]]:
+    """Every receipt with its reader, seen by the page model that does not know its vendor."""
     labels = keys()
     vendor = vendor_groups(labels)
     first: dict[str, str] = {}
@@ -207,28 +176,41 @@ def load(readings: Path | None, scanned: Path | None, generated: int) -> list[tu
     found = [item for item in examples(readings) if not is_set_aside(first[item[1].vendor])]
     found += [(SCANNED, example) for example in (world.receipts(scanned) if scanned else ())]
     found += [(MADE_UP, example) for example in generate_receipts(generated, seed=GENERATOR_SEED)]
-    documents = weigh([prepare(example) for _, example in found])
+    models = [PageModel(networks / f"{fold}.onnx") for fold in range(FOLDS)]
+    documents = weigh([prepare(example, models[fold_of(example.vendor)]) for _, example in found])
     return [(reader, item) for (reader, _), item in zip(found, documents, strict=True)]
+
+
+def kept_models(documents: Sequence[Prepared], keep: Path | None) -> list[ReceiptModel]:
+    """The models of the folds, from the folder where they were kept."""
+    models: list[ReceiptModel] = []
+    for fold in range(FOLDS):
+        path = keep / f"fold{fold}.npz" if keep else None
+        known = path is not None and path.exists()
+        models.append(loads(path.read_bytes()) if path and known else train_fold(documents, fold))
+        if path is not None and not known:
+            path.write_bytes(models[-1].dumps())
+    return models
 
 
 def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("--readings", type=Path, help="where our own readings are kept")
     parser.add_argument("--world", type=Path, help="kept readings of ../shared/data/world")
-    parser.add_argument(
-        "--generated", type=int, default=1000, help="how many made-up receipts are trained on"
-    )
+    parser.add_argument("--networks", type=Path, required=True, help="the page models of the folds")
+    parser.add_argument("--keep", type=Path, help="folder of the models of the folds")
+    parser.add_argument("--generated", type=int, default=0, help="how many made-up receipts are trained on")
     parser.add_argument("--ship", action="store_true", help="write the model that is shipped")
     parser.add_argument("--known", action="store_true", help="also with vendors seen in training")
     arguments = parser.parse_args()
     score = load_scorer()
-    loaded = load(arguments.readings, arguments.world, arguments.generated)
+    loaded = load(arguments.readings, arguments.world, arguments.generated, arguments.networks)
     reader_of = {id(item): reader for reader, item in loaded}
     documents = [item for _, item in loaded]
     truth: Given = keys()
     groups = {item.example.key: item.example.vendor for item in documents}
     readers = sorted({reader for reader, _ in loaded} - {MADE_UP, SCANNED})
-    found = cross_validate(documents)
+    found = cross_validate(documents, models=kept_models(documents, arguments.keep))
 
     def each(report: Callable[[str, list[HeldOut]], None], some: Sequence[HeldOut]) -> None:
         for reader in readers:
@@ -237,15 +219,10 @@ def main() -> None:
     def unseen(reader: str, some: list[HeldOut]) -> None:
         show(f"{reader}, unseen vendors", score, {_key(item): answers(item) for item in some}, truth, groups)
         show(f"{reader}, second and later of a vendor", score, answers_of_known_vendors(some), truth, groups)
-        report_confidence(found, lambda item: reader_of[id(item.document)] == reader)
 
     each(unseen, found)
-    for kind in (SCANNED, MADE_UP):
-        if any(reader == kind for reader, _ in loaded):
-            print(f"{kind} receipts")
-            report_confidence(found, lambda item, kind=kind: reader_of[id(item.document)] == kind)
-    print("all readings")
-    report_confidence(found)
+    for kind in (*readers, SCANNED, MADE_UP):
+        report_fields(kind, [item for item in found if reader_of[id(item.document)] == kind])
     if arguments.known:
         known = cross_validate(documents, group=lambda item: item.example.key)
         corrections = confirmed_before(known)
@@ -255,7 +232,7 @@ def main() -> None:
             show(f"{reader}, vendors seen and confirmed", score, said, truth, groups)
 
         each(seen, known)
-    model = train_shipped(documents, found)
+    model = train_model(documents)
     speed(documents, model)
     content = model.dumps()
     print(f"{len(content)} bytes")

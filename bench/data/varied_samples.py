@@ -56,7 +56,10 @@ _HIGHEST_FACTOR = 9
 
 
 def varied_samples(count: int, seed: int) -> Iterator[tuple[Document, Plan]]:
-    """Yield made-up papers as they are read, with what is printed on them. The same seed gives the same."""
+    """Yield at most `count` made-up papers as they are read, with what is printed on them.
+
+    The same seed gives the same.
+    """
     chance = random.Random(seed)
     tables = list(_tables())
     with tempfile.TemporaryDirectory() as folder:
@@ -70,6 +73,8 @@ def varied_samples(count: int, seed: int) -> Iterator[tuple[Document, Plan]]:
                 plan = replace(plan, layout=table["layout"])
                 path.write_bytes(draw(plan.layout, plan.paper))
             document = text_layer(path)
+            if not document.pages:  # words of two languages on one page are to be recognised as well
+                continue
             if plan.document_type == "payslip" and chance.random() < _SHARE_WITH_YEAR:
                 document = _with_year(document, plan, chance)
             if chance.random() < _SHARE_RECOGNISED:

@@ -24,6 +24,8 @@ FIELDS = {
     "number": "number",
     "currency": "currency",
     "gross_total": "total",
+    "net_total": "net",
+    "tax_total": "tax_total",
 }
 """The label of each path."""
 _PRINTED = 90
@@ -59,11 +61,16 @@ def receipts(readings: Path) -> Iterator[LabelledReceipt]:
     for name, document in papers(readings):
         label = labels()[name]
         read = letters_and_digits(" ".join(text for page in document.pages for text in page.words.texts))
-        names = sorted(label["seller"], key=lambda text: (_is_printed(text, read), len(text)))
+        names, numbers = (
+            sorted(label[name], key=lambda text: (_is_printed(text, read), len(text)))
+            for name in ("seller", "number")
+        )
         truth = {
             "seller.name": names[-1] if names else None,
             "seller.address": label["address"],
             "issue_date": label["date"],
+            "time": label["time"],
+            "number": numbers[-1] if numbers else None,
             "gross_total": label["total"],
         }
         known = {path: text for path, text in truth.items() if text}

@@ -44,13 +44,15 @@ def _example(number: int) -> LabelledReceipt:
     total = sum(items)
     paid = (int(total / 10) + 1) * 10
     day = f"{draw.randint(1, 28):02d}/{draw.randint(1, 12):02d}/2018"
+    clock = f"10:{draw.randint(10, 59)}"
     lines = [
         f"      {name}",
         f"   {street}",
         f"   {town}",
         f"   TEL: 07-3{number:06d}",
         "        TAX INVOICE",
-        f"DATE: {day}  10:{draw.randint(10, 59)}",
+        f"BILL NO: CS{10_000 + 7 * number}",
+        f"DATE: {day}  {clock}",
         *(f"ITEM {index}               {price:10.2f}" for index, price in enumerate(items)),
         f"TOTAL                {total:10.2f}",
         f"CASH                 {paid:10.2f}",
@@ -61,6 +63,8 @@ def _example(number: int) -> LabelledReceipt:
         "seller.name": name,
         "seller.address": f"{street} {town}",
         "issue_date": day,
+        "time": clock,
+        "number": f"CS{10_000 + 7 * number}",
         "gross_total": f"{total:.2f}",
     }
     document = Document(f"{number:064d}", "image/png", [_page("\n".join(lines))])

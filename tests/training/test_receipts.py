@@ -15,13 +15,13 @@ from docmill.training.receipts import (
     cross_validate,
     is_right,
     prepare,
-    train_shipped,
+    train_model,
     weigh,
 )
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import extraction
 from docmill.understanding.receipts.extractor import STEP, learned_findings
-from docmill.understanding.receipts.model import PATHS, ReceiptModel, loads
+from docmill.understanding.receipts.model import LEARNED, ReceiptModel, loads
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +35,8 @@ def found(documents: list[Prepared]) -> list[HeldOut]:
 
 
 @pytest.fixture(scope="module")
-def model(documents: list[Prepared], found: list[HeldOut]) -> ReceiptModel:
-    return train_shipped(documents, found)
+def model(documents: list[Prepared]) -> ReceiptModel:
+    return train_model(documents)
 
 
 def read(example: LabelledReceipt, model: ReceiptModel) -> Extraction:
@@ -47,7 +47,7 @@ def read(example: LabelledReceipt, model: ReceiptModel) -> Extraction:
 
 
 def test_receipts_of_unseen_vendors_are_read_as_labelled(found: list[HeldOut]) -> None:
-    for path in PATHS.values():
+    for path in LEARNED:
         right = [one.right[path] for one in found if path in one.right]
         assert sum(right) / len(found) > 0.9, path
 
@@ -69,10 +69,8 @@ async def test_a_stored_model_gives_the_same_answers(
         assert read(example, model) == read(example, stored)
 
 
-def test_the_same_receipts_give_the_same_model(
-    documents: list[Prepared], found: list[HeldOut], model: ReceiptModel
-) -> None:
-    assert train_shipped(documents, found).dumps() == model.dumps()
+def test_the_same_receipts_give_the_same_model(documents: list[Prepared], model: ReceiptModel) -> None:
+    assert train_model(documents).dumps() == model.dumps()
 
 
 async def test_every_value_has_its_evidence(model: ReceiptModel, labelled: list[LabelledReceipt]) -> None:
@@ -80,7 +78,7 @@ async def test_every_value_has_its_evidence(model: ReceiptModel, labelled: list[
 
     values = dict(leaves(given.data))
     assert set(values) == set(given.evidence)
-    assert set(PATHS.values()) <= set(values)
+    assert set(LEARNED) <= set(values)
     assert all(0 <= evidence.confidence <= 1 for evidence in given.evidence.values())
 
 

@@ -11,7 +11,8 @@ from itertools import groupby
 import numpy as np
 
 from docmill.training.simulated_ocr import misread
-from tools.page_model.samples import LABEL, NONE, Sample
+from docmill.understanding.page_model.seen import LABEL, NONE
+from tools.page_model.samples import Sample
 from tools.page_model.swaps import (
     ValuePool,
     Word,

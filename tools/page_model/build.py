@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from docmill.understanding.page_model.seen import LABEL, NONE
 from tools.page_model.augment import read_again
 from tools.page_model.made_up import made_up_demo_papers, made_up_party_pages, made_up_receipts
 from tools.page_model.pdf_sources import adbuy_samples, contract_samples, einvoice_samples
 from tools.page_model.readings import keep_readings
-from tools.page_model.samples import LABEL, NONE, Sample, write_samples
+from tools.page_model.samples import Sample, write_samples
 from tools.page_model.sources import sroie_samples, world_samples
 from tools.page_model.tills import till_receipts
 

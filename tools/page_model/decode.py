@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.model.document import letters_and_digits
+from docmill.understanding.page_model.model import PageReading
 
 _THRESHOLDS = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 _LINKED = 0.5
@@ -20,13 +21,6 @@ _MOST_RIVALS = 4
 
 _WHOLE = 1.0
 """Power of the share of its words' characters that a value takes."""
-
-
-class PageReading(NamedTuple):
-    """Probabilities for a page of n words. roles: shape (n, roles); goes_on: shape (n,)."""
-
-    roles: NDArray[np.float64]
-    goes_on: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +104,7 @@ def pooled(scored: Iterable[Scored]) -> list[Scored]:
 
 
 def _chains(
-    shares: NDArray[np.float64], goes_on: NDArray[np.float64], threshold: float
+    shares: NDArray[np.float32], goes_on: NDArray[np.float32], threshold: float
 ) -> list[tuple[int, ...]]:
     """Runs of words of at least this share, cut where a word does not go on from the one before."""
     chains: list[list[int]] = []

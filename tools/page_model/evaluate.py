@@ -8,14 +8,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.page_model.features import label_meanings
+from docmill.understanding.page_model.model import PageModel, PageReading
 from tools.page_model.decode import text_spans, value_spans
 from tools.page_model.examples import LEAST_WORDS, fold_of
-from tools.page_model.features import label_meanings
 from tools.page_model.judging import (
     FORMS,
     PATHS,
@@ -27,14 +25,13 @@ from tools.page_model.judging import (
     table,
     write_answers,
 )
-from tools.page_model.model import PageModel, ReadPage
 from tools.page_model.samples import Sample, read_samples
 
 TEXTS = ("seller.name", "seller.address")
 _MOST_FACTS = 3
 
 
-def answer(roles: Sequence[str], sample: Sample, page: ReadPage) -> Answer:
+def answer(roles: Sequence[str], sample: Sample, page: PageReading) -> Answer:
     """Every field of a page, from words and from docmill's own candidates. roles: of the model."""
     candidates = candidates_of(document_of(sample))
     segments = [(segment.start, segment.stop) for segment in candidates.layout.segments]
@@ -44,9 +41,9 @@ def answer(roles: Sequence[str], sample: Sample, page: ReadPage) -> Answer:
             continue
         role = roles.index(path)
         if path in TEXTS:
-            scored = text_spans(sample.texts, segments, page.words, role)
+            scored = text_spans(sample.texts, segments, page, role)
         else:
-            scored = value_spans(places(candidates.of_form(FORMS[path])), page.words, role)
+            scored = value_spans(places(candidates.of_form(FORMS[path])), page, role)
         values[path] = [(shown(item.value), round(item.probability, 5)) for item in scored]
     for name, shares in page.facts.items():
         ranked = sorted(shares.items(), key=lambda pair: -pair[1])[:_MOST_FACTS]
@@ -61,7 +58,6 @@ def main() -> None:
     parser.add_argument("--fold", type=int, help="answer for the vendors of this fold only")
     parser.add_argument("--data", type=Path, nargs="*", default=[])
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--words", type=Path, help="keep the probabilities of words here, for `stacked`")
     parser.add_argument("--table", nargs="*", default=[])
     arguments = parser.parse_args()
     if arguments.table:
@@ -75,19 +71,12 @@ def main() -> None:
     model = PageModel(arguments.model)
     roles = model.vocabulary.roles
     answers: list[Answer] = []
-    kept: dict[str, Any] = {"names": np.array(roles), "keys": np.array([], str)}
     for sample in (sample for path in arguments.data for sample in read_samples(path)):
         if len(sample) <= LEAST_WORDS or arguments.fold not in {None, fold_of(sample)}:
             continue
         meanings = label_meanings(sample.texts, sample.lines)
         page = model.read(sample.texts, sample.boxes, sample.lines, meanings)
-        key = f"{sample.source} {sample.key}"
-        kept["keys"] = np.append(kept["keys"], key)
-        kept[f"{key} roles"] = page.words.roles.astype(np.float16)
-        kept[f"{key} goes on"] = page.words.goes_on.astype(np.float16)
         answers.append(answer(roles, sample, page))
-    if arguments.words is not None:
-        np.savez_compressed(arguments.words, **kept)
     write_answers(arguments.out, answers)
     sources = sorted({item.source for item in answers} & {"world", "sroie"})
     sys.stdout.write(table({"page model": answers}, sources))

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tools.page_model.features import BUCKETS, NEIGHBOURS, NUMBERS, PADDING
+from docmill.understanding.page_model.features import BUCKETS, NEIGHBOURS, NUMBERS, PADDING
 
 WORD_CLASSES = 4096
 """Classes of words that are guessed where a word is hidden."""

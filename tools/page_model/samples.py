@@ -18,12 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.model.document import Page
-
-NONE = "none"
-"""The role of a word that has none of the roles of `Sample.known`."""
-LABEL = "label:"
-"""Stands before the path of a field in the role of words that label it."""
 ITEMS = ("items.description", "items.quantity", "items.unit", "items.unit_price", "items.amount")
 _DIGITS = 4
 
@@ -64,12 +58,6 @@ class Sample:
 
     def __len__(self) -> int:
         return len(self.texts)
-
-
-def width_boxes(page: Page) -> NDArray[np.float32]:
-    """The boxes of a page's words in fractions of its width, also y."""
-    aspect = page.height_pt / page.width_pt
-    return page.words.boxes * np.array([1, aspect, 1, aspect], np.float32)
 
 
 def to_record(sample: Sample) -> dict[str, Any]:

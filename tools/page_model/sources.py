@@ -6,18 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, time
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from babel.numbers import get_territory_currencies
+from bench.accuracy.trust import is_set_aside
 from bench.data import receipts
 
 from docmill.model.document import Document
+from docmill.understanding.page_model.seen import width_boxes
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import symbols_of_currency
 from tools.page_model.proven_items import UNSURE, proven_items
 from tools.page_model.readings import WORLD, kept_readings
-from tools.page_model.samples import PageFacts, Sample, width_boxes
+from tools.page_model.samples import PageFacts, Sample
 from tools.page_model.till_texts import all_number_labels
 from tools.page_model.weak_labels import KnownValue, Value, label_words
 
@@ -25,6 +28,23 @@ _TYPES = {"receipt": "receipt", "hotel_bill": "invoice", "invoice": "invoice"}
 """Document types of the kinds in the labels of the world; of the others nobody has said."""
 _COUNTRIES = {"uk": "gb", "ie?": "ie"}
 _VAT_ID = re.compile(r"[A-Z]{2,3}\s?[\d ]{7,}|CHE|NL\d", re.IGNORECASE)
+
+
+def is_kept_back(sample: Sample) -> bool:
+    """Return whether a page is of the vendors that are set aside, from which nothing may learn."""
+    if sample.source.startswith("world"):
+        return is_set_aside(sample.group)
+    return sample.source == "sroie" and sample.group in _kept_back_vendors()
+
+
+@cache
+def _kept_back_vendors() -> frozenset[str]:
+    """The vendors of SROIE's receipts that are set aside, by the first name of each."""
+    vendors = receipts.vendor_groups(receipts.keys())
+    first: dict[str, str] = {}
+    for name in sorted(vendors):
+        first.setdefault(vendors[name], name)
+    return frozenset(vendor for vendor, name in first.items() if is_set_aside(name))
 
 
 class Paper(NamedTuple):

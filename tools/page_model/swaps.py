@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
 from docmill.model.document import letters_and_digits
-from tools.page_model.samples import LABEL, NONE, Sample
+from docmill.understanding.page_model.seen import LABEL, NONE
+from tools.page_model.samples import Sample
 
 Box = tuple[float, float, float, float]
 _AMOUNT = re.compile(

@@ -15,7 +15,8 @@ from operator import itemgetter
 
 import numpy as np
 
-from tools.page_model.samples import ITEMS, LABEL, PageFacts, Sample
+from docmill.understanding.page_model.seen import LABEL
+from tools.page_model.samples import ITEMS, PageFacts, Sample
 from tools.page_model.till_texts import KnownTexts, OtherTexts, draw_texts
 
 _FIELDS = (

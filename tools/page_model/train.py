@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from docmill.understanding.page_model.model import Vocabulary
 from tools.page_model.augment import vary
 from tools.page_model.examples import (
     LEAST_WORDS,
@@ -30,9 +31,9 @@ from tools.page_model.examples import (
     labelled_page,
     vocabulary_of,
 )
-from tools.page_model.model import Vocabulary
 from tools.page_model.network import WORD_CLASSES, PageNetwork, Shape
 from tools.page_model.samples import Sample, read_samples
+from tools.page_model.sources import is_kept_back
 from tools.page_model.swaps import ValuePool
 
 _HIDE = 0.12
@@ -208,6 +209,7 @@ def main() -> None:
         sample
         for sample in stored
         if sample.source not in arguments.without
+        and not is_kept_back(sample)
         and (arguments.fold is None or fold_of(sample) != arguments.fold)
         and (sample.source == "made-up" or draw.random() < arguments.share)
     ]

@@ -25,9 +25,9 @@ from docmill.understanding.locate.evidence import located
 from docmill.understanding.locate.searched_pages import Occurrence, SearchedPages
 from docmill.understanding.locate.values import find_value
 from docmill.understanding.page.layout import Segment
+from docmill.understanding.page_model.seen import LABEL, NONE
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import find_amounts
-from tools.page_model.samples import LABEL, NONE
 
 Value = str | date | Decimal
 _LEAST_TRUST = 0.6

@@ -5,6 +5,7 @@ trained several times, each time without some vendors, and applied to these.
 """
 
 import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -18,23 +19,27 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
 from docmill.model.document import Document, letters_and_digits
-from docmill.training.scorers import assign_folds, fit_calibration, group_weights, train_ngrams, train_trees
+from docmill.training.scorers import assign_folds, group_weights, train_ngrams, train_trees
 from docmill.understanding.constraints.address_features import FIRM_WORDS, REGIONS, STREET_WORDS
 from docmill.understanding.constraints.extractor import ruled_findings
+from docmill.understanding.fields.analysis_cache import remember
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.findings import Finding
+from docmill.understanding.fields.findings import Finding, Findings
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
+from docmill.understanding.page_model.model import PageModel
+from docmill.understanding.page_model.seen import page_readings, read_pages
 from docmill.understanding.receipts.amounts import Amounts, amounts
-from docmill.understanding.receipts.extractor import TYPE, Answer, answers
+from docmill.understanding.receipts.extractor import TYPE, learned_findings
+from docmill.understanding.receipts.field_places import FORMS, FieldPlaces, field_places
 from docmill.understanding.receipts.head import TAGS, Head, head
-from docmill.understanding.receipts.model import FIELDS, PATHS, ReceiptModel, context_scores
+from docmill.understanding.receipts.model import FIELDS, LEARNED, TOTAL, ReceiptModel, context_scores
 from docmill.understanding.receipts.scorers import CharNgramModel, Trees
-from docmill.understanding.receipts.spans import Choices, Field, enumerate_spans, pruning_mask
+from docmill.understanding.receipts.spans import ROLES, Choices, Field, enumerate_spans, pruning_mask
 from docmill.understanding.receipts.word_correction import WordCorrector
 from docmill.understanding.text.dates import find_dates
 
-FOLDS = 5
+FOLDS = 3
 _INNER_FOLDS = 3
 _LEAST_LINES = 75
 """Likeness, in percent, from which lines are taken for the labelled ones though letters differ."""
@@ -43,6 +48,7 @@ _EXACT = 101.0
 _LENGTH = 0.35
 """Share by which the lengths of span and label may differ."""
 _WORD = re.compile(r"[A-Z]{4,}")
+_TIME = re.compile(r"\d\d:\d\d(:\d\d)?")
 _MADE_UP = 0.3
 """Weight of a made-up receipt beside a real one."""
 _SEVERAL = 2
@@ -80,6 +86,8 @@ class Prepared:
     right: Mapping[Field, NDArray[np.int64]]
     amounts: Amounts
     total: NDArray[np.int64]
+    places: Mapping[str, FieldPlaces]
+    right_places: Mapping[str, NDArray[np.int64]]
     weight: float = 1.0
 
     def lacks(self, path: str) -> bool:
@@ -87,29 +95,40 @@ class Prepared:
         return self.example.truth.get(path) == ""
 
 
-def prepare(example: LabelledReceipt) -> Prepared:
+def prepare(example: LabelledReceipt, page_model: PageModel | None = None) -> Prepared:
     """Compute what does not depend on training: candidates, the rules' findings, and the labels as classes.
 
     The right spans are those most like the label; none where none is near.
+    page_model: one that was trained without the receipt's vendor; without it the shipped one.
     """
     layout = Layout(example.document)
     candidates = Candidates(layout, conventions(layout))
+    if page_model is not None:
+        remember(candidates, page_readings, read_pages(candidates, page_model))
     ruled = ruled_findings(candidates, TYPE)
     lines = head(candidates)
     choices: dict[Field, Choices] = {field: enumerate_spans(lines, field) for field in FIELDS}
     tags = np.zeros(len(lines.segments), np.int64)
     right: dict[Field, NDArray[np.int64]] = {}
     for tag, field in enumerate(FIELDS, 1):
-        likenesses = _likenesses(choices[field], example.truth.get(PATHS[field], ""))
+        likenesses = _likenesses(choices[field], example.truth.get(ROLES[field], ""))
         most = likenesses.max(initial=0)
         right[field] = ((likenesses >= most - 1e-9) & (most >= _LEAST_SPAN)).astype(np.int64)
         if most >= _LEAST_LINES:
             best = choices[field].choices[int(likenesses.argmax())]
             tags[best.first : best.stop] = tag
     sums = amounts(candidates, ruled)
-    total = _labelled_amount(example.truth.get(PATHS["total"], ""))
+    total = _labelled_amount(example.truth.get(TOTAL, ""))
     values = np.array([value == total for value in sums.values], np.int64)
-    return Prepared(example, candidates, ruled, lines, tags, choices, right, sums, values)
+    places = {path: field_places(candidates, path, ruled) for path in FORMS}
+    right_places = {
+        path: np.array([bool(label) and is_right(value, label) for value in found.values], np.int64)
+        for path, found in places.items()
+        for label in [example.truth.get(path, "")]
+    }
+    return Prepared(
+        example, candidates, ruled, lines, tags, choices, right, sums, values, places, right_places
+    )
 
 
 def _likenesses(choices: Choices, label: str) -> NDArray[np.float64]:
@@ -139,7 +158,7 @@ def weigh(documents: Sequence[Prepared]) -> list[Prepared]:
     names = [
         document.example.key
         if document.example.made_up
-        else letters_and_digits(document.example.truth.get(PATHS["name"], ""))
+        else letters_and_digits(document.example.truth.get(ROLES["name"], ""))
         for document in documents
     ]
     return [
@@ -164,7 +183,7 @@ def train_model(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel
     totals = [
         _Samples(document.amounts.rows(output), document.total, document.weight)
         for document, output in zip(documents, context_outputs, strict=True)
-        if document.total.any() or (document.lacks(PATHS["total"]) and document.amounts.values)
+        if document.total.any() or (document.lacks(TOTAL) and document.amounts.values)
     ]
     return ReceiptModel(
         letters=letters,
@@ -172,8 +191,8 @@ def train_model(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel
         contexts=contexts,
         spans={field: _train_spans(documents, tags, field) for field in FIELDS},
         totals=train_trees(*_stack(totals), rounds=200, learning_rate=0.04, features=0.3, leaves=7),
+        places={path: _train_places(documents, path) for path in FORMS},
         corrector=_word_corrector(documents),
-        calibrations={},
     )
 
 
@@ -245,10 +264,20 @@ def _train_spans(documents: Sequence[Prepared], tags: Sequence[NDArray[np.float6
     samples: list[_Samples[NDArray[np.float32]]] = []
     for document, tag_shares in zip(documents, tags, strict=True):
         choices, right = document.choices[field], document.right[field]
-        if right.any() or document.lacks(PATHS[field]):
+        if right.any() or document.lacks(ROLES[field]):
             keep = pruning_mask(choices, tag_shares)
             samples.append(_Samples(choices.rows(tag_shares)[keep], right[keep], document.weight))
     return train_trees(*_stack(samples), rounds=400, learning_rate=0.04, features=0.25, leaves=8)
+
+
+def _train_places(documents: Sequence[Prepared], path: str) -> Trees:
+    """The scorer of the places of a field."""
+    samples = [
+        _Samples(document.places[path].rows, document.right_places[path], document.weight)
+        for document in documents
+        if document.right_places[path].any() or (document.lacks(path) and len(document.right_places[path]))
+    ]
+    return train_trees(*_stack(samples), rounds=200, features=0.4)
 
 
 def _stack(
@@ -269,7 +298,7 @@ def _word_corrector(documents: Sequence[Prepared]) -> WordCorrector:
     owners: dict[str, set[str]] = {}
     for document in documents:
         for field in () if document.example.made_up else FIELDS:
-            for word in _WORD.findall(document.example.truth.get(PATHS[field], "").upper()):
+            for word in _WORD.findall(document.example.truth.get(ROLES[field], "").upper()):
                 owners.setdefault(word, set()).add(document.example.vendor)
     words = {word for word, vendors in owners.items() if len(vendors) >= _SEVERAL}
     known = {word.upper() for word in (*FIRM_WORDS, *STREET_WORDS)}
@@ -279,59 +308,62 @@ def _word_corrector(documents: Sequence[Prepared]) -> WordCorrector:
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """The answers for a receipt by a model trained without its group. right: by path, where labelled."""
+    """What a model trained without its group finds on a receipt. right: by path, where labelled."""
 
     document: Prepared
     fold: int
-    answers: Mapping[str, Answer]
+    findings: Findings
     right: Mapping[str, bool]
+
+
+def fold_of(group: str) -> int:
+    """The fold of a group of receipts, the same in every run and for every reading of a receipt."""
+    return zlib.crc32(group.encode()) % FOLDS
+
+
+def train_fold(
+    documents: Sequence[Prepared],
+    fold: int,
+    *,
+    group: Callable[[Prepared], str] = attrgetter("example.vendor"),
+) -> ReceiptModel:
+    """Train a model without the groups of a fold. group: see `cross_validate`."""
+    return train_model([document for document in documents if fold_of(group(document)) != fold])
 
 
 def cross_validate(
     documents: Sequence[Prepared],
     *,
     group: Callable[[Prepared], str] = attrgetter("example.vendor"),
-    seed: int = 0,
+    models: Sequence[ReceiptModel] = (),
 ) -> list[HeldOut]:
     """Answer for each receipt by a model that was trained without its group.
 
-    group: receipts of one group are held out together; two readings of one receipt always are.
+    group: receipts of one group are held out together; two readings of one receipt always are. models: those
+    of `train_fold`, if they were trained before.
     """
-    fold_of = assign_folds(
-        {document.example.key: group(document) for document in documents}, FOLDS, seed=seed
-    )
     results: list[HeldOut] = []
     for fold in range(FOLDS):
-        model = train_model([document for document in documents if fold_of[document.example.key] != fold])
+        model = models[fold] if models else train_fold(documents, fold, group=group)
         for document in documents:
-            if fold_of[document.example.key] == fold:
-                given = answers(document.candidates, document.ruled, model)
+            if fold_of(group(document)) == fold:
+                found = learned_findings(document.candidates, model)
                 truth = document.example.truth
                 right = {
-                    path: is_right(answer.value, truth[path])
-                    for path, answer in given.items()
-                    if truth.get(path)
+                    path: is_right(found[path].value, truth[path])
+                    for path in LEARNED
+                    if path in found and truth.get(path)
                 }
-                results.append(HeldOut(document, fold, given, right))
+                results.append(HeldOut(document, fold, found, right))
     return results
 
 
 def is_right(value: date | Decimal | str, label: str) -> bool:
-    """True if a value is the label: text by letters and digits, dates and amounts as such."""
+    """True if a value is the label: text by letters and digits, dates, amounts and times of day as such."""
     if isinstance(value, Decimal):
         return value == _labelled_amount(label)
     if isinstance(value, date):
         return any(written.value(day_first=True) == value for written in find_dates(label))
+    if _TIME.fullmatch(label) and _TIME.fullmatch(value):
+        return value[:5] == label[:5]
     return letters_and_digits(value) == letters_and_digits(label)
-
-
-def train_shipped(documents: Sequence[Prepared], results: Sequence[HeldOut]) -> ReceiptModel:
-    """Train the model on all documents, with confidence curves fitted to the held-out answers."""
-    calibrations = {
-        path: fit_calibration(
-            np.array([result.answers[path].features for result in results if path in result.right]),
-            np.array([result.right[path] for result in results if path in result.right], np.bool_),
-        )
-        for path in PATHS.values()
-    }
-    return replace(train_model(documents), calibrations=calibrations)

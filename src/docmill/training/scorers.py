@@ -16,7 +16,6 @@ from rapidfuzz import fuzz
 from scipy.sparse import csc_matrix, csr_matrix
 
 from docmill.model.document import letters_and_digits
-from docmill.understanding.receipts.model import FARTHEST, Calibration
 from docmill.understanding.receipts.scorers import BUCKETS, CharNgramModel, Rows, Trees, bag
 
 _SAME_NAME = 88
@@ -188,31 +187,3 @@ def train_ngrams(
         before, coefficients = coefficients, ahead - pace * slope
         ahead = coefficients + step / (step + 3) * (coefficients - before)
     return CharNgramModel(coefficients[:-1].astype(np.float16), coefficients[-1])
-
-
-_NEWTON_STEPS = 50
-_RIDGE = 30.0
-"""Signs are many and vendors few: with 3 the likelihood of vendors not seen is less."""
-_CONSTANT = 1e-6
-
-
-def fit_calibration(signs: NDArray[np.float64], right: NDArray[np.bool_]) -> Calibration:
-    """Fit a logistic curve by Newton's method. signs: shape (answers, signs).
-
-    Every answer counts alike: a confidence is the share of papers, as they come, that are right.
-    """
-    middle, width = signs.mean(axis=0), signs.std(axis=0)
-    width[width < _CONSTANT] = 1
-    rows = np.hstack([np.clip((signs - middle) / width, -FARTHEST, FARTHEST), np.ones((len(signs), 1))])
-    ridge = np.full(rows.shape[1], _RIDGE)
-    ridge[-1] = 1e-6  # the offset is not held small
-    coefficients = np.zeros(rows.shape[1])
-    for _ in range(_NEWTON_STEPS):
-        shares = 1 / (1 + np.exp(-(rows @ coefficients)))
-        slope = rows.T @ (shares - right.astype(np.float64)) + ridge * coefficients
-        curve = (rows * (shares * (1 - shares))[:, None]).T @ rows + np.diag(ridge)
-        step = np.linalg.solve(curve, slope)
-        coefficients = coefficients - step
-        if np.abs(step).max() < 1e-8:  # noqa: PLR2004 - it has settled
-            break
-    return Calibration(middle, width, coefficients[:-1], float(coefficients[-1]))

@@ -2,11 +2,17 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from tools.page_model.decode import PageReading, PlacedValue, text_spans, value_spans
+from tools.page_model.decode import PlacedValue, text_spans, value_spans
+
+from docmill.understanding.page_model.model import PageReading
 
 
 def _reading(shares: list[float], goes_on: list[float]) -> PageReading:
-    return PageReading(np.array([[1 - share, share] for share in shares]), np.array(goes_on))
+    return PageReading(
+        ("none", "value"),
+        np.array([[1 - share, share] for share in shares], np.float32),
+        np.array(goes_on, np.float32),
+    )
 
 
 def test_a_text_is_the_run_of_words_of_its_role() -> None:

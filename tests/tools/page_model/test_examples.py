@@ -1,5 +1,6 @@
 import numpy as np
 from tools.page_model.examples import (
+    FOLDS,
     UNKNOWN,
     batch_of,
     batches_by_length,
@@ -7,10 +8,11 @@ from tools.page_model.examples import (
     labelled_page,
     vocabulary_of,
 )
-from tools.page_model.features import HIDDEN, PADDING
 from tools.page_model.judging import coverage, least_threshold
-from tools.page_model.model import Vocabulary
 from tools.page_model.samples import PageFacts, Sample
+
+from docmill.understanding.page_model.features import HIDDEN, PADDING
+from docmill.understanding.page_model.model import Vocabulary
 
 
 def _sample(count: int, *, group: str = "a", source: str = "test") -> Sample:
@@ -78,7 +80,7 @@ def test_batches_hold_every_page_once_and_no_more_words_than_they_may() -> None:
 
 def test_readings_of_one_vendor_are_in_one_fold() -> None:
     assert fold_of(_sample(4, source="world")) == fold_of(_sample(9, source="world-pdf"))
-    assert len({fold_of(_sample(4, group=str(number))) for number in range(40)}) == 5
+    assert len({fold_of(_sample(4, group=str(number))) for number in range(40)}) == FOLDS
 
 
 def test_a_threshold_is_the_least_with_enough_right_above_it() -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tools.page_model.examples import batch_of, labelled_page, vocabulary_of
-from tools.page_model.model import FACTS, PageModel
 from tools.page_model.samples import PageFacts, Sample
+
+from docmill.understanding.page_model.model import FACTS, PageModel
 
 torch = pytest.importorskip("torch", reason="PyTorch is for training only: requirements/training.txt")
 torch.set_num_threads(1)  # threads that wait for a busy core take minutes
@@ -86,5 +87,5 @@ def test_the_exported_network_says_the_same_in_bytes(tmp_path: Path) -> None:
     with torch.no_grad():
         roles = network(*map(torch.from_numpy, batch_of([page])[:5]))[0][0].softmax(-1).numpy()
 
-    assert np.abs(read.words.roles - roles).max() < 0.1
+    assert np.abs(read.roles - roles).max() < 0.1
     assert read.facts["country"] == {"at": 1.0}

@@ -4,12 +4,13 @@ from decimal import Decimal
 
 import numpy as np
 from tools.page_model.augment import read_again
-from tools.page_model.samples import LABEL, Sample, to_record
+from tools.page_model.samples import Sample, to_record
 from tools.page_model.swaps import stretches, words_of
 from tools.page_model.till_texts import KnownTexts
 from tools.page_model.tills import KNOWN, till_receipts
 
 from docmill.model.document import letters_and_digits
+from docmill.understanding.page_model.seen import LABEL
 
 
 def printed(sample: Sample, role: str) -> list[str]:

@@ -74,9 +74,12 @@ FACTS = (
     "postcode",
     "postcode below",
     "lines",
+    "seen",
+    "seen elsewhere",
 )
 """The facts in their order, each about 0 to 1 wide; from `told` to `dated` they are of values in lists,
-and those behind of names and addresses of receipts."""
+and those behind of names and addresses of receipts, the last two of all their values: whether the page model
+gives the words the role of the field, and others, too."""
 _CLIP = 0.005
 _SURE_WORD = 0.001
 _LONG_NAME = 6

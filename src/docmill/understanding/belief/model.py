@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from docmill.understanding.belief.facts import FACTS, Facts, facts_of
+from docmill.understanding.belief.facts import FACTS, Facts, ValueFacts, facts_of
 from docmill.understanding.belief.row_facts import row_facts_of
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings
@@ -22,6 +22,7 @@ lists, by the rules of receipts, by a user's schema; lent: by a built-in type's 
 MOST = 0.999
 """No reading is surer than this."""
 _PLACES = 4
+_PARTS = ("net_total", "tax_total")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +95,17 @@ def _keyed_facts(
 ) -> Iterator[tuple[str, str, Facts]]:
     """Yield path, key of the weights and facts of each value. Only business papers have weights for lists."""
     for path, value in facts_of(findings, candidates, known).items():
-        # Fields that the built-in types have, too, are confirmed by them; others speak for themselves.
-        is_alone = reading == "own" and findings[path].agrees is None
-        yield path, f"{'alone' if is_alone else reading} {value.kind}", value.facts
+        yield path, key_of(reading, path, value, findings[path]), value.facts
     if reading == "business":
         yield from row_facts_of(findings, candidates)
+
+
+def key_of(reading: Reading, path: str, value: ValueFacts, finding: Finding) -> str:
+    """The key of the weights for a value outside of lists."""
+    if reading == "receipt":  # the total is learned, its parts are found by the rules
+        return f"receipt {'part' if path in _PARTS else value.kind}"
+    # Fields that the built-in types have, too, are confirmed by them; others speak for themselves.
+    return f"{'alone' if reading == 'own' and finding.agrees is None else reading} {value.kind}"
 
 
 def _is_misread(path: str, finding: Finding) -> bool:

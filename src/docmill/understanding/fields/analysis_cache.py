@@ -54,3 +54,8 @@ def once(
         return result
 
     return remembered
+
+
+def remember(candidates: Candidates, find: Callable[[Candidates], _Found], found: _Found) -> None:
+    """Let `find`, a function with `once`, give this result for the candidates without computing it."""
+    candidates.memo[(find.__wrapped__, (), ())] = found  # type: ignore[attr-defined] - set by `wraps`

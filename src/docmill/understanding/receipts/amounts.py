@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from docmill.understanding.constraints.totals import ROUNDED_BY, TillSums
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding
+from docmill.understanding.page_model.seen import value_numbers
 from docmill.understanding.text.money import CASH_ROUNDING
 from docmill.understanding.vocabulary import Concept
 
@@ -83,6 +84,9 @@ def amounts(candidates: Candidates, ruled: Mapping[str, Finding]) -> Amounts:
             *_amount_features(by_value[value][0], order, on_line),
             *_amount_features(by_value[value][-1], order, on_line),
             *sums.features(value),
+            *value_numbers(
+                candidates, [span for amount in by_value[value] for span in amount.spans], "gross_total"
+            ),
             *(
                 finding.probability if (finding := ruled.get(path)) and finding.value == value else 0.0
                 for path in ("gross_total", "net_total", "tax_total", "amount_due")

@@ -1,8 +1,7 @@
 """Extraction of built-in types: receipts by the learned model, everything else by rule."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from decimal import Decimal
 
 import numpy as np
@@ -28,56 +27,44 @@ from docmill.understanding.constraints.totals import currency, totals
 from docmill.understanding.fields.analysis_cache import candidates_of, once
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import MOST_RIVALS, Finding, Findings, cleaned, extraction
+from docmill.understanding.log_odds import log_odds
 from docmill.understanding.page.layout import Span
 from docmill.understanding.page.titles import is_title
+from docmill.understanding.page_model.seen import Place, likeliest_fact, likeliest_text
 from docmill.understanding.receipts.amounts import amounts
+from docmill.understanding.receipts.field_places import FieldPlaces, field_places
 from docmill.understanding.receipts.head import Head, head
 from docmill.understanding.receipts.model import (
     FIELDS,
-    PATHS,
-    Calibration,
+    LEARNED,
+    TOTAL,
     ReceiptModel,
-    confidence_features,
     context_scores,
     shipped,
 )
-from docmill.understanding.receipts.spans import Choices, Field, enumerate_spans
+from docmill.understanding.receipts.scorers import Trees
+from docmill.understanding.receipts.spans import ROLES, Choices, Field, enumerate_spans
 from docmill.understanding.receipts.text_facts import text_facts
 from docmill.understanding.user_schemas.extractor import labelled_findings
 from docmill.understanding.user_schemas.meant_amounts import meant_amounts
 
 STEP = StepTaken(kind="read", by="model trained on receipts, and rules for the other fields")
 TYPE = next(name for name, definition in DEFINITIONS.items() if definition.read_by == "receipt_model")
-_TOTAL = PATHS["total"]
-_LEARNED_TEXTS = {PATHS[field] for field in FIELDS}
-BELIEVED = {_TOTAL, *_LEARNED_TEXTS}
+_LEARNED_TEXTS = set(ROLES.values())
+BELIEVED = {*LEARNED, "tax_total", "net_total"}
 """The fields whose belief is fitted to papers of sources that the model does not know."""
 _PARTS = ("net_total", "tax_total", "amount_due")
 """The amounts that were chosen to fit the rules' total, and are chosen anew for another total."""
+_MOST_UNPRINTED = 0.5
+"""Highest probability of a currency that nothing on the page says: a person is asked."""
+_CLIP = 0.001
+"""Least distance of the page model's probabilities from 0 and 1 as facts."""
 _LEAST = 0.03
 """Probability below which there is no answer: a best span exists even where the receipt has no name."""
 _UNLABELLED = 0.5
 """Confidence in a value without a label that was read by the rules for business documents."""
 _RIVALS = 8
 """The best answers that are compared."""
-_DATE_DIGITS = 6
-"""Two each of day, month and year."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The value of a field, with its places and the features of its confidence.
-
-    rivals, agrees: see `Finding`. score: probability among its rivals; None for fields other than name and
-    address.
-    """
-
-    value: date | Decimal | str
-    spans: tuple[Span, ...]
-    features: NDArray[np.float64]
-    rivals: tuple[Finding, ...] = ()
-    score: float | None = None
-    agrees: bool | None = None
 
 
 def extract_built_in(document: Document, schema: Schema) -> Extraction:
@@ -142,19 +129,32 @@ def find_labelled(candidates: Candidates, kind: DocumentType) -> dict[str, Findi
 def shipped_findings(candidates: Candidates) -> Findings:
     """Every field of a receipt by the shipped model, by path."""
     findings = learned_findings(candidates, shipped())
-    # Dates have the curve of their model; net and tax are shares among rivals.
-    calibrated = believed(findings, candidates, "receipt", text_facts(findings, candidates))
+    calibrated = believed(findings, candidates, "receipt", known_facts(findings, candidates))
     return {path: calibrated[path] if path in BELIEVED else finding for path, finding in findings.items()}
 
 
+def known_facts(findings: Findings, candidates: Candidates) -> dict[str, dict[str, float]]:
+    """The facts that only values of receipts have, by path and by their names in `FACTS`."""
+    facts = {path: dict(named) for path, named in text_facts(findings, candidates).items()}
+    for path, finding in findings.items():
+        if path in BELIEVED and finding.spans:
+            place = Place(candidates, finding.spans)
+            facts.setdefault(path, {}).update(
+                {
+                    "seen": log_odds(place.chance(path), clip=_CLIP) / 4,
+                    "seen elsewhere": log_odds(place.best_elsewhere(path), clip=_CLIP) / 4,
+                }
+            )
+    return facts
+
+
 def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:
-    """Every field of a receipt, by path."""
+    """Every field of a receipt, by path; the learned ones with their probability among rivals."""
     ruled = ruled_findings(candidates, TYPE)
     # Where learning found no name or address, the rules' is none either.
     findings = {path: finding for path, finding in ruled.items() if path not in _LEARNED_TEXTS}
-    for path, answer in answers(candidates, ruled, model).items():
-        findings[path] = _finding(answer, model.calibrations[path])
-    total, ruled_total = findings.get(_TOTAL), ruled.get(_TOTAL)
+    findings |= answers(candidates, ruled, model)
+    total, ruled_total = findings.get(TOTAL), ruled.get(TOTAL)
     if (
         total is not None
         and isinstance(total.value, Decimal)
@@ -162,43 +162,46 @@ def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:
     ):
         parts = totals(candidates, TYPE, total.value)
         findings = {path: finding for path, finding in findings.items() if path not in _PARTS} | {
-            path: finding for path, finding in parts.items() if path != _TOTAL
+            path: finding for path, finding in parts.items() if path != TOTAL
         }
+    if (
+        total is not None
+        and "currency" not in findings
+        and (seen := likeliest_fact(candidates, "currency")) is not None
+    ):
+        findings["currency"] = Finding(seen[0], (), _MOST_UNPRINTED * seen[1])
     return findings | listed_findings(candidates, TYPE, findings)
 
 
-def _finding(answer: Answer, calibration: Calibration) -> Finding:
-    """The answer as a finding.
-
-    Names and addresses carry their probability among rivals, which the model of belief needs; other fields
-    carry the confidence of their calibration curve.
-    """
-    if answer.score is not None:
-        return Finding(answer.value, answer.spans, answer.score, rivals=answer.rivals, agrees=answer.agrees)
-    confidence = calibration.confidence(answer.features)
-    return Finding(answer.value, answer.spans, confidence, calibrated=True, rivals=answer.rivals)
-
-
-def answers(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> dict[str, Answer]:
-    """The values of the trained fields, by path. ruled: the findings of the rules on the same receipt."""
+def answers(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> dict[str, Finding]:
+    """The values of the learned fields, by path. ruled: the findings of the rules on the same receipt."""
     receipt_head = head(candidates)
     tags = model.tagger.probabilities(receipt_head.rows(model.letters.scores(receipt_head.texts)))
     by_path = _answer_texts(candidates, ruled, model, tags, receipt_head)
-    by_path[PATHS["total"]] = _answer_total(candidates, ruled, model)
-    rule = ruled.get(PATHS["date"])
-    if rule is not None and isinstance(rule.value, date):  # learning found no better date than the rules'
-        values = [candidate.value for candidate in candidates.dates]
-        recognition, quality = _legibility(candidates, rule.spans)
-        features = confidence_features(
-            [rule.probability],
-            recognition=recognition,
-            quality=quality,
-            length=len(set(values)),
-            corrected=values.count(rule.value) > 1,
-            agrees=sum(map(str.isdecimal, rule.spans[0].text)) >= _DATE_DIGITS,
-        )
-        by_path[PATHS["date"]] = Answer(rule.value, rule.spans, features, rule.rivals)
-    return {path: answer for path, answer in by_path.items() if answer is not None}
+    by_path[TOTAL] = _answer_total(candidates, ruled, model)
+    for path, scorer in model.places.items():
+        by_path[path] = _answer_place(field_places(candidates, path, ruled), ruled.get(path), scorer)
+    return {path: finding for path, finding in by_path.items() if finding is not None}
+
+
+def _answer_place(places: FieldPlaces, rule: Finding | None, scorer: Trees) -> Finding | None:
+    """The most probable value of a field, at its most probable place."""
+    if not places.values:
+        return None
+    scores = scorer.probabilities(places.rows)
+    best: dict[object, int] = {}
+    ranked: list[int] = np.argsort(-scores, kind="stable").tolist()
+    for index in ranked:
+        best.setdefault(places.values[index], index)
+    order = list(best.values())
+    if scores[order[0]] < _LEAST:
+        return None
+    first, *rivals = [
+        Finding(places.values[index], places.spans[index], float(scores[index]))
+        for index in order[: MOST_RIVALS + 1]
+    ]
+    agrees = None if rule is None else str(rule.value) == str(first.value)
+    return replace(first, rivals=tuple(rivals), agrees=agrees)
 
 
 def _answer_texts(
@@ -207,13 +210,13 @@ def _answer_texts(
     model: ReceiptModel,
     tags: NDArray[np.float64],
     receipt_head: Head,
-) -> dict[str, Answer | None]:
+) -> dict[str, Finding | None]:
     """The most probable name and address that have no character in common, by path."""
     scored = {
         field: ScoredChoices.of(enumerate_spans(receipt_head, field, tags), model, tags) for field in FIELDS
     }
 
-    def answer(field: Field, taken: Sequence[Span] = ()) -> Answer | None:
+    def answer(field: Field, taken: Sequence[Span] = ()) -> Finding | None:
         return _answer_text(candidates, ruled, model, scored[field], taken)
 
     name, address = answer("name"), answer("address")
@@ -223,11 +226,24 @@ def _answer_texts(
             address = other_address
         else:
             name = other_name
-    return {PATHS["name"]: name, PATHS["address"]: address}
+    found = {ROLES["name"]: name, ROLES["address"]: address}
+    return {
+        path: answer or _text_elsewhere(candidates, path, found.values()) for path, answer in found.items()
+    }
 
 
-def _score(answer: Answer | None) -> float:
-    return _LEAST if answer is None or answer.score is None else answer.score
+def _text_elsewhere(candidates: Candidates, path: str, others: Iterable[Finding | None]) -> Finding | None:
+    """The text that the page model sees anywhere on the page, where none of the head is probable."""
+    seen = likeliest_text(candidates, path)
+    taken = [span for other in others if other is not None for span in other.spans]
+    if seen is None or _overlap(seen[0], taken):
+        return None
+    text = cleaned(" ".join(span.text for span in seen[0]), plain=candidates.plain)
+    return Finding(text, seen[0], seen[1]) if text else None
+
+
+def _score(answer: Finding | None) -> float:
+    return _LEAST if answer is None else answer.probability
 
 
 def _overlap(some: Sequence[Span], others: Sequence[Span]) -> bool:
@@ -255,7 +271,7 @@ def _answer_text(
     model: ReceiptModel,
     scored: ScoredChoices,
     taken: Sequence[Span],
-) -> Answer | None:
+) -> Finding | None:
     """The most probable name or address beside what is taken, with misread letters corrected, if any."""
     choices, scores = scored.choices, scored.scores
     order = _rank(scored, taken)
@@ -271,31 +287,19 @@ def _answer_text(
         return None
     # The same words trimmed otherwise are no rival: the best one stands for all.
     keys = {index: letters_and_digits(choices.text(index)) for index in order}
-    score_by_key = {keys[index]: float(scores[index]) for index in reversed(order)}
     key = keys[order[0]]
     best_places = {keys[index]: index for index in reversed(order) if keys[index] != key}
     rivals = sorted(((index, float(scores[index])) for index in best_places.values()), key=lambda it: -it[1])
-    rule = ruled.get(PATHS[choices.field])
+    rule = ruled.get(ROLES[choices.field])
     agrees = rule is not None and letters_and_digits(str(rule.value)) == letters_and_digits(read)
-    recognition, quality = _legibility(candidates, places)
-    return Answer(
+    return Finding(
         value,
         places,
-        confidence_features(
-            sorted(score_by_key.values(), reverse=True),
-            recognition=recognition,
-            quality=quality,
-            length=len(key),
-            corrected=value != read,
-            known_share=model.corrector.known_share(value),
-            repeated=choices.head.letters.count(key) > 1,
-            agrees=agrees,
-        ),
-        tuple(
+        float(scores[order[0]]),
+        rivals=tuple(
             Finding(cleaned(choices.text(index), plain=candidates.plain), choices.spans(index), score)
             for index, score in rivals[:MOST_RIVALS]
         ),
-        score=float(scores[order[0]]),
         agrees=agrees,
     )
 
@@ -311,7 +315,7 @@ def _rank(scored: ScoredChoices, taken: Sequence[Span]) -> list[int]:
     return order if order and scored.scores[order[0]] >= _LEAST else []
 
 
-def _answer_total(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> Answer | None:
+def _answer_total(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> Finding | None:
     """The most probable total, at the place with the strongest labels."""
     sums = amounts(candidates, ruled)
     if not sums.values:
@@ -322,28 +326,15 @@ def _answer_total(candidates: Candidates, ruled: Findings, model: ReceiptModel) 
         return None
     value, among = sums.values[order[0]], sums.places[order[0]]
     best = max(among, key=lambda amount: sum(amount.clues.values()))
-    rule = ruled.get(PATHS["total"])
-    recognition, quality = _legibility(candidates, best.spans)
-    features = confidence_features(
-        [float(scores[index]) for index in order],
-        recognition=recognition,
-        quality=quality,
-        length=len(among),
-        corrected=False,
-        agrees=rule is not None and rule.value == value,
-    )
+    rule = ruled.get(TOTAL)
     rivals = tuple(
         Finding(sums.values[index], sums.places[index][0].spans, float(scores[index]))
         for index in order[1 : MOST_RIVALS + 1]
     )
-    return Answer(value if best.value >= 0 else best.value, best.spans, features, rivals)
-
-
-def _legibility(candidates: Candidates, places: Sequence[Span]) -> tuple[float, float]:
-    """The lowest recognition confidence of the words of an answer, and the quality of its page."""
-    least = 1.0
-    for span in places:
-        words = candidates.layout.sheet(span.segment).page.words
-        start, stop = span.segment.words(span.start, span.stop)
-        least = min(least, float(words.confidences[start:stop].min()))
-    return least, candidates.layout.sheet(places[0].segment).page.quality
+    return Finding(
+        value if best.value >= 0 else best.value,
+        best.spans,
+        float(scores[order[0]]),
+        rivals=rivals,
+        agrees=None if rule is None else rule.value == value,
+    )

@@ -25,6 +25,8 @@ from docmill.understanding.constraints.address_features import (
 )
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.layout import Segment, Sheet
+from docmill.understanding.page_model.model import PageReading
+from docmill.understanding.page_model.seen import page_readings
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.folding import alternatives, fold, tokens
 from docmill.understanding.text.legal_forms import LEGAL_FORMS, legal_form_end
@@ -127,13 +129,15 @@ class Head:
     """The first segments of a document's first page. features: a row of `FEATURES` for each.
 
     letters: the letters and digits of the page. joined: of each segment whether it and the next are parts of
-    one line of text, set apart by wide spaces; none with a label, date or amount.
+    one line of text, set apart by wide spaces; none with a label, date or amount. reading: what the page
+    model says of the first page.
     """
 
     segments: Sequence[Segment]
     features: NDArray[np.float32]
     letters: str
     joined: NDArray[np.bool_]
+    reading: PageReading
 
     @property
     def texts(self) -> list[str]:
@@ -178,7 +182,7 @@ def head(candidates: Candidates) -> Head:
             small, large = sorted((segment.height, following.height))
             gap = (following.box.x0 - segment.box.x1) * sheet.page.width_pt
             joined[at] = small >= _SAME_SIZE * large and gap <= _JOINED_GAP * large * sheet.page.height_pt
-    return Head(segments, features, page_text.replace("\n", ""), joined)
+    return Head(segments, features, page_text.replace("\n", ""), joined, page_readings(candidates)[0])
 
 
 def _place_features(segments: Sequence[Segment], sheet: Sheet, page_text: str) -> NDArray[np.float32]:

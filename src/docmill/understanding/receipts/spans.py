@@ -1,7 +1,7 @@
 """Runs of lines that could be a name or an address, trimmed at their ends, as rows of features."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -17,6 +17,8 @@ from docmill.understanding.text.legal_forms import legal_form_end
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 Field = Literal["name", "address"]
+ROLES: Mapping[Field, str] = {"name": "seller.name", "address": "seller.address"}
+"""The path of each field, by which the page model calls its words."""
 _LONGEST = {"name": 5, "address": 9}
 """Segments of a span."""
 _SHORTEST = 2
@@ -27,6 +29,8 @@ _LEAST_FIRST, _LEAST_LAST = 0.01, 0.003
 """Probabilities below which no span begins or goes on with a line, unless it is among the best."""
 _BEST_FIRST, _BEST_LAST = 4, 7
 _CLIP = 1e-4
+_LEAST_SEEN = 1e-4
+"""Least distance of a word's probability from 0 and 1."""
 _OWNERS = alternatives(phrase for language in LANGUAGES for phrase in (*language.owners, *language.greetings))
 _ADDRESS_HEADS = alternatives(phrase for language in LANGUAGES for phrase in language.address.heads)
 _ADDRESS_TAILS = (
@@ -135,7 +139,44 @@ class Choices:
         count = len(head.segments)
         before = padded[np.where(first > 0, first - 1, count)][:, _NEIGHBOUR_FEATURES]
         after = padded[np.where(last + 1 < count, last + 1, count)][:, _NEIGHBOUR_FEATURES]
-        return np.hstack([shape, whole, begins, ends, cut, before, after]).astype(np.float32)
+        return np.hstack([shape, whole, begins, ends, cut, before, after, self._seen()]).astype(np.float32)
+
+    def _seen(self) -> NDArray[np.float32]:
+        """For every span, how likely the page model finds it that the text begins and ends here."""
+        reading, places = self.head.reading, [self.spans(index) for index in range(len(self.choices))]
+        ends = [
+            (place[0].segment.words(place[0].start, place[0].stop)[0],
+             place[-1].segment.words(place[-1].start, place[-1].stop)[1])
+            for place in places
+        ]  # fmt: skip
+        start, stop = np.array(ends, np.intp).reshape(-1, 2).T
+        shares = reading.of_role(ROLES[self.field]).astype(np.float64).clip(_LEAST_SEEN, 1 - _LEAST_SEEN)
+        rivals = reading.of_role(ROLES["address" if self.field == "name" else "name"])
+        goes_on, padded = np.append(reading.goes_on, 0), np.append(shares, 0)
+        yes, no = np.log(shares), np.log(1 - shares)
+        sums = {
+            name: np.append(0, np.cumsum(column))
+            for name, column in (("yes", yes), ("gain", yes - no), ("share", shares), ("rival", rivals))
+        }
+        inside = {name: column[stop] - column[start] for name, column in sums.items()}
+        length = stop - start
+        return np.stack(
+            [
+                inside["gain"] + no.sum(),
+                inside["yes"] / length,
+                [shares[begin:end].min() for begin, end in ends],
+                shares[start],
+                shares[stop - 1],
+                padded[start - 1],  # the last one, which is 0, before the first word
+                padded[stop],
+                goes_on[start],
+                [goes_on[begin + 1 : end].min(initial=1.0) for begin, end in ends],
+                goes_on[stop],
+                inside["share"] / shares.sum(),
+                inside["rival"] / length,
+            ],
+            axis=1,
+        ).astype(np.float32)
 
     def rows(self, tags: NDArray[np.float64]) -> NDArray[np.float32]:
         """The features of every span. tags: the probabilities of each line's tags."""

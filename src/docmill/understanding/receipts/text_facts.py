@@ -15,7 +15,7 @@ from docmill.understanding.fields.analysis_cache import once
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings
 from docmill.understanding.page.layout import Segment, Sheet
-from docmill.understanding.receipts.model import FIELDS, PATHS
+from docmill.understanding.receipts.spans import ROLES
 from docmill.understanding.text.folding import fold
 from docmill.understanding.text.legal_forms import legal_form_end
 from docmill.understanding.text.mixed_words import has_mixed_words
@@ -35,13 +35,13 @@ def text_facts(findings: Findings, candidates: Candidates) -> dict[str, Mapping[
     """The facts about the name and the address that were found, by path and by their names in `FACTS`."""
     return {
         path: _text_facts(path, findings, candidates)
-        for path in (PATHS[field] for field in FIELDS)
+        for path in ROLES.values()
         if path in findings and findings[path].spans
     }
 
 
 def _text_facts(path: str, findings: Findings, candidates: Candidates) -> Mapping[str, float]:
-    finding, is_name = findings[path], path == PATHS["name"]
+    finding, is_name = findings[path], path == ROLES["name"]
     first, last = finding.spans[0].segment, finding.spans[-1].segment
     sheet = candidates.layout.sheet(first)
     text, printed = str(finding.value), " ".join(span.text for span in finding.spans)
@@ -56,7 +56,7 @@ def _text_facts(path: str, findings: Findings, candidates: Candidates) -> Mappin
         "priced": float(any(_has_amount(segment) for segment in (first, last))),
         "sentence": float(has_common_words(text)),
         "web": float(is_name and _is_in_web_address(text, candidates)),
-        "other near": float(_is_other_near(PATHS["address" if is_name else "name"], findings, around)),
+        "other near": float(_is_other_near(ROLES["address" if is_name else "name"], findings, around)),
         "contact near": float(any(_is_contact(candidates, segment) for segment in around)),
         "corrected": float(letters_and_digits(text) != letters_and_digits(printed)),
         "postcode": float(has_postcode(text)),

@@ -1,5 +1,6 @@
 import numpy as np
-from tools.page_model.features import (
+
+from docmill.understanding.page_model.features import (
     BUCKETS,
     GRAMS,
     NEIGHBOURS,

@@ -1,19 +1,20 @@
-"""The exported page model, run by onnxruntime on one core."""
+"""The page model, run by onnxruntime on one core, and the shipped copy of it."""
 
 import json
-from collections.abc import Mapping
-from importlib import import_module
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.page_model.decode import PageReading
-from tools.page_model.features import page_features
+from docmill.understanding.page_model.features import page_features
 
 INPUTS = ("grams", "numbers", "neighbours", "places", "mask")
 FACTS = ("type", "country", "language", "currency")
+FILE = "page_model.onnx"
 
 
 class Vocabulary(NamedTuple):
@@ -33,11 +34,23 @@ class Vocabulary(NamedTuple):
         return cls(tuple(content["roles"]), tuple(tuple(values) for values in content["facts"]))
 
 
-class ReadPage(NamedTuple):
-    """Answer of the model for a page: roles of its words, and for each fact the probability of its values."""
+class PageReading(NamedTuple):
+    """Answer of the model for a page of n words.
 
-    words: PageReading
-    facts: Mapping[str, Mapping[str, float]]
+    names: of the roles. roles: the probabilities of each, shape (n, roles). goes_on: that a word goes on with
+    the value before it, shape (n,). facts: for each of `FACTS` the probability of its values.
+    """
+
+    names: Sequence[str]
+    roles: NDArray[np.float32]
+    goes_on: NDArray[np.float32]
+    facts: Mapping[str, Mapping[str, float]] = {}
+
+    def of_role(self, role: str) -> NDArray[np.float32]:
+        """The probability of a role for each word; zeros for a role that the model does not know."""
+        if role not in self.names:
+            return np.zeros(len(self.roles), np.float32)
+        return self.roles[:, self.names.index(role)]
 
 
 class PageModel:
@@ -56,7 +69,7 @@ class PageModel:
         boxes: NDArray[np.float32],
         lines: NDArray[np.int32],
         meanings: list[tuple[int, ...]],
-    ) -> ReadPage:
+    ) -> PageReading:
         """Read a page with at least one word. The arguments are those of `page_features`."""
         features = page_features(texts, boxes, lines, meanings)
         inputs = (
@@ -70,13 +83,22 @@ class PageModel:
         outputs: list[NDArray[np.float32]] = self._session.run(None, named)
         roles, goes_on, *facts = (output[0].astype(np.float64) for output in outputs)
         shares = [_softmax(logits).tolist() for logits in facts]
-        return ReadPage(
-            PageReading(_softmax(roles), 1 / (1 + np.exp(-goes_on))),
+        return PageReading(
+            self.vocabulary.roles,
+            _softmax(roles).astype(np.float32),
+            (1 / (1 + np.exp(-goes_on))).astype(np.float32),
             {
                 name: dict(zip(values, some, strict=True))
                 for name, values, some in zip(FACTS, self.vocabulary.facts, shares, strict=True)
             },
         )
+
+
+@cache
+def shipped() -> PageModel:
+    """The model that comes with docmill; see MODEL_CARD.md beside it."""
+    with resources.as_file(resources.files(__package__ or "").joinpath(FILE)) as path:
+        return PageModel(path)
 
 
 def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -16,9 +16,8 @@ from docmill.understanding.vocabulary import Concept
 BUCKETS = 1 << 15
 """Rows of the embedding table; the first two are padding and the hidden word."""
 PADDING, HIDDEN = 0, 1
-_MEANINGS = tuple(Concept)
 _MOST_MEANINGS = 3
-_FIRST = 2 + len(_MEANINGS)
+_FIRST = 2
 GRAMS = 48
 """Most hashes of one word, the last ones of its label's meanings; the rest of a longer word is left out."""
 NUMBERS, LOOKS = 30, 17
@@ -31,6 +30,8 @@ _LONGEST_GRAM = 4
 _CENTS = re.compile(r"\d[.,]\d\d$")
 _AMOUNT = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,']?\d{3}){0,2}[.,]\d\d(?!\d)")
 _WHOLES = 3
+_WHOLE_MEANING = 6
+"""Salt of the hashes of meanings, as 1 to 5 are those of characters and words."""
 _MULTIPLIERS = np.array([2654435761, 2246822519, 3266489917, 668265263], np.uint64)
 _MASK = np.uint64(0xFFFFFFFF)
 
@@ -50,7 +51,7 @@ class PageFeatures(NamedTuple):
 
 
 def label_meanings(texts: Sequence[str], lines: NDArray[np.int32]) -> list[tuple[int, ...]]:
-    """The meanings of the label that each word is part of, by docmill's vocabulary; none for most."""
+    """Rows of the table for the meanings of the label that each word is part of; none for most words."""
     found: list[tuple[int, ...]] = [()] * len(texts)
     starts = np.flatnonzero(np.diff(lines, prepend=lines[0] - 1)).tolist()
     for start, stop in zip(starts, [*starts[1:], len(texts)], strict=True):
@@ -59,7 +60,7 @@ def label_meanings(texts: Sequence[str], lines: NDArray[np.int32]) -> list[tuple
         for index in range(start, stop if labels else start):
             end = at + len(texts[index])
             found[index] = tuple(
-                _MEANINGS.index(meaning)
+                _meaning_row(meaning)
                 for label in labels
                 if label.start < end and label.stop > at
                 for meaning in label.meanings
@@ -83,7 +84,7 @@ def page_features(
     grams = word_hashes(texts)
     for row, several in enumerate(meanings):
         for column, meaning in enumerate(several):
-            grams[row, GRAMS - _MOST_MEANINGS + column] = 2 + meaning
+            grams[row, GRAMS - _MOST_MEANINGS + column] = meaning
     neighbours = _neighbours(boxes, lines)
     places = np.stack([boxes[:, 0], boxes[:, 2], (boxes[:, 1] + boxes[:, 3]) / 2], axis=1) / max(height, 1e-4)
     index = np.arange(len(texts), dtype=np.float32)
@@ -127,6 +128,12 @@ def word_hashes(texts: Sequence[str]) -> NDArray[np.int32]:
         rows[owner[: len(windows)][valid], column[valid]] = _mixed(windows[valid] & _MASK, length)
         used += count
     return rows
+
+
+@cache
+def _meaning_row(meaning: Concept) -> int:
+    """The row of a meaning by its name, so that new meanings move none of the others."""
+    return int(_mixed(np.array([_whole(meaning.name)], np.uint64), _WHOLE_MEANING)[0])
 
 
 def word_class(text: str, classes: int) -> int:
