@@ -1,6 +1,7 @@
 """Fit the belief in what is read of receipts in `beliefs.json`, by source left out.
 
-python -m bench receipt_beliefs --networks FOLDER --readings FOLDER --world FOLDER --keep FOLDER [--write FILE]
+python -m bench receipt_beliefs --networks FOLDER --readings FOLDER --world FOLDER --keep FOLDER
+    [--write FILE]
 
 Two sources of vendors that neither their model nor their page model has seen: receipts of one country, and
 scanned receipts of many. The folders are those of `receipts_model`. Photographs are no source, nor is what
