@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from docmill.model.document import Document
+from docmill.understanding.constraints.header_fields import numbers
+from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.page.card_slips import card_slip_lines, is_card_slip
 from docmill.understanding.page.layout import Layout
 
@@ -95,6 +97,16 @@ def test_a_slip_under_a_receipt_is_a_part_of_it(typeset: Typeset, language: str)
     assert any("10:12" in text for text in texts)
     assert not any("Summe" in text or "%" in text or "Filter" in text for text in texts)
     assert not is_card_slip(layout)
+
+
+def test_a_number_of_the_terminal_is_none_of_the_receipt(typeset: Typeset) -> None:
+    slip = SLIPS["de"].replace("TA-Nr 004711", "Beleg-Nr. 004711")
+
+    under_a_receipt = numbers(candidates_of(typeset(RECEIPT + slip + "Bon-Nr. 8415\n")), "receipt")
+    alone = numbers(candidates_of(typeset(slip)), "receipt")
+
+    assert under_a_receipt["number"].value == "8415"
+    assert alone["number"].value == "004711"
 
 
 def test_a_card_on_a_receipt_is_no_slip(typeset: Typeset) -> None:

@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import date, timedelta
 from itertools import pairwise, product
 
-from docmill.schemas.document_types import DocumentType
+from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.understanding.constraints.address_features import line_features
 from docmill.understanding.constraints.corrected_invoice import corrected_invoice, is_of
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, Findings, best, finding_of, probabilities
 from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
-from docmill.understanding.page.layout import Segment, Span
+from docmill.understanding.page.card_slips import card_slip_lines, is_card_slip
+from docmill.understanding.page.layout import Layout, Segment, Span
 from docmill.understanding.page.terms import is_discount_until, is_payable_by
 from docmill.understanding.text.dates import MISREAD_TIME
 from docmill.understanding.text.folding import alternatives, fold
@@ -74,10 +75,14 @@ def numbers(
     number = built_in_meaning("number", document_type)
     # An order's own number is no reference; neither is a delivery note's.
     meanings = [number, *(built_in_meaning(path) for path in _REFERENCES if path != number.same_as)]
+    is_till_paper = DEFINITIONS[document_type].is_till_paper
+    slips = _lines_of_slips(candidates.layout) if is_till_paper else frozenset[tuple[int, int]]()
     scores: list[tuple[Candidate[str], dict[str, float]]] = []
     for candidate in candidates.identifiers:
         before = candidate.segment.text[: candidate.start]
         if candidate.spans in taken or candidate.value in of_invoice or is_measure(candidate.value):
+            continue
+        if (candidate.segment.page_index, candidate.segment.line) in slips:
             continue
         if (
             names_post_box(candidate.segment.text)
@@ -101,6 +106,13 @@ def numbers(
         if finding is not None:
             findings[path] = finding
     return findings
+
+
+def _lines_of_slips(layout: Layout) -> frozenset[tuple[int, int]]:
+    """Page and line of what card terminals printed below a receipt; a slip alone has no other numbers."""
+    if is_card_slip(layout):
+        return frozenset()
+    return frozenset((sheet.page_index, line) for sheet in layout.sheets for line in card_slip_lines(sheet))
 
 
 def _is_of_address(candidate: Candidate[str], candidates: Candidates) -> bool:
