@@ -72,7 +72,7 @@ _NEAR: Mapping[str, Sequence[str]] = _WORDS["near"]
 _NEAR_WEIGHT = 0.6
 """Weight of a term in whose place another is printed, in that of the term."""
 _BESIDE_TERMS = 0.6
-"""Factor for words that many labels have, of a field that terms name, too."""
+"""Factor for words that many labels have, of a field whose description has terms."""
 _PHRASE_WEIGHT = 0.8
 """The same for a term of several words in a description: `payment date of a dividend`."""
 _OWNER_WEIGHT = 0.6
@@ -379,7 +379,8 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
     phrases += [
         phrase for language in LANGUAGES for term in terms for phrase in language.fields.terms.get(term, ())
     ]
-    if terms:  # `Date` says less than `Payment date` where the description speaks of payments
+    # `Date` says less than `Payment date` where the description speaks of payments.
+    if terms and max(terms.values()) < NAME_WEIGHT:
         words = {word: weight * (_BESIDE_TERMS if word in GENERIC else 1) for word, weight in words.items()}
     hints = {word for phrase in phrases for word in words_of(phrase)} - STOP
     return FieldMeaning(
