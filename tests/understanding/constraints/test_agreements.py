@@ -17,9 +17,9 @@ from docmill.understanding.withholding import FLOOR
 Typeset = Callable[..., Document]
 
 
-def parties(document: Document) -> dict[str, object]:
+def parties(document: Document) -> dict[str, str]:
     found = agreement_fields(candidates_of(document), "contract", {})
-    return {path: finding.value for path, finding in found.items()}
+    return {path: str(finding.value) for path, finding in found.items()}
 
 
 @pytest.mark.parametrize(
@@ -328,6 +328,34 @@ def test_of_two_people_without_a_legal_form_who_may_be_the_party_neither_is_beli
     assert found["second_party.name"].probability < FLOOR
 
 
+def test_a_day_behind_the_parties_is_that_of_the_agreement_if_it_is_labelled(typeset: Typeset) -> None:
+    sentence = (
+        "This Agreement between Old Mill LLC (of Leith and Bath) and Fernhill LLP, dated May 3, 2021, holds."
+    )
+
+    found = agreement_fields(candidates_of(typeset(sentence)), "contract", {})
+
+    assert found["second_party.name"].value == "Fernhill LLP"
+    assert found["issue_date"].value == dt.date(2021, 5, 3)
+    assert found["issue_date"].probability >= FLOOR
+
+
+def test_of_two_days_of_signatures_neither_is_believed(typeset: Typeset) -> None:
+    page = typeset("Executed on May 3, 2021 by Old Mill LLC\nExecuted on May 5, 2021 by Fernhill LLP")
+
+    found = agreement_fields(candidates_of(page), "contract", {})
+
+    assert found["issue_date"].probability < FLOOR
+
+
+def test_a_preamble_is_found_at_the_beginning_of_a_long_contract(typeset: Typeset) -> None:
+    clauses = "\n".join(
+        f"{number}. Neither party lends what it was given to others." for number in range(500)
+    )
+
+    assert parties(typeset(f"{LOAN}{clauses}"))["second_party.name"].startswith("Pine & Thistle")
+
+
 def test_a_number_or_day_that_a_sentence_names_is_not_the_contracts(typeset: Typeset) -> None:
     page = LOAN.replace(
         "1. Governing", "The loan is secured by the policy with contract no. 4711 of Mill Life.\n1. Governing"
@@ -357,6 +385,12 @@ Either may give notice of termination. The jurisdiction is Leith.
 
     assert classification.document_type == "other"
     assert "may be a contract" in classification.doubt
+
+
+def test_a_paper_that_only_mentions_a_contract_does_not_ask(typeset: Typeset) -> None:
+    page = "Hotel by the lake\n\nThe contract was won in May. The path leads between two hills to the jetty."
+
+    assert classify(typeset(page)).doubt == ""
 
 
 def test_a_contract_whose_parties_are_not_found_needs_a_person(typeset: Typeset) -> None:

@@ -316,8 +316,6 @@ def _day(text: _Text, preamble: _Preamble, kind: DocumentType, candidates: Candi
 
     It is less sure beside a place that is left open, and behind the name of another paper.
     """
-    if not preamble.is_clear:
-        return None
     for start, stop in ((preamble.start, preamble.opening), (preamble.opening, preamble.stop)):
         finding = _first_day(text, start, stop, kind, candidates)
         if finding is not None:
