@@ -34,9 +34,9 @@ def test_words_with_a_common_part_share_hashes_and_others_do_not() -> None:
 
 
 def test_hashes_of_a_long_word_are_cut_and_stay_within_the_table() -> None:
-    rows = word_hashes(["x" * 500, "1", "価格", ""])
+    rows = word_hashes(["x" * 500, "1", "価格", "", "\ud800"])  # half of a surrogate pair
 
-    assert rows.shape == (4, GRAMS)
+    assert rows.shape == (5, GRAMS)
     assert rows.min() >= 0
     assert rows.max() < BUCKETS
     assert (rows[0, :-3] != PADDING).all()

@@ -1,5 +1,6 @@
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from importlib import resources
@@ -190,3 +191,28 @@ def test_the_shipped_model_is_small_and_the_same_when_stored_again() -> None:
         assert stored.files == again.files
         assert all(np.array_equal(stored[name], again[name]) for name in stored.files)
     assert len(content) < 5_000_000
+
+
+def test_a_receipt_of_more_pages_than_are_laid_out_is_read(typeset: Typeset) -> None:
+    document = typeset("\f".join([MALAYSIAN] * 8))
+
+    read = extract_built_in(document, REGISTRY["receipt"]).data
+
+    assert isinstance(read, Receipt)
+    assert read.gross_total == Decimal("10.80")
+
+
+@pytest.mark.parametrize(("height", "width_pt"), [(0.0, 595), (1.0, 0)])
+def test_words_without_height_and_a_page_without_width_are_read(
+    typeset: Typeset, height: float, width_pt: float
+) -> None:
+    document = typeset(MALAYSIAN)
+    page = document.pages[0]
+    boxes = page.words.boxes.copy()
+    boxes[:, 3] = boxes[:, 1] + height * (boxes[:, 3] - boxes[:, 1])
+    flat = replace(page, width_pt=width_pt, words=replace(page.words, boxes=boxes))
+
+    read = extract_built_in(replace(document, pages=[flat]), REGISTRY["receipt"]).data
+
+    assert isinstance(read, Receipt)
+    assert read.gross_total == Decimal("10.80")

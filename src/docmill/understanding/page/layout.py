@@ -150,8 +150,8 @@ class Sheet:
 
     @cached_property
     def text_height(self) -> float:
-        """The median height of the segments, in fractions of the page; 0.01 on an empty page."""
-        return float(np.median([segment.height for segment in self.segments])) if self.segments else 0.01
+        """The median height of the segments, in fractions of the page; 0.01 where nothing has a height."""
+        return float(np.median([segment.height for segment in self.segments] or [0.0])) or 0.01
 
     def left_of(self, segment: Segment) -> list[Segment]:
         """The segments left of this one on its line, nearest first."""

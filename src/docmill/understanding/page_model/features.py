@@ -108,9 +108,8 @@ def word_hashes(texts: Sequence[str]) -> NDArray[np.int32]:
         for text, same in zip(texts, alike, strict=True)
     ]
     rows[:, :_WHOLES] = _mixed(np.array(wholes, np.uint64), 5)
-    codes = np.frombuffer("".join(f"\x02{text}\x03" for text in alike).encode("utf-32-le"), np.uint32).astype(
-        np.uint64
-    )
+    joined = "".join(f"\x02{text}\x03" for text in alike)
+    codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
     lengths = np.array([len(text) + 2 for text in alike])
     owner = np.repeat(np.arange(len(texts)), lengths)
     at = np.arange(len(codes)) - np.repeat(np.cumsum(lengths) - lengths, lengths)

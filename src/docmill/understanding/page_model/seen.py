@@ -26,7 +26,7 @@ _RELATED = ("gross_total", "net_total", "tax_total", "tip")
 
 def width_boxes(page: Page) -> NDArray[np.float32]:
     """The boxes of a page's words in fractions of its width, also y."""
-    aspect = page.height_pt / page.width_pt
+    aspect = page.height_pt / page.width_pt if page.width_pt else 1.0
     return page.words.boxes * np.array([1, aspect, 1, aspect], np.float32)
 
 
@@ -71,7 +71,7 @@ class Place:
         index = spans[0].segment.page_index
         known = index < len(readings)
         names = readings[0].names if readings else (NONE,)
-        self._texts = candidates.layout.sheets[index].page.words.texts
+        self._texts = candidates.layout.sheet(spans[0].segment).page.words.texts
         self.reading = readings[index] if known else nothing_read(names, len(self._texts))
         self.words = [
             word
