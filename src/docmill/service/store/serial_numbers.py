@@ -103,7 +103,8 @@ async def file_read(conn: Conn, read: ReadNumbers, *, tenant_id: UUID) -> None:
             "give it one, or split the file."
         )
     elif other is not None and not other.is_set and await _is_section(conn, read.document_id, other.id):
-        await give(conn, other.id, None)
+        async with showing_bin(conn):
+            await give(conn, other.id, None)
     elif other is not None:
         question = (
             f"Its label has the archive serial number {number}, which {other.place} has already, so that it "
