@@ -403,3 +403,9 @@ def test_a_contract_whose_parties_are_not_found_needs_a_person(typeset: Typeset)
 
     assert classification.document_type == "contract"
     assert {failure.check for failure in verdict.failures} == {"critical_missing"}
+
+
+def test_a_text_of_openings_without_an_end_is_no_agreement_and_takes_no_minutes(typeset: Typeset) -> None:
+    classification = classify(typeset("between Foo Ltd and\n" * 150))
+
+    assert classification.document_type != "contract"

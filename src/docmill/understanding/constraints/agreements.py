@@ -34,6 +34,8 @@ _LONGEST = 1500
 """Characters from the opening of the names to the second one: addresses and forms of business lie between."""
 _LONGEST_NAME = 10
 """Words of a name."""
+_MOST = 300
+"""Characters of a name at most; where nothing ends one, all the text behind would be taken apart."""
 _LONGEST_HEADING = 12
 """Words of a line that is the title of a contract."""
 _LEGAL_FORM = 24
@@ -103,7 +105,7 @@ class _Name:
 def _name_end(text: str, start: int, words: Mapping[str, re.Pattern[str]]) -> tuple[int, bool]:
     """The end of the name that begins at `start`, and whether it has a legal form."""
     ends = [_DELIMITER.search(text, start), words["end"].search(fold(text), start)]
-    stop = min((match.start() for match in ends if match), default=len(text))
+    stop = min([start + _MOST, *(match.start() for match in ends if match), len(text)])
     form = legal_form_end(text[start:stop])
     if form and _AFTER_FORM.match(text[:stop], start + form):
         stop = start + form
