@@ -1,6 +1,6 @@
 """Answers of docmill as it is on the pages that the page model is measured on, for comparison.
 
-`python -m tools.page_model.baselines --data FILES --out FILE`
+`python -m tools.page_model.docmill_as_it_is --data FILES --out FILE`
 """
 
 import argparse
