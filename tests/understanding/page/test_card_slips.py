@@ -121,3 +121,8 @@ def test_suggested_tips_are_no_amounts_of_a_sale(typeset: Typeset) -> None:
     assert is_card_slip(Layout(typeset(SLIPS["en"] + tips)))
     assert not is_card_slip(Layout(typeset(SLIPS["en"] + "VAT 20%   1.67   8.33\n")))
     assert not is_card_slip(Layout(typeset(SLIPS["en"] + "\f" + SLIPS["en"])))
+
+
+def test_an_amount_of_ten_times_another_is_another_amount(typeset: Typeset) -> None:
+    assert not is_card_slip(Layout(typeset(SLIPS["en"] + "Coffee   $1.00\n")))
+    assert is_card_slip(Layout(typeset(SLIPS["en"] + "TOTAL   $10.00\nCHANGE   $0.00\n")))

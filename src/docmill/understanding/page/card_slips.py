@@ -85,7 +85,7 @@ def is_card_slip(layout: Layout) -> bool:
 
 
 def _digits(number: str) -> str:
-    return "".join(filter(str.isdecimal, number)).strip("0")
+    return "".join(filter(str.isdecimal, number)).lstrip("0")
 
 
 def _lines(sheet: Sheet) -> Iterator[tuple[int, str]]:
