@@ -145,3 +145,12 @@ def test_a_national_number_is_named_by_the_isin_beside_it(typeset: Typeset) -> N
     data = extract_user_schema(typeset("Ahlgren Solar AB SE0000108656 (850001)"), wanted).data.model_dump()
 
     assert data == {"wkn": "850001"}
+
+
+@pytest.mark.parametrize(("price", "is_proof"), [("EUR 500", True), ("501 Quay Street", False)])
+def test_a_whole_number_without_a_currency_proves_no_amount(
+    typeset: Typeset, price: str, *, is_proof: bool
+) -> None:
+    paper = f"{price}\nNumber of shares   10\nGross amount   EUR {5000 if is_proof else 5012}.00\n"
+
+    assert proven(typeset(paper)) == (frozenset({"gross", "shares"}) if is_proof else frozenset())

@@ -54,14 +54,17 @@ def _found_amounts(meanings: Mapping[str, FieldMeaning], found: Findings, *, for
 def _is_product(
     candidates: Candidates, amount: Finding, count: Finding, product: Decimal, factor: Decimal
 ) -> bool:
-    """True if the count times a number that is printed elsewhere is the amount, to the last digit."""
+    """True if the count times an amount that is printed elsewhere is the amount, to the last digit."""
     if factor in (0, 1) or product == 0:
         return False
     taken = {(span.segment.index, span.start) for span in (*amount.spans, *count.spans)}
     for price in candidates.amounts_and_terms:
-        if (price.segment.index, price.start) in taken or abs(price.value) in (0, 1):
+        # A whole number without a currency may be of a house, a page, a file: one of them fits by chance.
+        is_whole = int(price.value.as_tuple().exponent) >= 0
+        is_taken = (price.segment.index, price.start) in taken or (is_whole and price.plain)
+        if is_taken or abs(price.value) in (0, 1):
             continue
-        tolerance = factor * _last_place(price.value) / 2 + _CENT / 2
+        tolerance = (0 if is_whole else factor * _last_place(price.value) / 2) + _CENT / 2
         if abs(factor * abs(price.value) - product) <= tolerance and product >= _LEAST_DIGITS * tolerance:
             return True
     return False
