@@ -99,7 +99,9 @@ BENCHMARKS = (
     Benchmark("receipt_ocr", "bench.accuracy.receipt_ocr", 10, data=True),
     Benchmark("search_relevance", "bench.accuracy.search_relevance", 3, data=True),
     Benchmark("photo_reading", "bench.accuracy.photo_reading", 4, data=True),
-    Benchmark("receipts_model", "bench.accuracy.receipts_model", 15, data=True),
+    Benchmark(
+        "receipts_model", "bench.accuracy.receipts_model", 15, data=True, arguments="--networks FOLDER"
+    ),
     Benchmark("receipts_by_rule", "bench.accuracy.receipts_by_rule", 1, data=True),
     Benchmark("orders_by_rule", "bench.accuracy.orders_by_rule", 2, data=True),
     Benchmark("orders_own_schema", "bench.accuracy.orders_own_schema", 5, data=True),
@@ -141,7 +143,13 @@ BENCHMARKS = (
         data=True,
         arguments="--golden, --orders and --pictures FOLDER",
     ),
-    Benchmark("receipt_beliefs", "bench.fit.receipt_beliefs", 30, data=True, arguments="--keep FOLDER"),
+    Benchmark(
+        "receipt_beliefs",
+        "bench.fit.receipt_beliefs",
+        30,
+        data=True,
+        arguments="--networks, --world and --keep FOLDER",
+    ),
     Benchmark("fitted_links", "bench.fit.fitted_links", 8, data=True),
     Benchmark("page_quality", "bench.fit.page_quality", 1, data=True, arguments="FOLDER"),
     Benchmark("looks_at_digits", "bench.fit.looks_at_digits", 5, data=True),
