@@ -59,7 +59,7 @@ from docmill.understanding.user_schemas.extractor import (
     meanings_of,
     with_agreement,
 )
-from docmill.understanding.user_schemas.sums import proven_paths
+from docmill.understanding.user_schemas.sums import proven_paths, without_ambiguity
 
 RIDGE = 1.0
 MOST = 300
@@ -259,9 +259,11 @@ def form_rows(form: MadeUpForm) -> Iterator[Row]:
     meanings = meanings_of(outline(form.schema))
     findings = find_unjudged_values(candidates, meanings)
     source = f"made up {form.kind}"
-    known = {path: {"holds": 1.0} for path in proven_paths(candidates, meanings, findings)}
+    proven = proven_paths(candidates, meanings, findings)
+    findings = without_ambiguity(findings, proven)
+    known = {path: {"holds": 1.0} for path in proven}
     for path, value in facts_of(findings, candidates, known).items():
-        if path not in known and is_doubtful(findings[path], meanings[path]):
+        if is_doubtful(findings[path], meanings[path]):
             continue  # suggested, whatever its belief would be
         before = evidence_of(findings[path], candidates.layout).confidence
         right = form.is_right(path, findings[path].value)

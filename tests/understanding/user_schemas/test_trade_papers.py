@@ -154,3 +154,17 @@ def test_a_whole_number_without_a_currency_proves_no_amount(
     paper = f"{price}\nNumber of shares   10\nGross amount   EUR {5000 if is_proof else 5012}.00\n"
 
     assert proven(typeset(paper)) == (frozenset({"gross", "shares"}) if is_proof else frozenset())
+
+
+@pytest.mark.parametrize(("conversion", "is_believed"), [("", True), ("Devisenkurs USD 1,05", False)])
+def test_a_sum_does_not_say_in_which_currency_an_amount_is_asked_for(
+    typeset: Typeset, conversion: str, *, is_believed: bool
+) -> None:
+    described = {"gross": FIELDS["gross"], "amount": FIELDS["net"]}
+    wanted = schema_of({"title": "trade", "type": "object", "properties": described})
+    paper = typeset(f"{GLUED}{conversion}\n")
+
+    evidence = extract_user_schema(paper, wanted).evidence["amount"]
+
+    assert "net" in proven(paper)
+    assert (evidence.confidence >= FLOOR_OF_OWN) == is_believed

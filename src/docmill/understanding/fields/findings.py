@@ -29,8 +29,8 @@ class Finding:
     already includes how well the words were recognised. rivals: the next best values, the best first. named:
     how strongly labels name the field, as far as known. form: of its candidate. agrees: whether another
     reader of the field found the same value; None without another reader. is_under_label: the label that
-    names it stands over it. is_contradicted: the texts around it say that it is another value. is_checked: a
-    checksum of its own holds.
+    names it stands over it. is_contradicted: the texts around it say that it is another value. is_ambiguous:
+    its label may be that of another value, too. is_checked: a checksum of its own holds.
     """
 
     value: date | Decimal | str
@@ -43,6 +43,7 @@ class Finding:
     agrees: bool | None = None
     is_under_label: bool = False
     is_contradicted: bool = False
+    is_ambiguous: bool = False
     is_checked: bool = False
 
 

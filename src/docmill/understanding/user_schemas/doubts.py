@@ -53,9 +53,6 @@ def is_contradicted(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:
         or _is_part(meaning, label)
         or _is_named_in_passing(meaning, label)
         or _is_of_nobody(meaning, label)
-        or _is_only_described(meaning, label)
-        or _is_general(meaning, label)
-        or _is_near(meaning, label)
         or _is_aside(meaning, candidate)
         or _is_in_other_cell(meaning, candidate)
         or (candidate.form == "code" and meaning.form == "standard number")
@@ -63,6 +60,12 @@ def is_contradicted(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:
         or (meaning.form == "name" and is_country_name(str(candidate.value)))
         or (meaning.form == "name" and _may_go_on(candidate))
     )
+
+
+def is_named_weakly(meaning: FieldMeaning, candidate: AnyCandidate) -> bool:
+    """True if the label of a value may well be that of another one that the field does not ask for."""
+    label = naming_text(meaning, candidate)
+    return _is_only_described(meaning, label) or _is_general(meaning, label) or _is_near(meaning, label)
 
 
 def has_equal_label(field: Scored, index: int) -> bool:

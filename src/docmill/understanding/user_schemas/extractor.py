@@ -56,12 +56,13 @@ from docmill.understanding.user_schemas.doubts import (
     ends_in_place,
     has_equal_label,
     is_contradicted,
+    is_named_weakly,
     is_of_several_currencies,
     paths_without_value,
 )
 from docmill.understanding.user_schemas.label_texts import LabelTexts
 from docmill.understanding.user_schemas.schema_model import PageModel, SchemaModel
-from docmill.understanding.user_schemas.sums import proven_paths
+from docmill.understanding.user_schemas.sums import proven_paths, without_ambiguity
 
 STEP = StepTaken(
     kind="read", by="labels and layout", note="no embedded data", without_model="no model needed"
@@ -265,9 +266,9 @@ def find_values(
     found = find_unjudged_values(candidates, meanings, learned, others)
     if learned is not None and learned.layout is not None:
         shown = found.keys() & learned.layout.weights.keys()
-        found |= {path: replace(found[path], is_contradicted=False) for path in shown}
+        found |= {path: replace(found[path], is_contradicted=False, is_ambiguous=False) for path in shown}
     proven = proven_paths(candidates, meanings, found)
-    found |= {path: replace(found[path], is_contradicted=False) for path in proven}
+    found = without_ambiguity(found, proven)
     values = believed(found, candidates, "own", {path: {"holds": 1.0} for path in proven})
     for path, finding in found.items():
         share, alone = finding.probability, values[path].probability
@@ -299,7 +300,8 @@ def is_doubtful(unjudged: Finding, meaning: FieldMeaning) -> bool:
     rival = max((other.probability for other in others), default=0.0)
     share += sum(other.probability for other in unjudged.rivals if other not in others)
     is_no_name = meaning.form == "name" and _NO_NAME.match(str(unjudged.value)) is not None
-    return is_no_name or unjudged.is_contradicted or share < _LEAST_SHARE or rival > _NEAR_RIVAL * share
+    is_in_question = unjudged.is_contradicted or unjudged.is_ambiguous
+    return is_no_name or is_in_question or share < _LEAST_SHARE or rival > _NEAR_RIVAL * share
 
 
 def find_unjudged_values(
@@ -393,8 +395,9 @@ def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> d
                 named=float(field.labels[index]),
                 is_under_label=is_under_label(field.meaning, field.candidates[index]),
                 is_contradicted=is_contradicted(field.meaning, field.candidates[index])
+                or is_of_several_currencies(field, index),
+                is_ambiguous=is_named_weakly(field.meaning, field.candidates[index])
                 or has_equal_label(field, index)
-                or is_of_several_currencies(field, index)
                 or not named[path][index],
                 is_checked=field.candidates[index].form == "standard number"
                 and field.candidates[index].marked,

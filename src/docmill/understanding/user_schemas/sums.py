@@ -1,6 +1,7 @@
 """Amounts of a user's schema that the page itself proves: a count times a price, deductions up to the net."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from decimal import Decimal
 
 from docmill.understanding.fields.candidates import Candidates
@@ -38,6 +39,14 @@ def proven_paths(
             if amount != rest and _is_difference(candidates, found[path], found[other], abs(amount - rest)):
                 proven |= {path, other}
     return frozenset(proven)
+
+
+def without_ambiguity(found: Findings, proven: Collection[str]) -> dict[str, Finding]:
+    """The values, of which the proven ones are ambiguous no more.
+
+    A sum says which amount is meant, and nothing of the currency, the period or the state that is asked for.
+    """
+    return {**found, **{path: replace(found[path], is_ambiguous=False) for path in proven}}
 
 
 def _found_amounts(meanings: Mapping[str, FieldMeaning], found: Findings, *, form: str) -> dict[str, Decimal]:
