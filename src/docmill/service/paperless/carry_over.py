@@ -91,10 +91,11 @@ class CarryOver:
                     await self.edits.change(
                         document_id, {path: value}, tenant_id=tenant_id, edited_by=user_id
                     )
-                except (
-                    InvalidValuesError
-                ) as error:  # a title or day that no document has here, such as of year 1
-                    problem = error.message if path == SERIAL_NUMBER else problem
+                except InvalidValuesError as error:
+                    # A title or day that no document has here, such as of year 1, is left out, and what was
+                    # read stays. A number that another document has is for a person to decide.
+                    if path == SERIAL_NUMBER:
+                        problem = error.message
         return problem
 
 
