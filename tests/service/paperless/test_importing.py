@@ -178,9 +178,13 @@ async def test_a_number_that_another_document_has_is_told_and_noted(
     assert (outcomes[1].doubt, outcomes[2].status, outcomes[2].doubt) == ("", "new", fault)
     row = await importing.document(outcomes[2].document_id)
     assert row.archive_serial_number is None
-    assert f"From paperless-ngx:\nArchive serial number: 42. {fault}" in [
-        note.text for note in await importing.notes(row.id)
-    ]
+    noted = [note.text for note in await importing.notes(row.id)]
+    assert f"From paperless-ngx:\nArchive serial number: 42. {fault}" in noted
+
+    again = await importing.run(export.write())
+
+    assert (again[1].doubt, again[2].status, again[2].doubt) == ("", "unchanged", fault)
+    assert [note.text for note in await importing.notes(row.id)] == noted
 
 
 async def test_a_second_import_brings_the_numbers_of_documents_without_one(

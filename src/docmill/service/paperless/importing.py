@@ -38,7 +38,7 @@ class Outcome:
 
     new: it was not here, and is read now. known: its content was here, and its metadata was added. unchanged:
     it was imported before. refused: `problem` says why; the others are imported all the same. doubt: what is
-    odd about the file of a document that is imported even so; empty for most.
+    odd about a document that is imported even so: its file, or a number that another one has; empty for most.
     """
 
     document: ExportedDocument
@@ -94,14 +94,15 @@ class PaperlessImport:
             if was_imported and here is not None and not is_dry:  # also one in the bin, where it stays
                 await notes.bring(conn, here, _notes_of(document), tenant_id=self._tenant_id)
         if was_imported:
+            problem = ""
             if here is not None and not is_dry:  # releases before numbers were values kept them in a note
-                await self._carry_over.apply(
+                problem = await self._carry_over.apply(
                     here,
                     Metadata(serial_number=document.serial_number),
                     tenant_id=self._tenant_id,
                     user_id=self._user_id,
                 )
-            return Outcome(document, "unchanged", here)
+            return Outcome(document, "unchanged", here, doubt=problem)
         status = "new" if here is None else "known"
         doubt = ""
         if document.checksum and not sums.agree_with(document.checksum):
