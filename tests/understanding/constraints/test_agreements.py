@@ -409,3 +409,27 @@ def test_a_text_of_openings_without_an_end_is_no_agreement_and_takes_no_minutes(
     classification = classify(typeset("between Foo Ltd and\n" * 150))
 
     assert classification.document_type != "contract"
+
+
+@pytest.mark.parametrize(("openings", "are_found"), [(50, True), (70, False)])
+def test_parties_are_looked_for_behind_the_first_openings_alone(
+    typeset: Typeset, openings: int, *, are_found: bool
+) -> None:
+    before = "The rooms between them are let.\n" * openings
+
+    found = parties(typeset(f"{before}This Agreement is made between Old Mill LLC and Fernhill LLP.\n"))
+
+    assert ("second_party.name" in found) == are_found
+
+
+@pytest.mark.parametrize(("joints", "are_found"), [(30, True), (50, False)])
+def test_the_second_party_is_looked_for_behind_the_first_joints_alone(
+    typeset: Typeset, joints: int, *, are_found: bool
+) -> None:
+    address = "and\n" * joints
+
+    found = parties(
+        typeset(f"This Agreement is made between Old Mill LLC, {address}and Fernhill LLP, for a year.\n")
+    )
+
+    assert (found.get("second_party.name") == "Fernhill LLP") == are_found

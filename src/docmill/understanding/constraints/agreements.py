@@ -32,6 +32,8 @@ _LEAD = 600
 """Characters before the first name in which a preamble begins."""
 _LONGEST = 1500
 """Characters from the opening of the names to the second one: addresses and forms of business lie between."""
+_MOST_OPENINGS, _MOST_JOINTS = 60, 40
+"""Openings of a document, and joints of two names behind each, that are looked at; real ones: 31, 13."""
 _LONGEST_NAME = 10
 """Words of a name."""
 _MOST = 300
@@ -249,7 +251,7 @@ def _preambles(text: str, kind: DocumentType) -> Iterator[_Preamble]:
         for language, words in _patterns(kind).items()
         for opening in words["opening"].finditer(folded)
     )
-    for begin, end, language in openings:
+    for begin, end, language in openings[:_MOST_OPENINGS]:
         words = _patterns(kind)[language]
         start = _anchor(text, begin, words)
         stop = _sentence_stop(text, folded, -end, words)
@@ -297,7 +299,10 @@ def _names(text: str, words: Mapping[str, re.Pattern[str]]) -> tuple[_Name, ...]
     """
     whole = _Name(text, 0, words)
     pairs: list[tuple[_Name, _Name]] = []
-    for joint in (*words["joining"].finditer(fold(text)), *_LISTED.finditer(text)):
+    joints = sorted(
+        (*words["joining"].finditer(fold(text)), *_LISTED.finditer(text)), key=lambda joint: joint.start()
+    )
+    for joint in joints[:_MOST_JOINTS]:
         before = text[: joint.start()]
         if before.count("(") <= before.count(")"):
             first, second = _Name(before, 0, words), _Name(text, joint.end(), words)
