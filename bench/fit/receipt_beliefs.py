@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.accuracy.receipts_model import SCANNED, kept_models, load
+from bench.accuracy.receipts_model import GENERATED, MADE_UP, SCANNED, kept_models, load
 from bench.arguments import argument_parser
 from bench.data import world
 from bench.fit.fitted_belief import by_key, fit, show
@@ -42,11 +42,18 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, required=True, help="folder of the models of the folds")
     parser.add_argument("--write", type=Path, help="where the weights go")
     arguments = parser.parse_args()
-    loaded = load(arguments.readings, arguments.world, 0, arguments.networks)
-    source_of = {id(item): "world" if reader == SCANNED else "real" for reader, item in loaded}
+    loaded = load(arguments.readings, arguments.world, GENERATED, arguments.networks)
+    source_of = {
+        id(item): "world" if reader == SCANNED else "real" for reader, item in loaded if reader != MADE_UP
+    }
     documents = [item for _, item in loaded]
     found = cross_validate(documents, models=kept_models(documents, arguments.keep))
-    rows = [row for item in found for row in rows_of(source_of[id(item.document)], item)]
+    rows = [
+        row
+        for item in found
+        if id(item.document) in source_of
+        for row in rows_of(source_of[id(item.document)], item)
+    ]
     report(rows)
     if arguments.write:
         weights = {key: fit(members) for key, members in by_key(rows).items()}

@@ -18,7 +18,7 @@ from docmill.understanding.corrections.apply import with_confirmed_values
 from docmill.understanding.corrections.counterparties import identifiers
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import Finding
-from docmill.understanding.receipts.extractor import extract_built_in, learned_findings
+from docmill.understanding.receipts.extractor import extract_built_in, learned_findings, shipped_findings
 from docmill.understanding.receipts.model import FILE, shipped
 
 Typeset = Callable[..., Document]
@@ -216,3 +216,23 @@ def test_words_without_height_and_a_page_without_width_are_read(
 
     assert isinstance(read, Receipt)
     assert read.gross_total == Decimal("10.80")
+
+
+LETTERHEAD_BELOW = "\n".join(
+    [
+        *(f"ARTICLE {number:02}             {number + 1}.00" for number in range(30)),
+        "TOTAL                 465.00",
+        "14/03/2024 18:42",
+        "   MAISON DUPONT SARL",
+        "   3 rue de la Gare",
+        "   75010 Paris",
+    ]
+)
+
+
+async def test_what_the_page_model_alone_sees_is_suggested_and_never_believed(typeset: Typeset) -> None:
+    found = shipped_findings(candidates_of(typeset(LETTERHEAD_BELOW)))
+
+    assert found["seller.name"].value == "MAISON DUPONT SARL"
+    assert found["seller.address"].value == "3 rue de la Gare 75010 Paris"
+    assert max(found[path].probability for path in ("seller.name", "seller.address")) <= 0.5

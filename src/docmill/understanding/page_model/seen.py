@@ -20,7 +20,9 @@ NONE = "none"
 MOST_PAGES = 3
 """Pages that are looked at: what a paper says of itself stands on the first ones."""
 _LEAST = 1e-5
-_PROBABLE = 0.5
+_PROBABLE, _POSSIBLE = 0.5, 0.2
+_LONGEST = 30
+"""Words of a text."""
 _RELATED = ("gross_total", "net_total", "tax_total", "tip")
 
 
@@ -121,12 +123,10 @@ def likeliest_text(candidates: Candidates, path: str) -> tuple[tuple[Span, ...],
     """
     reading, sheet = page_readings(candidates)[0], candidates.layout.sheets[0]
     shares = reading.of_role(path)
-    runs: list[list[int]] = []
+    runs: list[range] = []
     for word in np.flatnonzero(shares >= _PROBABLE).tolist():
-        if runs and reading.goes_on[word] >= _PROBABLE:
-            runs[-1].append(word)
-        else:
-            runs.append([word])
+        if not runs or word not in runs[-1]:
+            runs.append(range(word, _end_of_run(reading, shares, word)))
     if not runs:
         return None
     run = max(runs, key=lambda words: shares[words].sum())
@@ -138,6 +138,17 @@ def likeliest_text(candidates: Candidates, path: str) -> tuple[tuple[Span, ...],
         for first, last in [(inside[0], inside[-1])]
     ]
     return tuple(spans), float(shares[run].mean())
+
+
+def _end_of_run(reading: PageReading, shares: NDArray[np.float32], start: int) -> int:
+    """The end of the words that go on from this one, up to the last that may have the role."""
+    end = start + 1
+    for word in range(start + 1, min(start + _LONGEST, len(shares))):
+        if reading.goes_on[word] < _PROBABLE:
+            break
+        if shares[word] >= _POSSIBLE:
+            end = word + 1
+    return end
 
 
 def _end_of(segment: Segment, word: int) -> int:

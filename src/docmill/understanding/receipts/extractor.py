@@ -25,7 +25,7 @@ from docmill.understanding.constraints.letters import is_day_of_invoice
 from docmill.understanding.constraints.parties import parties
 from docmill.understanding.constraints.totals import currency, totals
 from docmill.understanding.fields.analysis_cache import candidates_of, once
-from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.fields.candidates import Candidates, Form
 from docmill.understanding.fields.findings import MOST_RIVALS, Finding, Findings, cleaned, extraction
 from docmill.understanding.log_odds import log_odds
 from docmill.understanding.page.layout import Span
@@ -55,8 +55,10 @@ BELIEVED = {*LEARNED, "tax_total", "net_total"}
 """The fields whose belief is fitted to papers of sources that the model does not know."""
 _PARTS = ("net_total", "tax_total", "amount_due")
 """The amounts that were chosen to fit the rules' total, and are chosen anew for another total."""
-_MOST_UNPRINTED = 0.5
-"""Highest probability of a currency that nothing on the page says: a person is asked."""
+_UNPROVEN: Form = "text"
+"""The form of what the page model alone has found: a person is asked, whatever the facts say."""
+_MOST_UNPROVEN = 0.5
+"""Highest probability of such a value."""
 _CLIP = 0.001
 """Least distance of the page model's probabilities from 0 and 1 as facts."""
 _LEAST = 0.03
@@ -130,7 +132,10 @@ def shipped_findings(candidates: Candidates) -> Findings:
     """Every field of a receipt by the shipped model, by path."""
     findings = learned_findings(candidates, shipped())
     calibrated = believed(findings, candidates, "receipt", known_facts(findings, candidates))
-    return {path: calibrated[path] if path in BELIEVED else finding for path, finding in findings.items()}
+    return {
+        path: calibrated[path] if path in BELIEVED and finding.form != _UNPROVEN else finding
+        for path, finding in findings.items()
+    }
 
 
 def known_facts(findings: Findings, candidates: Candidates) -> dict[str, dict[str, float]]:
@@ -169,7 +174,7 @@ def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:
         and "currency" not in findings
         and (seen := likeliest_fact(candidates, "currency")) is not None
     ):
-        findings["currency"] = Finding(seen[0], (), _MOST_UNPRINTED * seen[1])
+        findings["currency"] = Finding(seen[0], (), _MOST_UNPROVEN * seen[1], form=_UNPROVEN)
     return findings | listed_findings(candidates, TYPE, findings)
 
 
@@ -239,7 +244,7 @@ def _text_elsewhere(candidates: Candidates, path: str, others: Iterable[Finding 
     if seen is None or _overlap(seen[0], taken):
         return None
     text = cleaned(" ".join(span.text for span in seen[0]), plain=candidates.plain)
-    return Finding(text, seen[0], seen[1]) if text else None
+    return Finding(text, seen[0], _MOST_UNPROVEN * seen[1], form=_UNPROVEN) if text else None
 
 
 def _score(answer: Finding | None) -> float:
