@@ -6,9 +6,12 @@ from typing import Protocol
 from uuid import uuid4
 
 import pytest
+from psycopg.types.json import Jsonb
 
+from docmill.errors import CorruptError
 from docmill.model.document import Document, Part
 from docmill.model.result import Failure
+from docmill.ports import Original
 from docmill.sections.serial_numbers import serial_numbers as numbers_on_labels
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
@@ -130,6 +133,39 @@ async def test_a_number_by_a_person_settles_the_question_and_undo_opens_it(
     await edit(service, first, "")
     assert (await edit(service, second, None)).archive_serial_number == 12
     assert await questions(service, second) == []
+
+
+@pytest.mark.parametrize("reason", ["", "another fault", "a failed reading"])
+async def test_a_number_by_a_person_settles_nothing_else_of_a_document_without_values(
+    file: File, service: Service, observer: Observer, script: ScriptedSteps, reason: str
+) -> None:
+    await file("ASN12", name="first.pdf")
+    second = await file("ASN12", name="second.pdf")
+    others = [{"check": "gate", "message": "Look."}] if reason == "another fault" else []
+    async with service.database.tenant(second.tenant_id) as conn:
+        await conn.execute("UPDATE document SET structured_data = NULL WHERE id = %s", [second.id])
+        await conn.execute(
+            """
+            UPDATE ingestion
+               SET structured_data = NULL,
+                   verdict = jsonb_set(verdict, '{failures}', (verdict -> 'failures') || %s)
+             WHERE id = %s
+            """,
+            [Jsonb(others), second.ingestion_id],
+        )
+    if reason == "a failed reading":
+
+        async def fail(original: Original) -> None:
+            raise CorruptError(f"{original.name} is cut short")
+
+        script.convert = fail
+        await service.intake.reprocess(second.id, tenant_id=second.tenant_id)
+        await observer.when(Accepted(second.id, None, is_new=False), lambda row: row.error_code is not None)
+
+    edited = await edit(service, second, "13")
+
+    assert edited.archive_serial_number == 13
+    assert edited.needs_human_review == bool(reason)
 
 
 async def test_the_question_can_be_passed_with_the_document(file: File, service: Service) -> None:

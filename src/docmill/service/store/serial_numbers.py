@@ -115,13 +115,26 @@ async def file_read(conn: Conn, read: ReadNumbers, *, tenant_id: UUID) -> None:
 
 
 async def settle(conn: Conn, document_id: UUID) -> None:
-    """Have nobody look at a document without values any more: a person has said which number it has."""
+    """Have nobody look at a document without values because of its number: a person has said which it has.
+
+    Where its result has other faults, or a later reading has failed, people look at it still.
+    """
     await conn.execute(
         """
         UPDATE document SET needs_human_review = false, updated_at = clock_timestamp()
-         WHERE id = %(document_id)s AND structured_data IS NULL AND needs_human_review
+          FROM ingestion result
+         WHERE document.id = %(document_id)s
+           AND document.structured_data IS NULL
+           AND needs_human_review
+           AND result.id = result_ingestion_id
+           AND NOT EXISTS (SELECT FROM jsonb_array_elements(result.verdict -> 'failures') AS failure
+                            WHERE failure ->> 'check' <> %(check)s)
+           AND NOT EXISTS (SELECT FROM ingestion later
+                            WHERE later.document_id = document.id
+                              AND later.ordinal > result.ordinal
+                              AND later.status = 'failed')
         """,
-        {"document_id": document_id},
+        {"document_id": document_id, "check": CHECK},
     )
 
 
