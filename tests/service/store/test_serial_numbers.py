@@ -1,5 +1,6 @@
 """Archive serial numbers: taken from labels, never twice, and kept as a person says."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from typing import Protocol
@@ -18,7 +19,7 @@ from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import Accepted
 from docmill.service.review.review import InvalidValuesError
 from docmill.service.store import document_list, documents, serial_numbers
-from docmill.service.store.database import DEFAULT_USER_ID
+from docmill.service.store.database import DEFAULT_USER_ID, Conn
 from docmill.service.store.document_list import DocumentFilters
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.serial_numbers import ReadNumbers
@@ -222,6 +223,16 @@ async def test_a_later_reading_changes_a_number_unless_a_person_set_it(
     assert (await edit(service, document, "0")).archive_serial_number == 0
 
 
+async def split(conn: Conn, whole: DocumentRow, section: DocumentRow) -> None:
+    await conn.execute(
+        """
+        INSERT INTO part (tenant_id, parent_id, position, kind, name, child_id, root_ingestion_id)
+        VALUES (%s, %s, 1, 'section', 'page.pdf', %s, %s)
+        """,
+        [whole.tenant_id, whole.id, section.id, whole.ingestion_id],
+    )
+
+
 @pytest.mark.parametrize("is_deleted", [False, True])
 async def test_a_section_takes_the_number_of_the_file_that_it_was_split_from(
     file: File, service: Service, *, is_deleted: bool
@@ -231,13 +242,7 @@ async def test_a_section_takes_the_number_of_the_file_that_it_was_split_from(
     if is_deleted:
         await service.bin.delete(whole.id, tenant_id=whole.tenant_id, deleted_by=DEFAULT_USER_ID)
     async with service.database.tenant(whole.tenant_id) as conn:
-        await conn.execute(
-            """
-            INSERT INTO part (tenant_id, parent_id, position, kind, name, child_id, root_ingestion_id)
-            VALUES (%s, %s, 1, 'section', 'page.pdf', %s, %s)
-            """,
-            [whole.tenant_id, whole.id, section.id, whole.ingestion_id],
-        )
+        await split(conn, whole, section)
         numbers = ReadNumbers(section.id, section.ingestion_id or uuid4(), (5,), None)
         await serial_numbers.file_read(conn, numbers, tenant_id=whole.tenant_id)
         assert await serial_numbers.holder(conn, 5, besides=section.id) is None
@@ -245,6 +250,47 @@ async def test_a_section_takes_the_number_of_the_file_that_it_was_split_from(
     assert (await now(service, section)).archive_serial_number == 5
     if not is_deleted:
         assert (await now(service, whole)).archive_serial_number is None
+
+
+@pytest.mark.parametrize("way", ["an edit taken back", "another reading"])
+async def test_a_section_takes_its_number_while_the_file_is_edited(
+    file: File, service: Service, observer: Observer, way: str
+) -> None:
+    whole, section = await file("ASN5", name="scan.pdf"), await file("ASN5", name="page.pdf")
+    async with service.database.tenant(whole.tenant_id) as conn:
+        await split(conn, whole, section)
+    if way == "an edit taken back":
+        await edit(service, section, "7")
+    assert (await now(service, whole)).archive_serial_number == 5
+
+    async with service.database.tenant(whole.tenant_id) as conn:
+        await documents.lock(conn, whole.id)
+        taking = asyncio.create_task(
+            edit(service, section, None)
+            if way == "an edit taken back"
+            else read_again(service, observer, section)
+        )
+        await until_blocked(service)
+        # The reading holds no lock that an edit of the file comes to next.
+        await conn.execute("SET LOCAL lock_timeout = '100ms'")
+        await serial_numbers.lock(conn, whole.tenant_id)
+
+    assert (await taking).archive_serial_number == 5
+    assert (await now(service, whole)).archive_serial_number is None
+
+
+async def until_blocked(service: Service) -> None:
+    async with asyncio.timeout(10):
+        waiting = 0
+        while not waiting:
+            async with service.database.connection() as conn:
+                cur = await conn.execute(
+                    """
+                    SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
+                     WHERE NOT granted AND datname = current_database()
+                    """
+                )
+                ((waiting,),) = await cur.fetchall()
 
 
 def test_a_file_with_sections_has_no_number_itself(make_document: MakeDocument) -> None:

@@ -61,6 +61,8 @@ class Edits:
         if takes_back or SERIAL_NUMBER in edits:
             transcription = await self._reviews.transcription(document_id, tenant_id=tenant_id)
         async with self._database.tenant(tenant_id) as conn:
+            if SERIAL_NUMBER in edits:
+                await serial_numbers.lock_documents(conn, [document_id], labelled=[document_id])
             if not await documents.lock(conn, document_id, versions=versions):
                 return False
             row = await documents.get(conn, document_id)

@@ -278,7 +278,11 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, StoredResult]]) -> 
     The ids of those that these claims completed, now or before: a caller who has not heard of a commit asks
     again. The claims of the others are lost.
     """
-    await lock_documents(conn, [claim.document_id for claim, _ in finished])
+    await serial_numbers.lock_documents(
+        conn,
+        [claim.document_id for claim, _ in finished],
+        labelled=[claim.document_id for claim, result in finished if result.serial_numbers],
+    )
     completed = await _complete(conn, finished)
     if len(completed) < len(finished):
         completed |= await _finished_before(conn, [claim for claim, _ in finished])

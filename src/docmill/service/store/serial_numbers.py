@@ -40,6 +40,27 @@ class ReadNumbers:
     verdict: dict[str, Any] | None
 
 
+async def lock_documents(conn: Conn, document_ids: Sequence[UUID], *, labelled: Sequence[UUID]) -> None:
+    """Keep documents for this transaction, in one order: before their ingestions, and before `lock`.
+
+    labelled: those that `file_read` may give a number, which may be that of the file they were split from,
+    also one in the bin; that file is kept, too.
+    """
+    async with showing_bin(conn):
+        await conn.execute(
+            """
+            SELECT FROM document
+             WHERE id IN (SELECT unnest(%(ids)s::uuid[])
+                           UNION
+                          SELECT parent_id FROM part
+                           WHERE child_id = ANY(%(labelled)s::uuid[]) AND kind = 'section')
+             ORDER BY id
+               FOR NO KEY UPDATE
+            """,
+            {"ids": list(document_ids), "labelled": list(labelled)},
+        )
+
+
 async def lock(conn: Conn, tenant_id: UUID) -> None:
     """Keep the numbers of the tenant for this transaction. The caller has locked its documents before."""
     await conn.execute(
@@ -89,7 +110,7 @@ async def file_read(conn: Conn, read: ReadNumbers, *, tenant_id: UUID) -> None:
 
     A number that another document has stays there; a person is asked then, and where labels have several. A
     file that is split keeps no number that one of its sections has. A reading that finds no label takes no
-    number away. The caller has locked the document.
+    number away. The caller has locked the document by `lock_documents`.
     """
     if not read.numbers or not await _counts(conn, read):
         return
