@@ -256,3 +256,25 @@ async def test_a_view_is_saved_shown_and_deleted(client: httpx.AsyncClient) -> N
     assert "Food &lt;3" in page
     assert "Delete the view" in page
     assert (gone.status_code, again.status_code, nameless.status_code) == (204, 404, 422)
+
+
+@pytest.mark.parametrize(
+    ("typed", "number"),
+    [
+        ("12", 12),
+        ("ASN 12", 12),
+        ("asn00012", 12),
+        (" ASN:12 ", 12),
+        ("#12", 12),
+        ("", None),
+        ("ASN", None),
+        ("-12", None),
+        ("1.5", None),
+        ("4294967296", None),
+    ],
+)
+def test_an_archive_serial_number_is_taken_as_it_stands_on_its_label(typed: str, number: int | None) -> None:
+    filters = Filters.of(QueryParams({"asn": typed}), types=())
+
+    assert (filters.asn, filters.asn_refused) == (number, typed if typed and number is None else "")
+    assert filters.are_set == (number is not None)

@@ -44,6 +44,19 @@ async def test_a_search_that_finds_nothing_says_so(client: httpx.AsyncClient, ad
     assert 'aria-label="Remove the filter “zebra”"' in page.text
 
 
+async def test_what_is_no_archive_serial_number_is_told_and_filters_nothing(
+    client: httpx.AsyncClient, add: Add
+) -> None:
+    await add("a.pdf")
+
+    refused, accepted = await client.get("/?asn=tw%3Clve"), await client.get("/?asn=ASN+12")
+
+    assert "“tw&lt;lve” is no archive serial number" in refused.text
+    assert "1 document" in refused.text
+    assert 'aria-label="Remove the filter Archive serial number: 12"' in accepted.text
+    assert "is no archive serial number" not in accepted.text
+
+
 async def test_every_state_is_told_in_words_and_offers_what_helps(
     client: httpx.AsyncClient,
     service: Service,

@@ -20,6 +20,8 @@ LONGEST_QUERY = 200
 _LONGEST_NAME = 100
 _MOST_TAGS = 10
 _LENGTH_OF_ID = 36
+_SERIAL_NUMBER = re.compile(r"(?:[^\W\d_]+[\s:#.-]*|#\s*)?([0-9]+)")
+"""As it stands on a label or in a search: `12`, `ASN00012`, `ASN 12`, `#12`."""
 _OF_API = {
     "type": "document_type",
     "from": "date_from",
@@ -56,6 +58,7 @@ class Chip:
 class Filters:
     """The filters, the order and the place in the list that an address names. Unknown values are ignored.
 
+    asn_refused: what was typed for an archive serial number and is none, to be told.
     source: one of `SOURCES`, or the id of a source, with its name.
     """
 
@@ -69,6 +72,7 @@ class Filters:
     amount_from: Decimal | None = None
     amount_to: Decimal | None = None
     asn: int | None = None
+    asn_refused: str = ""
     source: str = ""
     source_name: str = ""
     by: SearchMode = "both"
@@ -82,6 +86,8 @@ class Filters:
         """Read the filters from an address. types: that documents can have. sources: names, by the id."""
         source = params.get("source", "")
         tags = [_line(tag) for tag in params.getlist("tag")]
+        asn_typed = _line(params.get("asn", ""))
+        asn = _serial_number(asn_typed)
         return cls(
             query=params.get("q", "").strip()[:LONGEST_QUERY],
             state=_known(params.get("state", ""), STATES),
@@ -92,7 +98,8 @@ class Filters:
             date_to=parse_day(params.get("to", "")),
             amount_from=parse_amount(params.get("min", "")),
             amount_to=parse_amount(params.get("max", "")),
-            asn=parse_serial_number(params.get("asn", "")),
+            asn=asn,
+            asn_refused=asn_typed if asn is None else "",
             source=source if parse_source_id(source) else _known(source, SOURCES),
             source_name=sources.get(source, ""),
             by=_search_mode(params.get("by")),
@@ -103,7 +110,7 @@ class Filters:
     @property
     def are_set(self) -> bool:
         """True if any filter is on; an order is none."""
-        return replace(self, by="both", sort="", after=None) != Filters()
+        return replace(self, asn_refused="", by="both", sort="", after=None) != Filters()
 
     @property
     def criteria(self) -> DocumentFilters:
@@ -225,6 +232,11 @@ def parse_amount(text: str) -> Decimal | None:
         whole, mark, cents = re.sub("[.,]", "", plain), "", ""
     amount = f"{whole}{mark}{cents}"
     return Decimal(amount) if re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{0,4})?", amount) else None
+
+
+def _serial_number(text: str) -> int | None:
+    match = _SERIAL_NUMBER.fullmatch(text)
+    return parse_serial_number(match[1]) if match else None
 
 
 def _search_mode(value: str | None) -> SearchMode:
