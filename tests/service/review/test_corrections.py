@@ -334,7 +334,7 @@ async def test_places_are_looked_for_once_where_people_had_to_correct_them(
         assert standing is not None
         await service.reviews.add(
             document_id,
-            [FieldReview("number", "correct", f"{number:05}")],
+            [FieldReview("number", "correct", f"R-{number:05}")],
             tenant_id=tenant_id,
             ingestion_id=standing.result.ingestion_id,
             reviewed_by=DEFAULT_USER_ID,
