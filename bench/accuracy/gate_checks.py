@@ -223,9 +223,7 @@ def read_built_in(document: Document) -> tuple[Schema, Extraction]:
 def of_receipts(readings: Path, score: Any) -> Iterator[Case]:
     keys = receipts.keys()
     vendor = receipts.vendor_groups(keys)
-    first: dict[str, str] = {}
-    for name in sorted(keys):
-        first.setdefault(vendor[name], name)
+    first = receipts.first_of_vendors(vendor)
     label_of = {path: label for label, path in receipts.PATHS.items()}
     truth = {
         f"{name}.jpg": {path: [text] for label, path in receipts.PATHS.items() if (text := key.get(label))}

@@ -26,7 +26,7 @@ from typing import Any
 from bench.accuracy.trust import is_set_aside
 from bench.arguments import argument_parser
 from bench.data import world
-from bench.data.receipts import PATHS, examples, keys, vendor_groups
+from bench.data.receipts import PATHS, examples, first_of_vendors, keys, vendor_groups
 from bench.data.shared import ROOT, load_scorer
 from docmill.model.corrections import CorrectedValue, Correction
 from docmill.model.paths import leaves
@@ -171,9 +171,7 @@ def load(
     """Every receipt with its reader, seen by the page model that does not know its vendor."""
     labels = keys()
     vendor = vendor_groups(labels)
-    first: dict[str, str] = {}
-    for name in sorted(labels):
-        first.setdefault(vendor[name], name)
+    first = first_of_vendors(vendor)
     found = [item for item in examples(readings) if not is_set_aside(first[item[1].vendor])]
     found += [(SCANNED, example) for example in (world.receipts(scanned) if scanned else ())]
     found += [(MADE_UP, example) for example in generate_receipts(generated, seed=GENERATOR_SEED)]

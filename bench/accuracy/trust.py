@@ -246,9 +246,7 @@ def load_photos() -> Collection:
 def load_receipts() -> Collection:
     keys = receipts.keys()
     vendor = receipts.vendor_groups(keys)
-    first: dict[str, str] = {}
-    for name in sorted(keys):
-        first.setdefault(vendor[name], name)
+    first = receipts.first_of_vendors(vendor)
     label_of = {path: label for label, path in receipts.PATHS.items()}
     files = {path.stem: path.name for path in (receipts.SROIE / "img").iterdir()}
     truth = {

@@ -1,7 +1,7 @@
 """The receipts of ../shared/data/sroie: labels, documents of the kept readings, and labelled examples."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +80,14 @@ def vendor_groups(labels: dict[str, dict[str, str]]) -> dict[str, str]:
         {name: key.get("company") or "" for name, key in labels.items()},
         {name: key.get("address") or "" for name, key in labels.items()},
     )
+
+
+def first_of_vendors(vendor: Mapping[str, str]) -> dict[str, str]:
+    """Return for each vendor the first of its receipts, by which it is set aside. vendor: of each receipt."""
+    first: dict[str, str] = {}
+    for name in sorted(vendor):
+        first.setdefault(vendor[name], name)
+    return first
 
 
 def _read(path: Path, readings: Path) -> Document:

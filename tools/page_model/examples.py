@@ -1,6 +1,5 @@
 """Labelled pages as the classes of the network, and batches of them."""
 
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -8,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from docmill.training import receipts
 from docmill.understanding.page_model.features import (
     GRAMS,
     HIDDEN,
@@ -23,7 +23,6 @@ from docmill.understanding.page_model.model import FACTS, Vocabulary
 from docmill.understanding.page_model.seen import NONE
 from tools.page_model.samples import Sample
 
-FOLDS = 3
 UNKNOWN = -1
 LEAST_WORDS = 3
 """A page with no more words is left out."""
@@ -90,8 +89,8 @@ def vendor_of(sample: Sample) -> str:
 
 
 def fold_of(sample: Sample) -> int:
-    """The fold of a page by its vendor, the same in every run and for every reading of a paper."""
-    return zlib.crc32(vendor_of(sample).encode()) % FOLDS
+    """The fold of a page by its vendor, the same as that of its receipt where trees are trained."""
+    return receipts.fold_of(vendor_of(sample))
 
 
 class Batch(NamedTuple):

@@ -40,10 +40,7 @@ def is_kept_back(sample: Sample) -> bool:
 @cache
 def _kept_back_vendors() -> frozenset[str]:
     """The vendors of SROIE's receipts that are set aside, by the first name of each."""
-    vendors = receipts.vendor_groups(receipts.keys())
-    first: dict[str, str] = {}
-    for name in sorted(vendors):
-        first.setdefault(vendors[name], name)
+    first = receipts.first_of_vendors(receipts.vendor_groups(receipts.keys()))
     return frozenset(vendor for vendor, name in first.items() if is_set_aside(name))
 
 

@@ -24,7 +24,7 @@ from docmill.understanding.constraints.address_features import FIRM_WORDS, REGIO
 from docmill.understanding.constraints.extractor import ruled_findings
 from docmill.understanding.fields.analysis_cache import remember
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.findings import Finding, Findings
+from docmill.understanding.fields.findings import Findings
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.page_model.model import PageModel
@@ -79,7 +79,6 @@ class Prepared:
 
     example: LabelledReceipt
     candidates: Candidates
-    ruled: Mapping[str, Finding]
     head: Head
     tags: NDArray[np.int64]
     choices: Mapping[Field, Choices]
@@ -96,7 +95,7 @@ class Prepared:
 
 
 def prepare(example: LabelledReceipt, page_model: PageModel | None = None) -> Prepared:
-    """Compute what does not depend on training: candidates, the rules' findings, and the labels as classes.
+    """Compute what does not depend on training: candidates, their features, and the labels as classes.
 
     The right spans are those most like the label; none where none is near.
     page_model: one that was trained without the receipt's vendor; without it the shipped one.
@@ -126,9 +125,7 @@ def prepare(example: LabelledReceipt, page_model: PageModel | None = None) -> Pr
         for path, found in places.items()
         for label in [example.truth.get(path, "")]
     }
-    return Prepared(
-        example, candidates, ruled, lines, tags, choices, right, sums, values, places, right_places
-    )
+    return Prepared(example, candidates, lines, tags, choices, right, sums, values, places, right_places)
 
 
 def _likenesses(choices: Choices, label: str) -> NDArray[np.float64]:
@@ -308,7 +305,7 @@ def _word_corrector(documents: Sequence[Prepared]) -> WordCorrector:
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """What a model trained without its group finds on a receipt. right: by path, where labelled."""
+    """The findings on a receipt by a model trained without its group. right: by path, where labelled."""
 
     document: Prepared
     fold: int

@@ -1,6 +1,5 @@
 import numpy as np
 from tools.page_model.examples import (
-    FOLDS,
     UNKNOWN,
     batch_of,
     batches_by_length,
@@ -11,6 +10,7 @@ from tools.page_model.examples import (
 from tools.page_model.judging import coverage, least_threshold
 from tools.page_model.samples import PageFacts, Sample
 
+from docmill.training.receipts import FOLDS
 from docmill.understanding.page_model.features import HIDDEN, PADDING
 from docmill.understanding.page_model.model import Vocabulary
 

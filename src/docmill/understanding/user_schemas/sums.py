@@ -12,7 +12,7 @@ _GROSS = frozenset(("market_value", "gross_dividend"))
 _NET = frozenset(("net_amount",))
 _CENT = Decimal("0.01")
 _LEAST_DIGITS = Decimal(200)
-"""How many times its tolerance a product must be, so that it is no chance."""
+"""Least product, in times of its tolerance; a smaller one fits by chance."""
 _MOST_PARTS = 12
 _NAMED = 0.15
 """Least strength of the labels of an amount that is proven: by chance some others fit, too."""
