@@ -3,11 +3,12 @@
 python -m bench receipts_model --networks FOLDER  # RapidOCR's readings of ../shared/data/sroie
     --readings FOLDER  # and our own of its pictures, kept there
     --world FOLDER     # and kept readings of ../shared/data/world
+    --photographed FOLDER  # and of both as photographs (tools/page_model/photographs.py)
     --keep FOLDER      # keep the models of the folds there, for `receipt_beliefs`
     --ship             # train on everything and write the model that is shipped
 
 Training has made-up receipts of many countries beside them: without, names on photographs are 8 points worse.
-The vendors that are set aside are left out. FOLDER of networks: 0.onnx, 1.onnx, 2.onnx, the page models that
+The vendors that are set aside are left out. FOLDER of networks: 0.onnx to 4.onnx, the page models that
 were trained without the vendors of each fold (CONTRIBUTING.md), so that what the trees learn from is what a
 page model says of vendors that it has not seen.
 
@@ -17,6 +18,7 @@ receipt are in one fold. Scored by ../shared/eval. Intervals are 95 %, drawn by 
 
 import random
 import time
+from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +28,7 @@ from typing import Any
 from bench.accuracy.trust import is_set_aside
 from bench.arguments import argument_parser
 from bench.data import world
-from bench.data.receipts import PATHS, examples, first_of_vendors, keys, vendor_groups
+from bench.data.receipts import PATHS, examples, first_of_vendors, keys, photographed, vendor_groups
 from bench.data.shared import ROOT, load_scorer
 from docmill.model.corrections import CorrectedValue, Correction
 from docmill.model.paths import leaves
@@ -58,6 +60,7 @@ FIELD_OF = {path: field for field, path in PATHS.items()}
 DRAWS = 400
 MADE_UP = "made up"
 SCANNED = "scanned"
+PHOTOGRAPHED = "photographed"
 GENERATED, GENERATOR_SEED = 1000, 11
 
 
@@ -165,17 +168,39 @@ def speed(documents: Sequence[Prepared], model: ReceiptModel) -> None:
     print(f"{1000 * (time.process_time() - started) / len(some):.1f} ms of CPU each, {len(some)} receipts")
 
 
-def load(
-    readings: Path | None, scanned: Path | None, generated: int, networks: Path
-) -> list[tuple[str, Prepared]]:
-    """Every receipt with its reader, seen by the page model that does not know its vendor."""
+def add_receipts(parser: ArgumentParser) -> None:
+    """Add the arguments that say which receipts there are and what was trained on them."""
+    parser.add_argument("--readings", type=Path, help="where our own readings are kept")
+    parser.add_argument("--world", type=Path, help="kept readings of ../shared/data/world")
+    parser.add_argument("--photographed", type=Path, help="folder of the readings of photographed receipts")
+    parser.add_argument("--networks", type=Path, required=True, help="the page models of the folds")
+    parser.add_argument("--keep", type=Path, help="folder of the models of the folds")
+    parser.add_argument(
+        "--generated", type=int, default=GENERATED, help="how many made-up receipts are trained on"
+    )
+
+
+def load(arguments: Namespace) -> list[tuple[str, Prepared]]:
+    """Every receipt with its reader, seen by the page model that does not know its vendor.
+
+    arguments: those of `add_receipts`.
+    """
     labels = keys()
     vendor = vendor_groups(labels)
     first = first_of_vendors(vendor)
-    found = [item for item in examples(readings) if not is_set_aside(first[item[1].vendor])]
-    found += [(SCANNED, example) for example in (world.receipts(scanned) if scanned else ())]
-    found += [(MADE_UP, example) for example in generate_receipts(generated, seed=GENERATOR_SEED)]
-    models = [PageModel(networks / f"{fold}.onnx") for fold in range(FOLDS)]
+    found = [item for item in examples(arguments.readings) if not is_set_aside(first[item[1].vendor])]
+    if arguments.world is not None:
+        found += [(SCANNED, example) for example in world.receipts(arguments.world)]
+    if arguments.photographed is not None:
+        found += [
+            (PHOTOGRAPHED, example)
+            for example in (
+                *world.receipts(arguments.photographed / "world-photographed"),
+                *photographed(arguments.photographed / "sroie-photographed"),
+            )
+        ]
+    found += [(MADE_UP, example) for example in generate_receipts(arguments.generated, seed=GENERATOR_SEED)]
+    models = [PageModel(arguments.networks / f"{fold}.onnx") for fold in range(FOLDS)]
     documents = weigh([prepare(example, models[fold_of(example.vendor)]) for _, example in found])
     return [(reader, item) for (reader, _), item in zip(found, documents, strict=True)]
 
@@ -194,23 +219,17 @@ def kept_models(documents: Sequence[Prepared], keep: Path | None) -> list[Receip
 
 def main() -> None:
     parser = argument_parser(__doc__)
-    parser.add_argument("--readings", type=Path, help="where our own readings are kept")
-    parser.add_argument("--world", type=Path, help="kept readings of ../shared/data/world")
-    parser.add_argument("--networks", type=Path, required=True, help="the page models of the folds")
-    parser.add_argument("--keep", type=Path, help="folder of the models of the folds")
-    parser.add_argument(
-        "--generated", type=int, default=GENERATED, help="how many made-up receipts are trained on"
-    )
+    add_receipts(parser)
     parser.add_argument("--ship", action="store_true", help="write the model that is shipped")
     parser.add_argument("--known", action="store_true", help="also with vendors seen in training")
     arguments = parser.parse_args()
     score = load_scorer()
-    loaded = load(arguments.readings, arguments.world, arguments.generated, arguments.networks)
+    loaded = load(arguments)
     reader_of = {id(item): reader for reader, item in loaded}
     documents = [item for _, item in loaded]
     truth: Given = keys()
     groups = {item.example.key: item.example.vendor for item in documents}
-    readers = sorted({reader for reader, _ in loaded} - {MADE_UP, SCANNED})
+    readers = sorted({reader for reader, _ in loaded} - {MADE_UP, SCANNED, PHOTOGRAPHED})
     found = cross_validate(documents, models=kept_models(documents, arguments.keep))
 
     def each(report: Callable[[str, list[HeldOut]], None], some: Sequence[HeldOut]) -> None:
@@ -222,7 +241,7 @@ def main() -> None:
         show(f"{reader}, second and later of a vendor", score, answers_of_known_vendors(some), truth, groups)
 
     each(unseen, found)
-    for kind in (*readers, SCANNED, MADE_UP):
+    for kind in (*readers, SCANNED, PHOTOGRAPHED, MADE_UP):
         report_fields(kind, [item for item in found if reader_of[id(item.document)] == kind])
     if arguments.known:
         known = cross_validate(documents, group=lambda item: item.example.key)

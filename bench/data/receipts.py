@@ -1,7 +1,7 @@
 """The receipts of ../shared/data/sroie: labels, documents of the kept readings, and labelled examples."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -57,21 +57,27 @@ def _document(name: str, lines: list[tuple[list[list[float]], str, float]]) -> D
 
 def examples(readings: Path | None) -> Iterator[tuple[str, LabelledReceipt]]:
     """Yield each receipt with the name of its reader. `readings` keeps ours; missing ones are made."""
+    for example in _labelled(documents()):
+        yield "RapidOCR", example
+    if readings is not None:
+        pictures = sorted((SROIE / "img").iterdir())
+        for example in _labelled((path.stem, _read(path, readings)) for path in pictures):
+            yield "docmill", example
+
+
+def photographed(readings: Path) -> Iterator[LabelledReceipt]:
+    """Yield the receipts of which the folder keeps a reading."""
+    kept = sorted(readings.glob("*.json.zst"))
+    yield from _labelled((path.name.partition(".")[0], codec.loads(path.read_bytes())) for path in kept)
+
+
+def _labelled(read: Iterable[tuple[str, Document]]) -> Iterator[LabelledReceipt]:
     labels = keys()
     vendor = vendor_groups(labels)
-    truth = {
-        name: {path: text for field, path in PATHS.items() if (text := key.get(field))}
-        for name, key in labels.items()
-    }
-    for name, document in documents():
-        if name in labels:
-            yield "RapidOCR", LabelledReceipt(name, vendor[name], document, truth[name])
-    if readings is not None:
-        for path in sorted((SROIE / "img").iterdir()):
-            yield (
-                "docmill",
-                LabelledReceipt(path.stem, vendor[path.stem], _read(path, readings), truth[path.stem]),
-            )
+    for name, document in read:
+        if key := labels.get(name):
+            truth = {path: text for field, path in PATHS.items() if (text := key.get(field))}
+            yield LabelledReceipt(name, vendor[name], document, truth)
 
 
 def vendor_groups(labels: dict[str, dict[str, str]]) -> dict[str, str]:

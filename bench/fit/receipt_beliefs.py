@@ -1,11 +1,11 @@
 """Fit the belief in what is read of receipts in `beliefs.json`, by source left out.
 
-python -m bench receipt_beliefs --networks FOLDER --readings FOLDER --world FOLDER --keep FOLDER
-    [--write FILE]
+python -m bench receipt_beliefs --networks FOLDER --readings FOLDER --world FOLDER
+    --photographed FOLDER --keep FOLDER [--write FILE]
 
 Two sources of vendors that neither their model nor their page model has seen: receipts of one country, and
-scanned receipts of many. The folders are those of `receipts_model`. Photographs are no source, nor is what
-is set aside.
+scanned receipts of many, both also as photographs that were made of their scans. The folders are those of
+`receipts_model`. What is set aside is no source.
 
 For each source: the calibration error, the share of values at a belief of .9 or more, how many of these are
 wrong, and the area under risk and coverage (AURC), by the share among rivals and by the model that was fitted
@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.accuracy.receipts_model import GENERATED, MADE_UP, SCANNED, kept_models, load
+from bench.accuracy.receipts_model import MADE_UP, PHOTOGRAPHED, add_receipts, kept_models, load
 from bench.arguments import argument_parser
 from bench.data import world
 from bench.fit.fitted_belief import by_key, fit, show
 from bench.fit.whole_papers import Row
-from docmill.training.receipts import HeldOut, cross_validate
+from docmill.training.receipts import HeldOut, LabelledReceipt, cross_validate
 from docmill.understanding.belief.facts import facts_of
 from docmill.understanding.belief.model import BeliefModel, key_of
 from docmill.understanding.receipts.extractor import BELIEVED, known_facts
@@ -36,16 +36,11 @@ PAPERS = 5
 
 def main() -> None:
     parser = argument_parser(__doc__)
-    parser.add_argument("--networks", type=Path, required=True, help="the page models of the folds")
-    parser.add_argument("--readings", type=Path, help="where our own readings are kept")
-    parser.add_argument("--world", type=Path, required=True, help="kept readings of ../shared/data/world")
-    parser.add_argument("--keep", type=Path, required=True, help="folder of the models of the folds")
+    add_receipts(parser)
     parser.add_argument("--write", type=Path, help="where the weights go")
     arguments = parser.parse_args()
-    loaded = load(arguments.readings, arguments.world, GENERATED, arguments.networks)
-    source_of = {
-        id(item): "world" if reader == SCANNED else "real" for reader, item in loaded if reader != MADE_UP
-    }
+    loaded = load(arguments)
+    source_of = {id(item): source(reader, item.example) for reader, item in loaded if reader != MADE_UP}
     documents = [item for _, item in loaded]
     found = cross_validate(documents, models=kept_models(documents, arguments.keep))
     rows = [
@@ -61,13 +56,19 @@ def main() -> None:
         arguments.write.write_text(json.dumps(dict(sorted(content.items())), indent=1) + "\n")
 
 
+def source(reader: str, example: LabelledReceipt) -> str:
+    """The collection that a receipt is of, and whether it was photographed."""
+    collection = "world" if example.key in world.labels() else "real"
+    return f"{collection} {PHOTOGRAPHED}" if reader == PHOTOGRAPHED else collection
+
+
 def rows_of(source: str, item: HeldOut) -> Iterator[Row]:
     """Yield the values of a receipt that somebody has labelled."""
     candidates, example = item.document.candidates, item.document.example
     facts = facts_of(item.findings, candidates, known_facts(item.findings, candidates))
     for path in sorted(BELIEVED & facts.keys()):
         finding = item.findings[path]
-        if source == "world":
+        if source.startswith("world"):
             right = world.is_value_right(example.key, path, finding.value)
         else:
             right = item.right.get(path)
@@ -89,7 +90,8 @@ def report(rows: Sequence[Row]) -> None:
 def left_out(rows: Sequence[Row], source: str) -> Iterator[tuple[Row, float]]:
     """Yield the rows of a source with the belief by the others, or by its other vendors if there are none."""
     own = [row for row in rows if row.source == source]
-    others = [row for row in rows if row.source != source]
+    collection = source.partition(" ")[0]
+    others = [row for row in rows if not row.source.startswith(collection)]
     for part in range(PAPERS):
         some = [row for row in own if zlib.crc32(row.papers.encode()) % PAPERS == part]
         taught = others or [row for row in own if zlib.crc32(row.papers.encode()) % PAPERS != part]

@@ -10,13 +10,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from bench.accuracy.trust import is_set_aside
+from bench.data import receipts, world
+
 from docmill.understanding.page_model.seen import LABEL, NONE
 from tools.page_model.augment import read_again
 from tools.page_model.made_up import made_up_demo_papers, made_up_party_pages, made_up_receipts
 from tools.page_model.pdf_sources import adbuy_samples, contract_samples, einvoice_samples
-from tools.page_model.readings import keep_readings
+from tools.page_model.photographs import keep_photographed
+from tools.page_model.readings import keep_readings, kept_readings
 from tools.page_model.samples import Sample, write_samples
-from tools.page_model.sources import sroie_samples, world_samples
+from tools.page_model.sources import kept_back_vendors, sroie_samples, world_samples
 from tools.page_model.tills import till_receipts
 
 _TILLS, _RECEIPTS, _PARTY_PAGES, _DEMO_PAPERS, _SEED = 4000, 1000, 1500, 1000, 36
@@ -31,6 +35,23 @@ def _world_pdf(out: Path) -> Iterator[Sample]:
     yield from world_samples(out / "world-pdf", "world-pdf")
 
 
+def _photographed(out: Path) -> Iterator[Sample]:
+    """The receipts of both collections as photographs; what is set aside is not photographed."""
+    known = world.labels()
+    papers = sorted((out / "world-pictures").glob("*.png"))
+    scans = [path for path in papers if path.stem in known and not is_set_aside(known[path.stem]["vendor"])]
+    keep_photographed(scans, out / "world-photographed")
+    yield from world_samples(out / "world-photographed", "world-photographed")
+    vendors = receipts.vendor_groups(receipts.keys())
+    pictures = [
+        path
+        for path in sorted((receipts.SROIE / "img").iterdir())
+        if vendors[path.stem] not in kept_back_vendors()
+    ]
+    keep_photographed(pictures, out / "sroie-photographed")
+    yield from sroie_samples(kept_readings(out / "sroie-photographed"), "sroie-photographed")
+
+
 def _made_up() -> Iterator[Sample]:
     for number, receipt in enumerate(till_receipts(_TILLS, seed=_SEED)):
         yield read_again(receipt, _SEED) if number % 2 else receipt
@@ -42,7 +63,8 @@ def _made_up() -> Iterator[Sample]:
 SOURCES: Mapping[str, _Source] = {
     "world": _world,
     "world-pdf": _world_pdf,
-    "sroie": lambda _: sroie_samples(),
+    "photographed": _photographed,
+    "sroie": lambda _: sroie_samples(receipts.documents(), "sroie"),
     "adbuy": lambda _: adbuy_samples(),
     "contracts": lambda _: contract_samples(),
     "einvoices": lambda _: einvoice_samples(),
@@ -100,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", nargs="+", choices=SOURCES, default=list(SOURCES), help="build these")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
-    if {"world", "world-pdf"} & set(options.only):
+    if {"world", "world-pdf", "photographed"} & set(options.only):
         keep_readings(options.out)
     for name in options.only:
         counts = LabelCounts()

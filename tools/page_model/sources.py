@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, time
 from decimal import Decimal, InvalidOperation
@@ -34,11 +34,11 @@ def is_kept_back(sample: Sample) -> bool:
     """Return whether a page is of the vendors that are set aside, from which nothing may learn."""
     if sample.source.startswith("world"):
         return is_set_aside(sample.group)
-    return sample.source == "sroie" and sample.group in _kept_back_vendors()
+    return sample.source.startswith("sroie") and sample.group in kept_back_vendors()
 
 
 @cache
-def _kept_back_vendors() -> frozenset[str]:
+def kept_back_vendors() -> frozenset[str]:
     """The vendors of SROIE's receipts that are set aside, by the first name of each."""
     first = receipts.first_of_vendors(receipts.vendor_groups(receipts.keys()))
     return frozenset(vendor for vendor, name in first.items() if is_set_aside(name))
@@ -163,19 +163,19 @@ def amount_of(text: str) -> Decimal | None:
         return None
 
 
-def sroie_samples() -> Iterator[Sample]:
-    """Yield the receipts of `bench.data.receipts`, as RapidOCR read them."""
+def sroie_samples(readings: Iterable[tuple[str, Document]], source: str) -> Iterator[Sample]:
+    """Yield the receipts of `bench.data.receipts`. readings: of each, by its name."""
     labels = receipts.keys()
     vendors = receipts.vendor_groups(labels)
     facts = PageFacts("receipt", "my", "en", "MYR")
-    for key, document in receipts.documents():
+    for key, document in readings:
         if label := labels.get(key):
             truth = list(_sroie_values(label))
             items = proven_items(
                 document, [total for total in [amount_of(label.get("total") or "")] if total]
             )
             yield from samples_of(
-                document, Paper(key, "sroie", vendors[key], "receipt", facts, truth, items, unsure=UNSURE)
+                document, Paper(key, source, vendors[key], "receipt", facts, truth, items, unsure=UNSURE)
             )
 
 

@@ -81,8 +81,11 @@ def _add_noise(page: _FloatImage, random: np.random.Generator, strength: float) 
     return np.clip(page + grain[..., None], 0, 255).astype(np.uint8)
 
 
-def photograph_page(page: Pixels, random: np.random.Generator) -> Pixels:
-    """Apply the effects of a telephone camera: perspective, bent paper on a tabletop, a shadow."""
+def photograph_page(page: Pixels, random: np.random.Generator, *, tilt: float = 0.025) -> Pixels:
+    """Apply the effects of a telephone camera: perspective, bent paper on a tabletop, a shadow.
+
+    tilt: how far the corners may move, as a share of half a side.
+    """
     width, height = _PHOTO_SIZE_PX
     # A wooden tabletop: long streaks in a random brown.
     streaks = random.standard_normal((height // 4, width // 48), np.float32)
@@ -96,7 +99,7 @@ def photograph_page(page: Pixels, random: np.random.Generator) -> Pixels:
     square = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], np.float32) * half
     angle = np.deg2rad(random.uniform(-3, 3))
     turn = np.array([(np.cos(angle), np.sin(angle)), (-np.sin(angle), np.cos(angle))], np.float32)
-    jitter = random.uniform(-0.025, 0.025, (4, 2)).astype(np.float32) * half
+    jitter = random.uniform(-tilt, tilt, (4, 2)).astype(np.float32) * half
     corners = (square @ turn * 0.97 + jitter + np.array((width / 2, height / 2))).astype(np.float32)
     source = np.array([(0, 0), (page.shape[1], 0), page.shape[1::-1], (0, page.shape[0])], np.float32)
     lens = cv2.getPerspectiveTransform(source, corners)

@@ -39,7 +39,7 @@ from docmill.understanding.receipts.spans import ROLES, Choices, Field, enumerat
 from docmill.understanding.receipts.word_correction import WordCorrector
 from docmill.understanding.text.dates import find_dates
 
-FOLDS = 3
+FOLDS = 5
 _INNER_FOLDS = 3
 _LEAST_LINES = 75
 """Likeness, in percent, from which lines are taken for the labelled ones though letters differ."""

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench.data.receipts import SROIE
+from bench.data.receipts import SROIE, documents
 from tools.page_model.build import LabelCounts
 from tools.page_model.made_up import made_up_demo_papers, made_up_party_pages, made_up_receipts
 from tools.page_model.samples import Sample, read_samples, to_record, write_samples
@@ -51,7 +51,7 @@ def test_counts_say_on_how_many_papers_a_field_was_found() -> None:
 
 @pytest.mark.skipif(not SROIE.exists(), reason="the real receipts are not part of docmill")
 def test_real_receipts_are_labelled() -> None:
-    samples = list(islice(sroie_samples(), 20))
+    samples = list(islice(sroie_samples(documents(), "sroie"), 20))
 
     assert sum("gross_total" in sample.roles for sample in samples) >= 18
     assert all(sample.group for sample in samples)
