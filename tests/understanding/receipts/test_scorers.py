@@ -21,6 +21,22 @@ def test_trees_tell_classes_apart_and_survive_storage() -> None:
     assert np.array_equal(shares, trees.probabilities(rows))
 
 
+def test_each_row_reaches_the_leaf_that_its_branches_lead_to() -> None:
+    rows, truth = _rows()
+    trees = train_trees(rows, np.minimum(truth, 1), np.ones(600), rounds=7)
+
+    expected = np.zeros(600)
+    for index, row in enumerate(rows):
+        for tree in range(len(trees.features)):
+            at = 0
+            while at >= 0:
+                goes_left = row[trees.features[tree, at]] <= trees.thresholds[tree, at]
+                at = int((trees.left if goes_left else trees.right)[tree, at])
+            expected[index] += trees.values[tree, -1 - at]
+
+    assert np.allclose(trees.scores(rows)[:, 0], expected)
+
+
 def test_the_same_rows_give_the_same_trees() -> None:
     rows, truth = _rows()
 
