@@ -62,6 +62,17 @@ def test_a_difference_beside_an_item_or_below_a_subtotal_is_a_lost_row(typeset: 
     assert checks(typeset(f"{items}Credit   -108.00\nSubtotal   1188.00"), invoice) == ["lines_sum"]
 
 
+def test_taxes_and_a_tip_may_stand_between_the_subtotal_of_the_items_and_the_total(typeset: Typeset) -> None:
+    invoice = Invoice(lines=(line("2", "9.50", "19.00"),), gross_total=Decimal("24.47"))
+    below = "State tax   1.52\nCity tax   0.95\nTip   3.00\nTotal   24.47"
+
+    assert checks(typeset(f"Soup   19.00\nSubtotal   19.00\n{below}"), invoice) == []
+    assert checks(typeset(f"Soup   19.00\nTea   4.00\nSubtotal   23.00\n{below}"), invoice) == ["lines_sum"]
+    assert checks(typeset(f"Soup   19.00\nSubtotal   19.00\n{below[16:]}"), invoice) == ["lines_sum"]
+    two = f"Soup   19.00\nSubtotal   19.00\nTea   4.00\nSubtotal   4.00\n{below}"
+    assert checks(typeset(two), invoice) == ["lines_sum"]
+
+
 def test_lines_that_make_the_total_with_tax_are_not_net(typeset: Typeset) -> None:
     lines = (line("2", "59.50", "119.00"),)
     totals = {"tax_total": Decimal("19.00"), "gross_total": Decimal("119.00")}

@@ -1,8 +1,8 @@
 """Checks of lists: line items against the totals and each other, bookings against the balances."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations, count, pairwise
+from itertools import accumulate, combinations, count, pairwise
 from typing import Any
 
 from docmill.model.document import Document
@@ -22,6 +22,8 @@ _EDGE = 0.006
 _OPEN_ENDS = ("-", "\u2010", ",", "(", "/", "&", "+")
 _SHOWN = 20
 """Letters of a description that a message shows."""
+_MOST_ADDED = 6
+"""Lines with taxes, tips and charges between a subtotal and the total."""
 _LEAST_NUMBERED = 3
 """Rows with numbers that show how they are counted."""
 
@@ -90,14 +92,15 @@ def _check_lines(judged: GateInput) -> Iterator[Failure]:
     differences = {abs(abs(total) - abs(lines_total)) for total in totals.values()}
     text = document.text[:LONGEST_SEARCHED]
     is_row_lost = any(_is_printed_as_item(text, difference, amounts) for difference in differences)
+    is_refuted = abs(lines_total) in judged.refuted_numbers
+    if not (is_cell_lost or is_row_lost or is_refuted) and _leads_to(text, lines_total, totals.values()):
+        return
     is_excused = not (is_cell_lost or is_row_lost or _is_subtotal(text, frozenset(totals.values())))
     # A printed difference is an allowance, a charge or a tax, unless it is an item's amount or a person
     # replaced it. The quantity or price of an item may equal it by chance.
     of_items = {abs(row[name]) for row in rows for name in ("quantity", "unit_price") if row[name]}
     others = tuple(path for path in judged.values if not path.endswith("].net_amount"))
-    is_proved = abs(lines_total) not in judged.refuted_numbers and _is_printed_apart(
-        text, abs(lines_total), amounts
-    )
+    is_proved = not is_refuted and _is_printed_apart(text, abs(lines_total), amounts)
     printed = (
         judged.has_free_place(difference, but=others)
         and (is_proved or difference not in of_items or _is_printed_apart(text, difference, amounts))
@@ -154,6 +157,31 @@ def _is_subtotal(text: str, totals: frozenset[Decimal]) -> bool:
         if is_subtotal and not totals.isdisjoint(numbers_in(line)):
             return True
     return False
+
+
+def _leads_to(text: str, lines_total: Decimal, totals: Collection[Decimal]) -> bool:
+    """True if the only subtotal is that of the items, and with the amounts below it makes one of the totals.
+
+    So do several taxes and a tip: `Subtotal 25.00`, `Tax 2.09`, `Tip 4.50`, `Total 31.59`.
+    """
+    lines = text.splitlines()
+    subtotals = [
+        index
+        for index, line in enumerate(lines)
+        if any(Concept.SUBTOTAL in label.meanings for label in LABELS.find(line))
+    ]
+    if not subtotals or any(lines_total not in numbers_in(lines[index]) for index in subtotals):
+        return False
+    first = subtotals[-1] + 1
+    below = [find_amounts(line, misread=False) for line in lines[first : first + _MOST_ADDED]]
+    return any(
+        not frozenset(
+            accumulate(
+                (number(amounts[-1].digits, mark) for amounts in below if amounts), initial=lines_total
+            )
+        ).isdisjoint(totals)
+        for mark in _MARKS
+    )
 
 
 def _is_printed_apart(text: str, number: Decimal, amounts: Sequence[Decimal]) -> bool:
