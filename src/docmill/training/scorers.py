@@ -116,15 +116,17 @@ def _export_trees(trees: list[dict[str, Any]], classes: int) -> Trees:
     features, left, right = (np.zeros(splits, np.int16) for _ in range(3))
     thresholds = np.zeros(splits, np.float32)
     values = np.zeros((len(trees), most), np.float32)
+    depth = 1
     for index, tree in enumerate(trees):
         root = tree["tree_structure"]
         if "split_index" not in root:
             values[index, :] = root["leaf_value"]
             left[index, 0] = right[index, 0] = -1
             continue
-        nodes = [root]
+        nodes = [(root, 0)]
         while nodes:
-            node = nodes.pop()
+            node, level = nodes.pop()
+            depth = max(depth, level)
             if "split_index" not in node:
                 values[index, node.get("leaf_index", 0)] = node["leaf_value"]
                 continue
@@ -138,8 +140,8 @@ def _export_trees(trees: list[dict[str, Any]], classes: int) -> Trees:
                 side[index, at] = (
                     child["split_index"] if "split_index" in child else -1 - child.get("leaf_index", 0)
                 )
-                nodes.append(child)
-    return Trees(features, thresholds, left, right, values, classes)
+                nodes.append((child, level + 1))
+    return Trees(features, thresholds, left, right, values, depth, classes)
 
 
 _STRENGTH = 3.0

@@ -54,9 +54,8 @@ class Segment:
 
     def words(self, start: int, stop: int) -> tuple[int, int]:
         """The page's words, end exclusive, that hold characters `start` to `stop` (exclusive) of `text`."""
-        first = max(index for index, offset in enumerate(self.offsets) if offset <= start)
-        last = max(index for index, offset in enumerate(self.offsets) if offset < max(stop, start + 1))
-        return self.start + first, self.start + last + 1
+        first = bisect_right(self.offsets, start) - 1
+        return self.start + first, self.start + bisect_left(self.offsets, max(stop, start + 1))
 
 
 class Span(NamedTuple):

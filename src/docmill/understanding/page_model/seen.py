@@ -93,27 +93,41 @@ class Place:
         return float(self.reading.of_role(role)[others].max(initial=0.0))
 
 
-def value_numbers(candidates: Candidates, spans: Sequence[Span], path: str) -> list[float]:
-    """Numbers that tell how likely the model finds it that a value of this field stands here."""
-    place = Place(candidates, spans)
-    reading, inside = place.reading, place.words
+def value_numbers(candidates: Candidates, places: Sequence[Sequence[Span]], path: str) -> NDArray[np.float32]:
+    """For each place a row of numbers that tell how likely the model finds a value of this field there."""
+    several = [Place(candidates, spans) for spans in places]
+    rows = np.empty((len(places), 9 + len(_RELATED)), np.float32)
+    alike: dict[tuple[int, int], list[int]] = {}
+    for index, place in enumerate(several):
+        alike.setdefault((id(place.reading), len(place.words)), []).append(index)
+    for indices in alike.values():
+        rows[indices] = _numbers(
+            several[indices[0]].reading, np.array([several[index].words for index in indices]), path
+        )
+    return rows
+
+
+def _numbers(reading: PageReading, words: NDArray[np.intp], path: str) -> NDArray[np.float32]:
+    """See `value_numbers`. words: of each place, as many of each, shape (places, words)."""
     shares = reading.of_role(path)
-    own = shares[inside]
-    others = reading.roles[inside]
+    own = shares[words]
+    highest = own.max(axis=1)
+    others = reading.roles
     if path in reading.names:
         others = np.delete(others, reading.names.index(path), axis=1)
-    return [
-        float(np.log(own.clip(_LEAST)).mean()),
-        float(own.min()),
-        float(own.max()),
-        float(own.max() - shares.max()),
-        float((shares > own.max()).sum()),
-        float(shares.sum()),
-        float(others.max()),
-        float(reading.of_role(NONE)[inside].mean()),
-        float(reading.of_role(LABEL + path).max()),
-        *(float(reading.of_role(role)[inside].max()) for role in _RELATED),
-    ]
+    columns = (
+        np.log(own.clip(_LEAST)).mean(axis=1),
+        own.min(axis=1),
+        highest,
+        highest - shares.max(),
+        (shares > highest[:, None]).sum(axis=1),
+        np.full(len(words), shares.sum()),
+        others.max(axis=1)[words].max(axis=1),
+        reading.of_role(NONE)[words].mean(axis=1),
+        np.full(len(words), reading.of_role(LABEL + path).max()),
+        *(reading.of_role(role)[words].max(axis=1) for role in _RELATED),
+    )
+    return np.stack(columns, axis=1).astype(np.float32)
 
 
 def likeliest_text(candidates: Candidates, path: str) -> tuple[tuple[Span, ...], float] | None:

@@ -84,17 +84,19 @@ def amounts(candidates: Candidates, ruled: Mapping[str, Finding]) -> Amounts:
             *_amount_features(by_value[value][0], order, on_line),
             *_amount_features(by_value[value][-1], order, on_line),
             *sums.features(value),
-            *value_numbers(
-                candidates, [span for amount in by_value[value] for span in amount.spans], "gross_total"
-            ),
-            *(
-                finding.probability if (finding := ruled.get(path)) and finding.value == value else 0.0
-                for path in ("gross_total", "net_total", "tax_total", "amount_due")
-            ),
         ]
         for value, texts in zip(values, contexts, strict=True)
     ]
-    fixed = np.array(rows, np.float32) if rows else np.zeros((0, 0), np.float32)
+    rules = [
+        [
+            finding.probability if (finding := ruled.get(path)) and finding.value == value else 0.0
+            for path in ("gross_total", "net_total", "tax_total", "amount_due")
+        ]
+        for value in values
+    ]
+    spans = [[span for amount in by_value[value] for span in amount.spans] for value in values]
+    seen = value_numbers(candidates, spans, "gross_total")
+    fixed = np.hstack([np.array(rows, np.float32), seen, np.array(rules, np.float32)]) if rows else seen
     return Amounts(values, [by_value[value] for value in values], contexts, fixed)
 
 

@@ -68,11 +68,11 @@ def field_places(candidates: Candidates, path: str, ruled: Findings) -> FieldPla
             _nearest(dated, place[0]),
             _nearest(timed, place[0]),
             *_shape(candidates, place),
-            *value_numbers(candidates, place, path),
         ]
         for index, (value, place, clue, mark) in enumerate(zip(values, spans, clues, marks, strict=True))
     ]
-    return FieldPlaces(values, spans, np.array(rows, np.float32))
+    seen = value_numbers(candidates, spans, path)
+    return FieldPlaces(values, spans, np.hstack([np.array(rows, np.float32), seen]))
 
 
 def _comparable(value: object) -> date | str:

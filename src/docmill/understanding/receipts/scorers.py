@@ -2,6 +2,7 @@
 
 import re
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -22,7 +23,7 @@ class Trees:
     """Binary trees, one a row: the features and thresholds of their splits, and their branches.
 
     left, right: the index of the next split, or for a leaf -1 less its index. values: of the leaves, at most
-    65 a tree. classes: the number of trees in one round.
+    65 a tree. depth: of the deepest leaf. classes: the number of trees in one round.
     """
 
     features: NDArray[np.int16]
@@ -30,6 +31,7 @@ class Trees:
     left: NDArray[np.int16]
     right: NDArray[np.int16]
     values: NDArray[np.float32]
+    depth: int
     classes: int = 1
 
     def scores(self, rows: Rows) -> NDArray[np.float64]:
@@ -79,19 +81,21 @@ class Trees:
             "left": self.left,
             "right": self.right,
             "values": self.values,
-            "shape": np.array([self.classes], np.int16),
+            "shape": np.array([self.depth, self.classes], np.int16),
         }
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[np.generic]]) -> "Trees":
         """The trees with these `arrays`."""
+        depth, classes = arrays["shape"].tolist()
         return cls(
             features=arrays["features"].astype(np.int16),
             thresholds=arrays["thresholds"].astype(np.float32),
             left=arrays["left"].astype(np.int16),
             right=arrays["right"].astype(np.int16),
             values=arrays["values"].astype(np.float32),
-            classes=int(arrays["shape"][-1]),
+            depth=depth,
+            classes=classes,
         )
 
 
@@ -132,6 +136,7 @@ BUCKETS = 1 << 13
 _SIZES = (2, 3, 4)
 """Characters of the n-grams."""
 _DIGIT = re.compile(r"\d")
+_MARKS = re.compile(r"[^\w\s]")
 _REST = re.compile(r"[^A-Z0\s]+")
 
 
@@ -150,13 +155,13 @@ def bag(text: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
 
     All digits are replaced by 0: a vendor's own numbers say nothing of others.
     """
-    plain = _DIGIT.sub("0", without_accents(text).upper())
-    counts: dict[int, int] = {}
-    for word in _REST.sub(" ", plain).split():
-        for bucket in _ngrams(word):
-            counts[bucket] = counts.get(bucket, 0) + 1
-    marks = zlib.crc32("".join(sorted(set(re.sub(r"[\w\s]", "", plain)))).encode()) % BUCKETS
-    counts[marks] = counts.get(marks, 0) + 1
+    return _bag(_DIGIT.sub("0", without_accents(text).upper()))
+
+
+@lru_cache(maxsize=4096)
+def _bag(plain: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    counts = Counter(bucket for word in _REST.sub(" ", plain).split() for bucket in _ngrams(word))
+    counts[zlib.crc32("".join(sorted(set(_MARKS.findall(plain)))).encode()) % BUCKETS] += 1
     weights = np.log(np.fromiter(counts.values(), np.float32, len(counts))) + np.float32(1)
     return np.fromiter(counts, np.int32, len(counts)), (weights / np.linalg.norm(weights)).astype(np.float32)
 
