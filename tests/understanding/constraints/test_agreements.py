@@ -433,3 +433,127 @@ def test_the_second_party_is_looked_for_behind_the_first_joints_alone(
     )
 
     assert (found.get("second_party.name") == "Fernhill LLP") == are_found
+
+
+RECITAL = """
+OLD MILL TOOLS, INC.
+
+ENDORSEMENT AGREEMENT
+
+WHEREAS, Old Mill Tools, Inc. (the "Company") and the Trustees of the Fernhill Family Trust (the "Trust") have
+made an assignment of policies; and
+NOW THEREFORE the parties agree as follows. The notice period is a year. Governing law: Maine.
+
+IN WITNESS WHEREOF, the parties have executed this Agreement as of this 4th day of April, 2019.
+
+OLD MILL TOOLS, INC.
+
+By: /s/ Edith Marlow
+
+THE FERNHILL FAMILY TRUST
+
+By: /s/ Oliver Hartnell
+
+Oliver Hartnell, Trustee
+"""
+UNDERSIGNED = """
+JOINT FILING AGREEMENT
+
+The undersigned agree to the joint filing of a statement. Each party to this agreement may terminate it.
+Governing law: Maine.
+
+IN WITNESS WHEREOF, the undersigned have executed this Agreement.
+
+FERNHILL IMPACT FUND L.P.
+
+By: Old Mill Management LLC,
+
+its General Partner
+
+By: /s/ Edith Marlow
+
+QUARRY LANE LLC
+
+By: /s/ Oliver Hartnell
+
+"""
+
+
+def test_parties_with_a_short_form_in_a_recital_are_believed_if_they_sign(typeset: Typeset) -> None:
+    classification, extraction = understand(typeset(RECITAL))
+
+    data = extraction.data.model_dump()
+    assert classification.document_type == "contract"
+    assert data["first_party"]["name"].upper() == "OLD MILL TOOLS, INC."
+    assert data["second_party"]["name"] == "Fernhill Family Trust"
+    assert data["issue_date"] == dt.date(2019, 4, 4)
+    assert min(extraction.evidence[path].confidence for path in ("first_party.name", "issue_date")) >= FLOOR
+
+
+def test_parties_that_are_named_above_signatures_alone_are_suggested(typeset: Typeset) -> None:
+    _, extraction = understand(typeset(UNDERSIGNED))
+
+    proof = extraction.evidence
+    assert proof["first_party.name"].text == "FERNHILL IMPACT FUND L.P."
+    assert proof["second_party.name"].text == "QUARRY LANE LLC"
+    assert max(proof[path].confidence for path in ("first_party.name", "second_party.name")) < FLOOR
+
+
+def test_who_signs_is_found_above_the_end_of_a_page(typeset: Typeset) -> None:
+    page = RECITAL.replace("By: /s/ Edith Marlow", "\fBy: /s/ Edith Marlow")
+
+    data = understand(typeset(page)).extraction.data.model_dump()
+
+    assert data["first_party"]["name"].upper() == "OLD MILL TOOLS, INC."
+    assert data["second_party"]["name"] == "Fernhill Family Trust"
+
+
+def test_parties_of_a_preamble_who_do_not_sign_are_not_believed(typeset: Typeset) -> None:
+    page = LOAN + UNDERSIGNED[UNDERSIGNED.index("IN WITNESS") :]
+
+    found = agreement_fields(candidates_of(typeset(page)), "contract", {})
+
+    assert found["first_party.name"].value == "Harbour Lights Bank, National Association"
+    assert max(found[path].probability for path in ("first_party.name", "second_party.name")) < FLOOR
+
+
+def test_a_name_whose_end_is_unsure_is_believed_if_it_is_printed_again(typeset: Typeset) -> None:
+    sentence = "This Agreement is made between Old Mill LLC and Fernhill Water, of Leith.\n"
+
+    once, twice = (
+        agreement_fields(candidates_of(typeset(sentence + more)), "contract", {})["second_party.name"]
+        for more in ("Governing law: Maine.", "Notices to Fernhill Water go to Leith.")
+    )
+
+    assert (once.value, twice.value) == ("Fernhill Water", "Fernhill Water")
+    assert once.probability < FLOOR <= twice.probability
+
+
+COVER = """
+MASTER SUPPLY AGREEMENT
+
+Harbour Lights Bank, National Association
+
+Pine & Thistle Outfitters, Inc. d/b/a The Thistle Shop
+"""
+
+
+@pytest.mark.parametrize(
+    ("cover", "first"),
+    [(COVER, "Harbour Lights Bank, National Association"), ("MASTER SUPPLY AGREEMENT", None)],
+)
+def test_a_preamble_behind_many_pages_is_that_of_the_parties_on_the_cover(
+    typeset: Typeset, cover: str, first: str | None
+) -> None:
+    contents = [
+        "\n".join(f"{page}.{number} Duties and costs of delivery ..... {number}" for number in range(20))
+        for page in range(1, 5)
+    ]
+    pages = "\f".join([cover, *contents, LOAN, "1. Delivery", "2. Price"])
+
+    found = agreement_fields(candidates_of(typeset(pages)), "contract", {})
+
+    assert ("first_party.name" in found) is (first is not None)
+    if first is not None:
+        assert found["first_party.name"].value == first
+        assert found["issue_date"].value == dt.date(2019, 3, 1)

@@ -88,8 +88,8 @@ class TypeWords(_Table):
     sentences: words of the sentence that names the day and two parties of an agreement: what it calls itself
     (`this`, `agreement`), words before the first name (`opening`), between both (`joining`), before a name
     (`address`), behind it (`end`), before another name of the same party (`alias`); what
-    begins the text behind it (`recitals`), stands above signatures (`closing`), and before other days
-    (`effective`).
+    begins the text behind it (`recitals`), stands above signatures (`closing`), labels the places of
+    signatures (`signing`), and stands before other days (`effective`).
     references: words before the number or date of an invoice that is not the document's own.
     other_amounts: headings and words before amounts that are not those of the document, such as the year's.
     labels: of each field, by its path.

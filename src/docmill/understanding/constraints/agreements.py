@@ -1,6 +1,7 @@
 """The preamble of a contract, which names its day and two parties: `made on … between … and …`."""
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from docmill.model.document import letters_and_digits
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.understanding.constraints.address_features import is_name
+from docmill.understanding.constraints.signatures import SignedName, signed_names
 from docmill.understanding.fields.analysis_cache import once
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings
@@ -51,6 +53,8 @@ _DELIMITER = re.compile(
 )
 _DEFINITION = re.compile(r"[\s,]*[(\[][^()\[\]]{0,60}[\"'\u201c\u201d\u201e\u2018\u2019\u00ab]")
 """Behind a name, the short form that it has from there on: `(the "Seller")`."""
+_QUOTED, _BEFORE_SHORT_FORM = re.compile(r"[\"\u201c\u201e\u00ab]"), 80
+"""The beginning of a short form, and the most characters between it and the name."""
 _BEFORE_FORM = re.compile(r"\s*(?:[,.]|\([^()\"\u201c]{2,30}\))\s*(?=[^\W\d_a-z])")
 _FORMS, _WORDS_OF_FORM = frozenset({*LEGAL_FORMS, ("n", "a")}), 4  # N.A. is that of banks
 _AFTER_FORM = re.compile(r"\s+[\w(]")
@@ -196,7 +200,7 @@ def states_agreement(candidates: Candidates, kind: DocumentType) -> bool:
 
 
 def agreement_fields(candidates: Candidates, kind: DocumentType, others: Findings) -> Findings:
-    """The two parties and the day of an agreement, by its preamble; the day also by where it is signed.
+    """The two parties and the day of an agreement, by its preamble or by who signs it and where.
 
     others: what other rules found. Of these, numbers and days in a sentence are less sure: contracts speak of
     other papers.
@@ -211,14 +215,66 @@ def agreement_fields(candidates: Candidates, kind: DocumentType, others: Finding
         for path in _OF_OTHERS
         if path in others and not _is_alone(others[path])
     }
-    if best is not None:
-        belief = _CLEAR if best.is_clear else _LIKELY
+    signed = signed_names(candidates.layout, kind)
+    if best is None or not best.is_clear:
+        findings |= _signing_parties(text, signed)
+        text, preambles = _behind_cover(candidates.layout, text, preambles, kind)
+        best = next(iter(preambles), None)
+    if best is not None and (best.is_clear or not set(_PATHS) <= findings.keys()):
+        every = letters_and_digits(candidates.layout.document.text)
         for path, name in zip(_PATHS, best.names, strict=False):
+            belief = _CLEAR if best.is_clear and _is_confirmed(name, text.text, every, signed) else _LIKELY
             findings[path] = Finding(name.text, text.spans(name.start, name.stop), belief, named=1.0)
     same = (preamble for preamble in preambles if preamble.is_clear and _have_same_names(preamble, best))
     dated = (finding for preamble in same if (finding := _day(text, preamble, kind, candidates)))
     day = next(dated, None) or _day_of_signature(candidates, kind)
     return findings if day is None else findings | {_DAY: day}
+
+
+def _behind_cover(
+    layout: Layout, cover: _Text, preambles: list[_Preamble], kind: DocumentType
+) -> tuple[_Text, list[_Preamble]]:
+    """The text and the preambles behind the first pages whose parties these pages, a cover, name, too.
+
+    If there are none, what is given stays: the forms at the end of a contract have preambles, too.
+    """
+    names = letters_and_digits(cover.text)
+    text = _text_of_pages(layout, limit=_SEARCHED)
+    behind = [
+        preamble
+        for preamble in _preambles(text.text, kind)
+        if preamble.is_clear
+        and len(preamble.names) == len(_PATHS)
+        and all(letters_and_digits(name.text) in names for name in preamble.names)
+    ]
+    return (text, behind) if behind else (cover, preambles)
+
+
+def _is_confirmed(name: _Name, text: str, document: str, signed: Sequence[SignedName]) -> bool:
+    """Return True unless others sign, or the end of a name is unsure.
+
+    It is sure by a legal form, by a short form in quotes behind it, or if the name is printed again.
+    document: the letters and digits of the whole document.
+    """
+    if len(signed) > 1 and not any(other.is_like(name.text) for other in signed):
+        return False
+    if name.strength > 1 or _QUOTED.search(text, name.stop, name.stop + _BEFORE_SHORT_FORM):
+        return True
+    return document.count(letters_and_digits(name.text)) > 1
+
+
+def _signing_parties(text: _Text, signed: Sequence[SignedName]) -> Findings:
+    """The parties by who signs; believed if the text names both first, with a short form of each."""
+    places = sorted({place[0]: place for name in signed if (place := name.defined_at(text.text))}.values())
+    if len(places) < len(_PATHS):
+        return {
+            path: Finding(name.text, (name.span,), _LIKELY, named=1.0)
+            for path, name in zip(_PATHS, signed, strict=False)
+        }
+    return {
+        path: Finding(" ".join(text.text[start:stop].split()), text.spans(start, stop), _CLEAR, named=1.0)
+        for path, (start, stop) in zip(_PATHS, places, strict=False)
+    }
 
 
 def _is_alone(finding: Finding) -> bool:
@@ -241,6 +297,14 @@ def _beginning(layout: Layout) -> _Text:
             break
         segments.append(segment)
     return _Text.of(segments)
+
+
+def _text_of_pages(layout: Layout, *, limit: int = sys.maxsize) -> _Text:
+    """The text of all pages, also of those in the middle, up to so many characters."""
+    pages = range(len(layout.document.pages))
+    segments = [segment for index in pages for segment in layout.sheet_of_page(index).segments]
+    sizes = accumulate(len(segment.text) + 1 for segment in segments)
+    return _Text.of([segment for segment, size in zip(segments, sizes, strict=True) if size <= limit])
 
 
 def _preambles(text: str, kind: DocumentType) -> Iterator[_Preamble]:
@@ -373,7 +437,7 @@ def _first_day(
 
 def _day_of_signature(candidates: Candidates, kind: DocumentType) -> Finding | None:
     """The day above the signatures, `executed this 7th day of April`; less sure if there are several."""
-    text = _Text.of(candidates.layout.segments)
+    text = _text_of_pages(candidates.layout)
     folded = fold(text.text)
     findings = [
         finding
