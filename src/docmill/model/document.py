@@ -376,6 +376,11 @@ class Document:
         return [place for page in self.pages for place in page.find(value)]
 
 
+_NEITHER = re.compile(r"[\W_]+")
+
+
 def letters_and_digits(text: str) -> str:
     """`text` in NFKC, case folded, without anything that is neither letter nor digit."""
-    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold())
+    if text.isascii():
+        return "".join(filter(str.isalnum, text.lower()))
+    return _NEITHER.sub("", unicodedata.normalize("NFKC", text).casefold())

@@ -4,12 +4,13 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from docmill.understanding.fields.analysis_cache import once
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.page.layout import Segment
 from docmill.understanding.page.titles import is_title
 from docmill.understanding.text.dates import find_dates
-from docmill.understanding.text.folding import alternatives, fold, token_texts
+from docmill.understanding.text.folding import alternatives, fold, remembered, token_texts
 from docmill.understanding.text.legal_forms import legal_form_end
 from docmill.understanding.text.money import find_amounts
 from docmill.understanding.text.number_forms import is_post_box
@@ -128,6 +129,7 @@ class LineFeatures:
         )
 
 
+@once
 def line_features(candidates: Candidates, segment: Segment) -> LineFeatures:
     """The features of a segment."""
     text = segment.text
@@ -165,6 +167,7 @@ def line_features(candidates: Candidates, segment: Segment) -> LineFeatures:
     )
 
 
+@remembered
 def has_postcode(text: str) -> bool:
     """True if the text contains a postcode, which the number of a post box is not."""
     if is_post_box(text):

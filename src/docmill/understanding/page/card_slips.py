@@ -55,6 +55,7 @@ _CLOSED = {
     if len(phrase.replace(" ", "")) >= _SHORTEST_CLOSED
 }
 _LONGEST = max(phrase.count(" ") for phrase in _PHRASES) + 1
+_FIRST_WORDS = frozenset(phrase.split(" ")[0] for phrase in _PHRASES)
 
 
 def card_slip_lines(sheet: Sheet) -> frozenset[int]:
@@ -116,9 +117,9 @@ def _groups(text: str) -> frozenset[str]:
     folded = fold(text)
     groups = {group for group, form in _FORMS.items() if form.search(folded)}
     words = token_texts(text)
-    for length in range(1, _LONGEST + 1):
-        for start in range(len(words) - length + 1):
-            group = _PHRASES.get(" ".join(words[start : start + length]))
+    for start in (at for at, word in enumerate(words) if word in _FIRST_WORDS):
+        for stop in range(start + 1, min(len(words), start + _LONGEST) + 1):
+            group = _PHRASES.get(" ".join(words[start:stop]))
             if group is not None:
                 groups.add(group)
     closed = "".join(words)

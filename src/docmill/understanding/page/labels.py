@@ -4,10 +4,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from docmill.understanding.text.folding import Token, letters_for_digits, parts, token_texts, tokens
+from docmill.understanding.text.folding import (
+    LONGEST_CACHED,
+    Token,
+    letters_for_digits,
+    parts,
+    token_texts,
+    tokens,
+)
 from docmill.understanding.vocabulary import LANGUAGES, NUMBER_WORDS, Column, Concept, Language
 
 Meaning = TypeVar("Meaning")
@@ -82,7 +91,7 @@ class Spelling:
             length: sorted(word for word in words if len(word) == length)
             for length in range(_SHORTEST_KNOWN, _LONGEST_KNOWN)
         }
-        self._by_about_length: dict[int, list[str]] = {}
+        self._by_about_length: dict[int, tuple[list[str], NDArray[np.uint32]]] = {}
         self.spelt = lru_cache(maxsize=20_000)(self._spelt)
 
     def words(self, text: str) -> list[_Word]:
@@ -128,10 +137,13 @@ class Spelling:
         """
         best: list[tuple[tuple[str, ...], frozenset[str]] | None] = [None] * (len(token) + 1)
         best[0] = (), _CODES
-        for stop in range(1, len(token) + 1):
-            for start in range(max(0, stop - _LONGEST_KNOWN), stop):
-                before, here, word = best[start], best[stop], token[start:stop]
-                if before is None or word not in self._glued:
+        for start in range(len(token)):
+            before = best[start]
+            if before is None:
+                continue
+            for stop in range(start + 1, min(len(token), start + _LONGEST_KNOWN) + 1):
+                here, word = best[stop], token[start:stop]
+                if word not in self._glued:
                     continue
                 of_all_languages = word in NUMBER_WORDS or word in _UNITS_OF_LABELS
                 codes = before[1] if of_all_languages else before[1] & _CODES_OF_WORDS.get(word, _CODES)
@@ -145,11 +157,15 @@ class Spelling:
         if len(token) < _SHORTEST_FUZZY:
             return None
         allowed = 1 if len(token) < _SHORTEST_FUZZY_TWICE else 2
-        words = self._by_about_length.get(len(token))
-        if words is None:
+        known = self._by_about_length.get(len(token))
+        if known is None:
             lengths = range(len(token) - allowed, len(token) + allowed + 1)
-            words = [word for length in lengths for word in self._by_length.get(length, ())]
-            self._by_about_length[len(token)] = words
+            several = [word for length in lengths for word in self._by_length.get(length, ())]
+            known = several, _letter_sets(several)
+            self._by_about_length[len(token)] = known
+        # An error changes two letters of a word at most; few words are left to compare.
+        others = np.bitwise_count(known[1] ^ _letter_sets([token]))
+        words = [known[0][index] for index in np.flatnonzero(others <= 2 * allowed).tolist()]
         near = process.extract(token, words, scorer=Levenshtein.distance, score_cutoff=allowed, limit=None)
         ranked = ((distance, -len(_CODES_OF_WORDS.get(word, ())), word) for word, distance, _ in near)
         return min(ranked, default=(0, 0, None))[2]
@@ -173,11 +189,15 @@ class Phrases(Generic[Meaning]):
                 lengths.setdefault(key[0], set()).add(len(key))
         self._lengths = {first: sorted(several, reverse=True) for first, several in lengths.items()}
         self._begins = lru_cache(maxsize=20_000)(self._spells_beginning)
+        self._find_in_line = lru_cache(maxsize=4096)(self._find)
 
     def find(self, text: str) -> list[Label[Meaning]]:
         """The phrases of `text` from left to right, the longest at each place; they never overlap."""
+        return [*(self._find_in_line if len(text) <= LONGEST_CACHED else self._find)(text)]
+
+    def _find(self, text: str) -> Sequence[Label[Meaning]]:
         if not any(map(self._begins, token_texts(text))):
-            return []
+            return ()
         words = self._spelling.words(text)
         labels: list[Label[Meaning]] = []
         at = 0
@@ -197,6 +217,11 @@ class Phrases(Generic[Meaning]):
     def _spells_beginning(self, token: str) -> bool:
         """True if a phrase begins with the token or a part of it; in most texts none does."""
         return any(word in self._lengths for word, _, _ in self._spelling.spelt(token))
+
+
+def _letter_sets(words: Iterable[str]) -> NDArray[np.uint32]:
+    """The letters of each word as bits; several letters share one."""
+    return np.array([sum({1 << (ord(letter) & 31) for letter in word}) for word in words], np.uint32)
 
 
 def _canonical(word: str) -> str:

@@ -124,6 +124,7 @@ class Sheet:
         self.page_index = page_index
         self.segments: list[Segment] = []
         self._first_index = first_index
+        self._above: dict[Box, list[Segment]] = {}
         runs, words = text_runs(page), page.words
         if not runs:
             return
@@ -164,8 +165,11 @@ class Sheet:
 
     def above(self, box: Box) -> list[Segment]:
         """The segments above `box` that share its columns, nearest first."""
-        indices = np.flatnonzero(self._shares_columns(box) & (self._middles < box.y0))[::-1].tolist()
-        return [self.segments[index] for index in indices]
+        above = self._above.get(box)
+        if above is None:
+            indices = np.flatnonzero(self._shares_columns(box) & (self._middles < box.y0))[::-1].tolist()
+            above = self._above[box] = [self.segments[index] for index in indices]
+        return above
 
     def below(self, box: Box) -> list[Segment]:
         """The segments below `box` that share its columns, nearest first."""

@@ -103,11 +103,7 @@ def word_hashes(texts: Sequence[str]) -> NDArray[np.int32]:
     """
     alike = [_folded(text) for text in texts]
     rows = np.zeros((len(texts), GRAMS), np.int32)
-    wholes = [
-        (_whole(text.casefold()), _whole(same), _whole(_shape(text)))
-        for text, same in zip(texts, alike, strict=True)
-    ]
-    rows[:, :_WHOLES] = _mixed(np.array(wholes, np.uint64), 5)
+    rows[:, :_WHOLES] = _mixed(np.array([_wholes(text) for text in texts], np.uint64), 5)
     joined = "".join(f"\x02{text}\x03" for text in alike)
     codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
     lengths = np.array([len(text) + 2 for text in alike])
@@ -129,6 +125,12 @@ def word_hashes(texts: Sequence[str]) -> NDArray[np.int32]:
     return rows
 
 
+@lru_cache(maxsize=200_000)
+def _wholes(text: str) -> tuple[int, int, int]:
+    """The hashes of a word, of itself with digits alike, and of its shape."""
+    return _whole(text.casefold()), _whole(_folded(text)), _whole(_shape(text))
+
+
 @cache
 def _meaning_row(meaning: Concept) -> int:
     """The row of a meaning by its name, so that new meanings move none of the others."""
@@ -140,6 +142,7 @@ def word_class(text: str, classes: int) -> int:
     return _whole(_folded(text)) % classes
 
 
+@lru_cache(maxsize=200_000)
 def _folded(text: str) -> str:
     """Lower case without accents, every digit as 0."""
     plain = unicodedata.normalize("NFKD", text.casefold())

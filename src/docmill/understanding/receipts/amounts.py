@@ -116,6 +116,10 @@ def _value_features(
     texts: before each place. order: of amounts, by id.
     """
     clues = [amount.clues for amount in places]
+    highest: dict[Concept, float] = {}
+    for clue in clues:
+        for concept, strength in clue.items():
+            highest[concept] = max(highest.get(concept, 0), strength)
     totals = [clue.get(Concept.TOTAL, 0) for clue in clues]
     of_parts = (Concept.SUBTOTAL, Concept.TAX, Concept.EXCLUDING)
     is_part = [any(clue.get(concept, 0) > _SURE for concept in of_parts) for clue in clues]
@@ -124,7 +128,7 @@ def _value_features(
     best = max(places, key=lambda amount: _label_score([amount]))
     sheet = candidates.layout.sheet(best.segment)
     return [
-        *(max(clue.get(concept, 0) for clue in clues) for concept in _CONCEPTS),
+        *(highest.get(concept, 0) for concept in _CONCEPTS),
         max(total * (not part) for total, part in zip(totals, is_part, strict=True)),
         max(total * clue.get(Concept.GRAND, 0) for total, clue in zip(totals, clues, strict=True)),
         max(total * clue.get(Concept.DUE, 0) for total, clue in zip(totals, clues, strict=True)),

@@ -12,7 +12,7 @@ _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 _CACHED_TEXTS = 4096
-_LONGEST_CACHED = 300
+LONGEST_CACHED = 300
 """Characters of a text whose result is cached; whole pages seldom come twice and would fill the memory."""
 _CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?<!\bMw)(?<!mb)(?=[A-Z])")
 """The start of a word within another, by its capital; `MwSt` and `GmbH` are one word each."""
@@ -34,7 +34,7 @@ def remembered(
 
     @wraps(function)
     def call(text: str, *args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
-        return (cached if len(text) <= _LONGEST_CACHED else function)(text, *args, **options)  # type: ignore[arg-type]
+        return (cached if len(text) <= LONGEST_CACHED else function)(text, *args, **options)  # type: ignore[arg-type]
 
     return call
 
