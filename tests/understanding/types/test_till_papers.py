@@ -31,6 +31,21 @@ Carrot cake         6.80
 TOTAL GBP          10.00
 VAT 20%             1.67
 """
+PAID = """
+      Harbour Coffee Ltd
+   12 Quay Street, Leith EH6 6QQ
+   Tel 0131 555 0101   VAT Reg No 123 4567 82
+{words}
+Receipt No 4711   Date 03/04/2026 10:12
+2 Flat white   3.20      6.40
+1 Carrot cake            3.60
+Subtotal                10.00
+TOTAL GBP               10.00
+Cash                    20.00
+Change                  10.00
+VAT 20% incl             1.67
+Thank you for your visit
+"""
 TICKETS = [
     """
   Einzelkarte - STADTBAHN BEISPIELSTADT
@@ -81,3 +96,28 @@ def test_a_receipt_that_speaks_of_a_ticket_is_none(typeset: Typeset) -> None:
     page = RECEIPT + "Ticket 4711\nVoucher valid until 31/12/2026\n"
 
     assert understand(typeset(page)).classification.document_type == "receipt"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "ORDER SLIP  Table 7", "This is not an official receipt", "PROVISIONAL BILL", "KITCHEN ORDER",
+        "*** ZWISCHENRECHNUNG ***", "Dies ist keine Rechnung", "NOTE PROVISOIRE", "PRECONTO",
+        "Consulta de mesa", "DETTA ÄR INTE ETT KVITTO", "Geen BTW bon", "OVO NIJE FISKALIZIRANI RAČUN",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("source", ["text", "ocr"])
+def test_a_slip_that_says_that_it_is_no_receipt_is_asked_about(
+    typeset: Typeset, words: str, source: str
+) -> None:
+    _, extraction = understand(typeset(PAID.format(words=words), source=source))
+
+    assert "may be no receipt" in next(
+        failure.message for failure in extraction.failures if failure.check == "document_type"
+    )
+
+
+def test_a_receipt_that_names_a_kitchen_and_an_order_is_one(typeset: Typeset) -> None:
+    classification = understand(typeset(PAID.format(words="Kitchen Table 7  Order No. 12"))).classification
+
+    assert (classification.document_type, classification.doubt) == ("receipt", "")

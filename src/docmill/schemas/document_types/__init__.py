@@ -83,7 +83,8 @@ class TypeWords(_Table):
 
     titles: phrases that stand in the title of such documents and of no others. doubtful: titles of other
     documents, too, each with words anywhere on the document that settle it; without one it is not of the
-    type, and a person is asked. contrary: words that speak against the type where the title is doubtful.
+    type, and a person is asked. contrary: words that speak against the type where the title is doubtful; for
+    a trained type, words by which a document says that it is none, so that a person is asked.
     phrases: words of the text of such documents, by group and language; after a `^` those that begin a line.
     sentences: words of the sentence that names the day and two parties of an agreement: what it calls itself
     (`this`, `agreement`), words before the first name (`opening`), between both (`joining`), before a name

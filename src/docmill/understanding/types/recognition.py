@@ -153,6 +153,8 @@ def recognise(layout: Layout, document_type: DocumentType, confidence: float) ->
     if recognition.document_type == "other" and not recognition.doubt:
         doubt = _doubt_by_labels(page) or _doubt_by_phrases(page)
         recognition = recognition._replace(doubt=doubt)
+    if not recognition.doubt:
+        recognition = recognition._replace(doubt=_doubt_by_contrary(recognition.document_type, page))
     return recognition if recognition.confidence else recognition._replace(confidence=confidence)
 
 
@@ -216,6 +218,17 @@ def _doubt_by_phrases(page: _Page) -> str:
         if any(page.has_phrase(title) and any(map(page.has_phrase, settling)) for title, settling in titles):
             return f"The document may be a {definition.label.lower()}: please say of which type it is."
     return ""
+
+
+def _doubt_by_contrary(document_type: DocumentType, page: _Page) -> str:
+    """The question whether a document is of a trained type, if it says that it is none; "" if it does not."""
+    definition = DEFINITIONS[document_type]
+    contrary = definition.words.contrary.values() if definition.is_trained else ()
+    printed = next((phrase for phrases in contrary for phrase in phrases if page.has_phrase(phrase)), None)
+    if printed is None:
+        return ""
+    label = definition.label.lower()
+    return f"With {printed!r} the document may be no {label}: please say of which type it is."
 
 
 def _is_number_label(page: _Page, title: _Title) -> bool:
