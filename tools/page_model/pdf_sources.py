@@ -32,11 +32,12 @@ def adbuy_samples() -> Iterator[Sample]:
     Their number is labelled once, whether the paper is an order or an invoice: it is `contract_number`.
     """
     for label in orders.labels():
-        document = text_layer(DATA / "adbuy/pdf" / f"{label['id']}.pdf")
+        name = f"{label['id']}.pdf"
+        document = text_layer(DATA / "adbuy/pdf" / name)
         if not document.pages:
             continue
         words = document.pages[0].words.texts
-        station = next((match[1] for word in words if (match := STATION.match(word))), label["id"])
+        station = next((match[1] for word in words if (match := STATION.match(word))), name)
         kind = label["doc_class"] or "order"
         paper = Paper(
             key=label["id"],

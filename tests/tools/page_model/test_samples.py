@@ -1,13 +1,15 @@
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
+from bench.accuracy.trust import is_set_aside
 from bench.data.receipts import SROIE, documents
 from tools.page_model.build import LabelCounts
 from tools.page_model.made_up import made_up_demo_papers, made_up_party_pages, made_up_receipts
 from tools.page_model.samples import Sample, read_samples, to_record, write_samples
-from tools.page_model.sources import sroie_samples
+from tools.page_model.sources import is_kept_back, sroie_samples
 
 
 def made_up() -> list[Sample]:
@@ -55,3 +57,14 @@ def test_real_receipts_are_labelled() -> None:
 
     assert sum("gross_total" in sample.roles for sample in samples) >= 18
     assert all(sample.group for sample in samples)
+
+
+@pytest.mark.parametrize("source", ["world", "world-photographed", "einvoices", "adbuy"])
+def test_nothing_learns_from_vendors_that_are_set_aside(source: str) -> None:
+    page = next(made_up_receipts(1, seed=3))
+    vendors = [f"Vendor {number}" for number in range(40)]
+
+    kept_back = {vendor for vendor in vendors if is_kept_back(replace(page, source=source, group=vendor))}
+
+    assert kept_back == {vendor for vendor in vendors if is_set_aside(vendor)}
+    assert kept_back
