@@ -28,6 +28,7 @@ _IN_ORDER = (
 """Dates of which the first is the earlier, and the longest time between them."""
 _REMINDER = "reminder"
 _DELIVERY_NOTE = "delivery_note"
+_RECEIPT = "receipt"
 _VALUED = timedelta(days=7)
 """By which bookings may lie outside a statement's period: weekends, and days from which they count."""
 _IN_NUMBERS = re.compile(r"(?<!\d)\d{1,2}\s?[/.\-]\s?\d{1,2}\s?[/.\-]\s?(?:\d{4}|\d\d)(?!\d)")
@@ -95,6 +96,8 @@ def check_date_label(judged: GateInput) -> Iterator[Failure]:
     others = _OTHER_DATES
     if judged.extraction.document_type == _DELIVERY_NOTE:
         others -= {Concept.DELIVERY_DATE}  # goods are sent and noted on one day
+    elif judged.extraction.document_type == _RECEIPT:
+        others -= {Concept.PERIOD_END}  # tills record when a sale began and ended, hotels bill on departure
     if meanings and meanings <= others:
         label = label_before(line.before)
         message = f"{judged.name(path)} {judged.values[path]} stands beside another label: {label!r}."
