@@ -155,7 +155,7 @@ def test_the_day_of_despatch_is_the_day_of_a_delivery_note_and_of_no_other_paper
 
 
 def test_the_day_on_which_a_sale_ended_is_the_day_of_a_receipt_and_of_no_other_paper(judge: Judge) -> None:
-    page = "TSE Beginn: 2026-04-09T11:02 Ende: 2026-04-09"
+    page = "Kasse 4 Ende: 2026-04-09"
     day = {"issue_date": (date(2026, 4, 9), "2026-04-09")}
 
     assert judge("date_label", page, day, schema=REGISTRY["ticket"])
