@@ -1,3 +1,4 @@
+import datetime as dt
 from collections.abc import Callable
 
 import pytest
@@ -57,3 +58,32 @@ def test_a_currency_of_an_item_that_is_known_beside_amounts_only_is_asked_about_
     values = {"currency": ("EUR", "EUR"), "lines[0].net_amount": ("90.00", "90.00")}
 
     assert judge("item_currency", "Hotel, Reykjavik   ISK 12900   90.00\n\nTotal EUR 90.00", values)
+
+
+@pytest.mark.parametrize(
+    ("vat_id", "day", "since"),
+    [
+        ("HR12345678903", dt.date(2022, 7, 3), "2023-01-01"),
+        ("HR12345678903", dt.date(2023, 1, 1), None),
+        ("LT123456715", dt.date(2014, 5, 2), "2015-01-01"),
+        ("BG175074752", dt.date(2025, 5, 2), "2026-01-01"),
+        ("BG175074752", dt.date(2026, 5, 2), None),
+        ("DE136695976", dt.date(2001, 5, 2), None),
+        ("CZ25123891", dt.date(2025, 5, 2), None),
+    ],
+)
+def test_euros_before_a_country_had_them_are_asked_about(
+    judge: Judge, vat_id: str, day: dt.date, since: str | None
+) -> None:
+    page = f"{vat_id}\n{day}\nTotal EUR 12.00"
+    values = {
+        "currency": ("EUR", "EUR"), "issue_date": (day, str(day)), "seller.vat_id": (vat_id, vat_id),
+    }  # fmt: skip
+
+    failures = judge("currency_of_country", page, values)
+
+    assert [failure.message for failure in failures] == (
+        [f"The currency is EUR, but there is no euro in the seller's country before {since}."]
+        if since
+        else []
+    )

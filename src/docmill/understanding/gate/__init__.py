@@ -4,7 +4,7 @@ from docmill.model.document import Document
 from docmill.model.result import Extraction, Schema, Verdict
 from docmill.ports import Gate
 from docmill.resilience.concurrency import VALUE, off_loop
-from docmill.understanding.gate.currencies import check_currency, check_item_currencies
+from docmill.understanding.gate.currencies import check_currency, check_euro, check_item_currencies
 from docmill.understanding.gate.dates import check_ambiguous_dates, check_date_label, check_dates
 from docmill.understanding.gate.fields import (
     check_codes,
@@ -68,6 +68,7 @@ _CHECKS = (
     check_subtotal,
     check_credit,
     check_currency,
+    check_euro,
     check_item_currencies,
     check_ranges,
     check_codes,

@@ -1,12 +1,14 @@
-"""Checks of the currency: its place on the page, and items that are in another one."""
+"""Checks of the currency: its place on the page, its country, and items that are in another one."""
 
 import re
 from collections.abc import Iterator
+from datetime import date
 
 from docmill.model.result import Failure
+from docmill.understanding.gate.countries import countries_of, is_of_paper
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.page.labels import LABELS
-from docmill.understanding.text.money import find_currencies
+from docmill.understanding.text.money import euro_since, find_currencies
 
 _LONGEST_SEARCHED = 100_000
 _LETTERS = re.compile(r"[^\W\d_]{1,4}")
@@ -23,6 +25,18 @@ def check_item_currencies(judged: GateInput) -> Iterator[Failure]:
         if codes and currency not in codes:
             message = f"{judged.name(path)} is in {', '.join(sorted(codes))}, the document in {currency}."
             yield Failure(check="item_currency", message=message, fields=(path,))
+
+
+def check_euro(judged: GateInput) -> Iterator[Failure]:
+    """A failure of euros in a country that did not have them yet: only their equivalent is printed there."""
+    currency, day = judged.values.get("currency"), judged.values.get("issue_date")
+    if currency != "EUR" or not isinstance(day, date) or not is_of_paper(judged):
+        return
+    for code in countries_of(judged):
+        since = euro_since(code)
+        if since is not None and day < since:
+            message = f"The currency is EUR, but there is no euro in the seller's country before {since}."
+            yield Failure(check="currency_of_country", message=message, fields=("currency", "issue_date"))
 
 
 def check_currency(judged: GateInput) -> Iterator[Failure]:

@@ -16,6 +16,7 @@ from docmill.understanding.text.money import (
     find_amounts,
     find_currencies,
     in_thousandths,
+    replaced_by_euro,
 )
 from docmill.understanding.text.united_states import has_canadian_postcode, has_us_address, has_us_phone
 from docmill.understanding.text.weekdays import orders_by_weekday
@@ -66,7 +67,7 @@ def conventions(layout: Layout) -> Conventions:
     votes.update(find_currencies(text))
     if "US$" in text:
         votes["USD"] += 2
-    currency = votes.most_common(1)[0][0] if votes else None
+    currency = _in_force(votes, [written.year for written in dates])
     is_bare = currency == "USD" and "USD" not in text and any(amount.symbol == "$" for amount in amounts)
     if is_bare and not has_us_address(text):  # a restaurant in the States may have Hong Kong in its name
         elsewhere = "CAD" if has_canadian_postcode(text) else currency
@@ -89,6 +90,22 @@ def conventions(layout: Layout) -> Conventions:
         mark=decimal_mark(digits, default=default, thousandths=in_thousandths(currency)),
         currency=currency,
     )
+
+
+def _in_force(votes: Counter[str], years: Sequence[int]) -> str | None:
+    """The currency that is named most often; of the euro and the one that it replaced, that of the time.
+
+    Around the change both are printed. years: of the dates of the document.
+    """
+    if not votes:
+        return None
+    replaced = replaced_by_euro()
+    former = max((code for code in votes if code in replaced), key=votes.__getitem__, default=None)
+    likeliest = votes.most_common(1)[0][0]
+    if former is None or not years or likeliest not in ("EUR", former):
+        return likeliest
+    is_former = max(years) < replaced[former].year or "EUR" not in votes
+    return former if is_former else "EUR"
 
 
 def _language_weights() -> dict[str, dict[str, float]]:

@@ -1,12 +1,16 @@
 """Amounts of money as printed: marks, currency, sign; and percentages."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, timedelta
 from decimal import Decimal
+from functools import cache
 from typing import Literal, cast
 
+from babel.core import get_global
 from babel.dates import get_day_names
-from babel.numbers import get_currency_precision, list_currencies
+from babel.numbers import get_currency_precision, get_territory_currencies, list_currencies
 
 from docmill.understanding.text.folding import alternatives, fold, remembered
 from docmill.understanding.vocabulary.languages import LANGUAGES
@@ -50,6 +54,9 @@ SYMBOLS = {
     "₫": "VND",
     "$": "USD",
     "EURO": "EUR",
+    "KN": "HRK",
+    "KUNA": "HRK",
+    "KUNE": "HRK",
 }
 """Currencies by their printed form. `$` alone means USD unless the document suggests another."""
 _BY_LANGUAGE = {
@@ -64,9 +71,15 @@ _CODE_OF = {
 _COMMON_CODES = (
     "EUR", "USD", "GBP", "CHF", "MYR", "SGD", "AUD", "CAD", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN",
     "CZK", "HUF", "RON", "BGN", "BRL", "MXN", "ZAR", "TRY", "THB", "HKD", "IDR", "NZD", "AED", "PHP", "VND",
-    "KWD", "OMR", "JOD", "TND", "LYD", "IQD", "ISK",
+    "KWD", "OMR", "JOD", "TND", "LYD", "IQD", "ISK", "HRK", "LTL", "EEK", "SKK",
 )  # fmt: skip
-"""Not BHD, the dinar of Bahrain: in Malaysia it is the legal form of a firm, `Sdn Bhd`."""
+"""Not BHD, the dinar of Bahrain: in Malaysia it is the legal form of a firm, `Sdn Bhd`. Of those that
+the euro replaced, only those of the last decades that are no words."""
+_EURO, _EURO_CASH = "EUR", date(2002, 1, 1)
+_LATEST_END = timedelta(days=31)
+"""Days before the euro on which its predecessor ends in the tables."""
+_LATER_EUROS = {"BG": date(2026, 1, 1)}
+"""Countries that took the euro after the tables of Unicode (CLDR) in use were made."""
 _SIGNS_OF_LANGUAGES = [sign for language in LANGUAGES for sign in language.currencies]
 _CURRENCY = f"(?:{alternatives([*SYMBOLS, *_SIGNS_OF_LANGUAGES, *_COMMON_CODES])})"
 _NUMBER = (
@@ -232,6 +245,28 @@ def number(digits: str, mark: Mark) -> Decimal:
     if len(tail) == _THREE and (marks.count(marks[-1]) > 1 or marks[-1] != mark):
         return Decimal(whole + tail)
     return Decimal(f"{whole or '0'}.{tail}")
+
+
+@cache
+def euro_since(country: str) -> date | None:
+    """The first day of the euro in a country by its code (ISO 3166-1); None if it has another currency."""
+    if country in _LATER_EUROS:
+        return _LATER_EUROS[country]
+    currencies = get_territory_currencies(country, include_details=True)
+    return next((each["from"] for each in currencies if each["currency"] == _EURO), None)
+
+
+@cache
+def replaced_by_euro() -> Mapping[str, date]:
+    """The currencies that the euro replaced, each with the first day on which people paid in euros."""
+    euros = ((country, euro_since(country)) for country in get_global("territory_currencies"))
+    return {
+        currency["currency"]: max(day, _EURO_CASH)
+        for country, day in euros
+        if day is not None
+        for currency in get_territory_currencies(country, date.min, date.max, include_details=True)
+        if currency["currency"] != _EURO and (currency["to"] is None or currency["to"] >= day - _LATEST_END)
+    }
 
 
 def in_thousandths(currency: str | None) -> bool:
