@@ -127,3 +127,13 @@ def test_embedded_files_survive_storing(make_document: Callable[..., Document]) 
     again = codec.loads(codec.dumps(replace(make_document("Total"), embedded=(xml,))))
 
     assert again.embedded == (xml,)
+
+
+def test_a_transcription_with_places_that_are_no_numbers_is_refused(
+    make_document: Callable[..., Document],
+) -> None:
+    content = json.loads(zstandard.decompress(codec.dumps(make_document("Total"))))
+    content["pages"][0]["width_pt"] = float("nan")
+
+    with pytest.raises(ValueError, match="not a transcription"):
+        codec.loads(zstandard.compress(json.dumps(content).encode()))

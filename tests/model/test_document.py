@@ -3,7 +3,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from docmill.model.document import Box, Cell, Document, Page, Table, Words, letters_and_digits
+from docmill.errors import CorruptError
+from docmill.model.document import Box, Cell, Code, Document, Page, Table, Words, letters_and_digits
 
 MakeDocument = Callable[..., Document]
 
@@ -82,3 +83,34 @@ def test_a_table_gives_its_texts_by_row_and_column(make_document: MakeDocument) 
     cells = (Cell(0, 0, 1, 1, box, (0,)), Cell(0, 1, 1, 1, box, (1,)), Cell(1, 0, 1, 1, box, (2, 3)))
 
     assert Table(box, 2, 2, cells).texts(words) == [["Item", "Price"], ["Green tea", ""]]
+
+
+def words_at(box: list[float], confidence: float = 1.0) -> Words:
+    one = np.zeros(1, np.int32)
+    return Words(["Total"], np.array([box], np.float32), np.array([confidence], np.float32), one, one)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: words_at([0.1, float("nan"), 0.2, 0.3]),
+        lambda: words_at([0.1, 0.2, float("inf"), 0.3]),
+        lambda: words_at([0.1, 0.2, 0.3, 0.4], float("nan")),
+        lambda: Page(1, float("nan"), 800.0, Words.none(), "none", 0.0),
+        lambda: Page(
+            1, 600.0, 800.0, Words.none(), "none", 0.0, codes=(Code("]Q1", "x", Box(0, 0, float("inf"), 1)),)
+        ),
+        lambda: Page(
+            1,
+            600.0,
+            800.0,
+            Words.none(),
+            "none",
+            0.0,
+            tables=(Table(Box(0, 0, 1, 1), 1, 1, (Cell(0, 0, 1, 1, Box(0, 0, 1, float("-inf"))),)),),
+        ),
+    ],
+)
+def test_a_place_that_is_no_number_is_refused_in_words(build: Callable[[], object]) -> None:
+    with pytest.raises(CorruptError, match="is no number"):
+        build()

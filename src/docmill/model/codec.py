@@ -11,6 +11,7 @@ import zstandard
 from numpy.typing import NDArray
 from pydantic_core import to_json
 
+from docmill.errors import CorruptError
 from docmill.model.document import Box, Cell, Code, Document, Embedded, Page, Part, Table, Usage, Words
 
 FORMAT = 2
@@ -72,7 +73,14 @@ def loads(data: bytes) -> Document:
                 for name, media_type, data in content.get("embedded", ())
             ),
         )
-    except (zstandard.ZstdError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        zstandard.ZstdError,
+        CorruptError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise ValueError("not a transcription") from error
 
 

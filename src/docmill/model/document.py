@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
+
+from docmill.errors import CorruptError
 
 PartKind = Literal["attachment", "member", "section"]
 PageSource = Literal["text", "ocr", "none"]
@@ -37,6 +39,7 @@ class Words:
     boxes: float32, shape (n, 4), fractions of the page as in `Box`.
     confidences: float32, shape (n,), in [0, 1]; 1 for text that came with the file.
     lines, blocks: int32, shape (n,), counted from 0 and never decreasing; words of a line go left to right.
+    Raises CorruptError for a box or confidence that is no number.
     """
 
     texts: list[str]
@@ -51,6 +54,7 @@ class Words:
             column.shape != (count,) for column in (self.confidences, self.lines, self.blocks)
         ):
             raise ValueError("the columns of Words differ in length")
+        _check_finite(self.boxes, self.confidences)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -72,6 +76,13 @@ class Words:
         x0, y0 = part[:, :2].min(axis=0)
         x1, y1 = part[:, 2:].max(axis=0)
         return Box(float(x0), float(y0), float(x1), float(y1))
+
+
+def _check_finite(*arrays: NDArray[np.floating[Any]]) -> None:
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise CorruptError(
+            "a place on the page is no number (NaN or infinite): correct the converter or engine that read it"
+        )
 
 
 class Code(NamedTuple):
@@ -203,6 +214,12 @@ class Page:
     preprocessed: bool = False
     cut_edges: tuple[Edge, ...] = ()
     layer_doubt: LayerDoubt | None = None
+
+    def __post_init__(self) -> None:
+        """Raise CorruptError for a size or a box that is no number."""
+        cells = [cell.box for table in self.tables for cell in table.cells]
+        boxes = [*(code.box for code in self.codes), *(table.box for table in self.tables), *cells]
+        _check_finite(np.array((self.width_pt, self.height_pt)), np.array(boxes))
 
     @cached_property
     def lines(self) -> list[Line]:
