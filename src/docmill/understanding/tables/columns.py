@@ -78,19 +78,6 @@ def _begins_within(word: Word, left: float, right: float) -> bool:
     return left <= box.x0 < right <= word.middle and box.x1 <= right + _OVERHANG
 
 
-def without_code(lines: Cells, layer: int | None) -> Cells:
-    """The lines of a cell without the line `layer`, if that is the number of an item."""
-    if layer is None or layer >= len(lines) or not is_code(joined(lines[layer])):
-        return lines
-    return [line for index, line in enumerate(lines) if index != layer]
-
-
-def is_code(text: str) -> bool:
-    """True for the number of an item, such as `ZS997` or `GTIN 4012345678901`."""
-    words = text.split()
-    return len(words) <= _CODE_WORDS and any(map(str.isdecimal, text)) and not _WORD.search(text)
-
-
 class Columns:
     """The columns of a table.
 
@@ -125,19 +112,10 @@ class Columns:
         """True if a row has letters in the column of names."""
         return self.text is not None and any(map(str.isalpha, joined(cells[self.text])))
 
-    def has_name(self, row: Row) -> bool:
-        """True if a row has letters in the column of names, or if names stand below the items' numbers."""
-        is_coded = self.text is not None and self.headings[self.text].code_layer == 0
-        return is_coded or self.is_named(row.cells)
-
     def has_text(self, row: Row) -> bool:
-        """True if a row has a name that is no number of the item."""
-        if self.text is None:
-            return True
-        lines = row.text_lines(self.text)
-        if self.headings[self.text].code_layer == 0:
-            lines = without_code(lines, 0)
-        return any(any(map(str.isalpha, joined(line))) for line in lines)
+        """True if a row has a name."""
+        lines = row.text_lines(self.text) if self.text is not None else []
+        return self.text is None or any(any(map(str.isalpha, joined(line))) for line in lines)
 
     def is_item(self, cells: Sequence[Sequence[Word]], figures: set[int]) -> bool:
         """True if a row has a name and the numbers of an item, or a date, which sums have not."""
