@@ -93,3 +93,38 @@ def test_the_subject_of_a_reminder_is_no_number_and_its_number_has_its_label(typ
     assert reminder.subject == "2. Mahnung"
     assert reminder.number == "M-2026-077"
     assert reminder.customer_number == "10233"
+
+
+@pytest.mark.parametrize("slogan", ["Sinds 1931", "Since 1931", "Qualidade desde 1970", "Seit 1890"])
+def test_the_year_of_founding_is_no_address(typeset: Typeset, slogan: str) -> None:
+    page = f"""
+Muster Bolt & Tool Ltd
+{slogan}
+
+                                                 INVOICE
+Billed to:                                       Invoice no.   4471
+Kestrel Foods Ltd                                Date          3 May 2026
+14 Station Road
+Bath BA1 1AA
+
+1    Bolts                                    10      10.00     100.00
+                                              Total           100.00
+
+
+
+
+12 Mill Lane, Leeds LS1 4DY
+"""
+
+    invoice = values(typeset(page), "invoice")
+
+    assert invoice.seller.name == "Muster Bolt & Tool Ltd"
+    assert invoice.seller.address is None
+
+
+def test_a_town_before_its_postcode_is_no_year(typeset: Typeset) -> None:
+    page = INVOICE.replace("83209 Prien am Chiemsee", "Sydney 2000")
+
+    invoice = values(typeset(page), "invoice")
+
+    assert invoice.seller.address == "Werkstr. 14 · Sydney 2000"

@@ -48,6 +48,8 @@ _FOREIGN_POSTCODE = re.compile(
     r"|(?<!\w)[a-z]\d[\dw]\s[a-z\d]{4}$"  # D02 X285
     r"|[^\W\d_]{3}\s?[-\u2013]\s?\d{6}$"  # Mumbai - 400001
 )
+_SINCE = alternatives(word for words in _ADDRESSES for word in words.since)
+_FOUNDED = re.compile(rf"(?<!\w)(?:{_SINCE})\.?\s(?:18|19|20)\d\d(?!\d)")
 _YEAR = re.compile(r"\b(?:18|19|20)\d\d\W*$")
 _HOUSES = alternatives(word for words in _ADDRESSES for word in words.houses)
 _PLOTS = alternatives(word for words in _ADDRESSES for word in words.plots)
@@ -173,10 +175,10 @@ def line_features(candidates: Candidates, segment: Segment) -> LineFeatures:
 
 @remembered
 def has_postcode(text: str) -> bool:
-    """True if the text contains a postcode, which the number of a post box is not."""
+    """True if the text contains a postcode, which the number of a post box or `Since 1931` is not."""
     if is_post_box(text):
         return False
-    folded = fold(text)
+    folded = _FOUNDED.sub(" ", fold(text))
     return POSTCODE.search(folded) is not None or _FOREIGN_POSTCODE.search(folded) is not None
 
 

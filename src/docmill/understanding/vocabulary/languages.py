@@ -47,7 +47,8 @@ class AddressWords(_Table):
     or plot. plots: those that begin an address without a number, too. suffixes: words behind the number
     of a house. leading: words of streets that the name follows, perhaps without a space. heads, tails:
     words before an address and behind it, on its line. postcodes: forms of the postcode before a town
-    that have a mark within; `0` stands for a digit. domains: endings of web addresses.
+    that have a mark within; `0` stands for a digit. domains: endings of web addresses. since: words
+    before the year in which a firm was founded.
     """
 
     streets: Words
@@ -60,6 +61,7 @@ class AddressWords(_Table):
     domains: Words
     heads: Words
     tails: Words
+    since: Words
 
 
 class PartyWords(_Table):
