@@ -61,10 +61,7 @@ def payment_method(
         if means:
             named = [*means, *tendered]
             if len({method.general_code for method in named}) == 1:
-                special = [method for method in named if method.code in _GENERAL]
-                chosen = (special or named)[0]
-                if len({method.code for method in special}) > 1:
-                    chosen = named[0]._replace(code=chosen.general_code)
+                chosen = next((method for method in named if method.code in _GENERAL), named[0])
                 yield "payment.method", Finding(chosen.code, (chosen.span,), probability * chosen.quality)
             return
 

@@ -10,16 +10,16 @@ from docmill.understanding.gate.fields import (
     check_codes,
     check_confidence,
     check_few_values,
+    check_formulas,
     check_found,
     check_ranges,
     check_schema,
     check_withheld,
 )
-from docmill.understanding.gate.formulas import check_formulas
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.gate.lists import check_lists, check_rows
 from docmill.understanding.gate.numbers import check_listed_numbers, check_numbers
-from docmill.understanding.gate.page_edges import check_edges, check_subtotal
+from docmill.understanding.gate.pages import check_edges, check_subtotal, check_text_layers
 from docmill.understanding.gate.parties import check_parties, check_party_label
 from docmill.understanding.gate.party_names import check_party_names
 from docmill.understanding.gate.taxes import (
@@ -28,7 +28,6 @@ from docmill.understanding.gate.taxes import (
     check_tax_rate,
     check_tax_rows,
 )
-from docmill.understanding.gate.text_layers import check_text_layers
 from docmill.understanding.gate.titles import check_credit
 from docmill.understanding.gate.totals import (
     check_amount_due,

@@ -13,6 +13,7 @@ from docmill.model.paths import leaves, path_of
 from docmill.model.result import Evidence, Failure
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import is_built_in
+from docmill.understanding.formulas import UNCALCULATED, rows_without_result
 from docmill.understanding.gate.inputs import GateInput
 from docmill.understanding.statement_files import is_unneeded
 from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
@@ -99,6 +100,12 @@ def check_few_values(judged: GateInput) -> Iterator[Failure]:
         message = f"Only {len(read)} of {len(paths)} fields were read; please look for the others."
         missing = tuple(path for path in paths if path not in judged.values)
         yield Failure(check="few_values", message=message, fields=missing)
+
+
+def check_formulas(judged: GateInput) -> Iterator[Failure]:
+    """A failure of a file with formulas that no program has calculated, or that have an error as result."""
+    if next(rows_without_result(judged.document), None) is not None:
+        yield Failure(check="formulas", message=UNCALCULATED)
 
 
 def check_ranges(judged: GateInput) -> Iterator[Failure]:

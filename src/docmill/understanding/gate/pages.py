@@ -1,4 +1,4 @@
-"""Checks of pictures with cut edges: a cut amount or date, or a total that is missing below a subtotal."""
+"""Checks of pages: text that is not believed, cut edges, and a total that is missing below a subtotal."""
 
 from collections.abc import Iterator
 
@@ -18,6 +18,19 @@ _DATES = ("issue_date", "due_date")
 _OF_TOTALS = frozenset(
     {Concept.TOTAL, Concept.GRAND, Concept.GROSS, Concept.DUE, Concept.INCLUDING, Concept.AMOUNT}
 )
+_READ_WELL = 0.7
+"""Least quality of a page that was recognised because its own text is not believed."""
+
+
+def check_text_layers(judged: GateInput) -> Iterator[Failure]:
+    """A failure for each page of which neither the stored nor the recognised text can be relied on."""
+    for page in judged.document.pages:
+        if page.layer_doubt is not None and page.quality < _READ_WELL:
+            message = (
+                f"The text stored in the PDF is not what page {page.number} shows, and recognition did not"
+                " read it well; please compare all values with the page."
+            )
+            yield Failure(check="text_layer", message=message)
 
 
 def check_edges(judged: GateInput) -> Iterator[Failure]:
