@@ -230,6 +230,9 @@ async def test_a_suggestion_is_shown_on_the_page_and_accepted_with_one_key(
     await page.route("**/reviews", answer_late)
     await page.get_by_role("button", name="Undo Number").click()
     await expect(chips).to_have_count(2)  # the stream of changes tells before
+    await expect(number).to_have_value(
+        ""
+    )  # what is pressed before the row is drawn was not seen, and is refused
     await chips.nth(1).click()
     is_pressed.set()
     await expect(number).to_have_value("4717")

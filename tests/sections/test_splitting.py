@@ -5,6 +5,7 @@ import pytest
 
 from docmill.model.document import Document, Page, Words
 from docmill.sections.page_marks import PageMark, marks, page_mark
+from docmill.sections.serial_numbers import find_serial_numbers, typed_serial_number
 from docmill.sections.splitting import sections
 from support.codes import read_code
 
@@ -340,3 +341,24 @@ def test_an_archive_serial_number_begins_a_document(
     found = sections(replace(plain, pages=[plain.pages[0], labelled]), asn_prefix=prefix)
 
     assert [(part.start, part.stop - 1) for part in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "numbers"),
+    [
+        ("ASN 12", 12, [12]),
+        ("asn:00012", 12, [12]),
+        ("ASN#12", 12, [12]),
+        ("#12", 12, []),
+        ("12", 12, []),
+        ("ASN 99999999999", None, []),
+        ("rent ASN 7 asn-8", None, [7, 8]),
+        ("basn 12", 12, []),
+        ("ASN 12b", None, []),
+    ],
+)
+def test_what_people_type_for_a_number_is_read_in_one_way(
+    text: str, number: int | None, numbers: list[int]
+) -> None:
+    assert typed_serial_number(text) == number
+    assert [each.number for each in find_serial_numbers(text)] == numbers

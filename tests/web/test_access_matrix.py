@@ -152,7 +152,7 @@ NEEDS = {
     "POST /api/documents/post_document/": "write",
     "GET /api/documents/next_asn/": "read",
     "GET /api/documents/{document_number}/": "read",
-    "PATCH /api/documents/{document_number}/": "review",
+    "PATCH /api/documents/{document_number}/": "organise",
     "GET /api/documents/": "read",
     "GET /api/tasks/": "read",
     "GET /api/tags/": "read",

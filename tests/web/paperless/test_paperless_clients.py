@@ -17,6 +17,7 @@ from docmill.service.people.accounts import NewPerson
 from docmill.service.store import documents, ingestions, notes
 from docmill.service.store.database import DEFAULT_USER_ID
 from docmill.service.store.documents import DocumentRow
+from docmill.service.tagging import Tagging
 from docmill.web.paperless.paperless_shapes import number_of
 from docmill.web.server import serve
 from support.people import PASSWORD
@@ -150,30 +151,51 @@ async def test_lists_come_in_pages(paperless: Paperless, add: Add, finish: Finis
     assert [each async for each in paperless.custom_fields] == []
 
 
-async def test_a_number_is_looked_for_and_changed(
-    address: str, anna: UUID, service: Service, add: Add, finish: Finish
+async def test_an_app_that_signed_in_by_password_sets_title_and_tags(
+    paperless: Paperless, service: Service, add: Add, finish: Finish
 ) -> None:
-    access = await service.sign_in.access_of(anna)
-    assert access is not None
-    key = await service.api_keys.create(access, "archive", ["read", "write", "review"], None)
+    document_id = await add("first.pdf")
+    await finish(document_id)
+    tenant_id = service.default_tenant_id
+    paid, due = [
+        await Tagging(service.database, service.feed).create(name, tenant_id=tenant_id)
+        for name in ("paid", "due")
+    ]
+    await Tagging(service.database, service.feed).assign(
+        [document_id], add=["due"], tenant_id=tenant_id, assigned_by=DEFAULT_USER_ID
+    )
+    document = await paperless.documents(number_of(document_id))
+    kept = [tag for tag in document.tags or [] if tag != number_of(due.id)]
+
+    document.title = "Rent, November"
+    document.tags = [*kept, number_of(paid.id)]
+    assert await document.update()
+
+    again = await paperless.documents(number_of(document_id))
+    assert (again.title, sorted(again.tags or [])) == ("Rent, November", sorted([*kept, number_of(paid.id)]))
+    document.tags = [7]
+    with pytest.raises(JsonResponseWithError):
+        await document.update()
+
+
+async def test_a_number_is_looked_for_and_changed(paperless: Paperless, add: Add, finish: Finish) -> None:
     first = await add("first.pdf")
     await finish(first)
     await finish(await add("second.pdf"))
-    async with Paperless(address, key.secret) as client:
-        assert await client.documents.get_next_asn() == 1
-        document = await client.documents(number_of(first))
-        document.archive_serial_number = 41
-        assert await document.update()
+    assert await paperless.documents.get_next_asn() == 1
+    document = await paperless.documents(number_of(first))
+    document.archive_serial_number = 41
+    assert await document.update()
 
-        assert document.archive_serial_number == 41
-        assert await client.documents.get_next_asn() == 42
-        async with client.documents.reduce(archive_serial_number=41) as found:
-            assert [each.id async for each in found] == [number_of(first)]
-        async with client.documents.reduce(archive_serial_number__isnull="true") as found:
-            assert [each.original_file_name async for each in found] == ["second.pdf"]
-        document.archive_serial_number = None
-        assert await document.update()
-        assert (await client.documents(number_of(first))).archive_serial_number is None
+    assert document.archive_serial_number == 41
+    assert await paperless.documents.get_next_asn() == 42
+    async with paperless.documents.reduce(archive_serial_number=41) as found:
+        assert [each.id async for each in found] == [number_of(first)]
+    async with paperless.documents.reduce(archive_serial_number__isnull="true") as found:
+        assert [each.original_file_name async for each in found] == ["second.pdf"]
+    document.archive_serial_number = None
+    assert await document.update()
+    assert (await paperless.documents(number_of(first))).archive_serial_number is None
 
 
 async def test_a_number_that_another_document_has_stays_in_a_note(

@@ -58,7 +58,7 @@ RULES: Mapping[Permission, Rule] = {
     "organise": Rule(
         frozenset({"read", "write"}),
         "documents",
-        "tags and notes",
+        "tags and notes; title, date and number by the paths of paperless-ngx",
     ),
     "share files": Rule(
         frozenset({"read", "write"}),

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import snowballstemmer
 
+from docmill.sections.serial_numbers import find_serial_numbers
 from docmill.service.search.days import typed_days, written_forms
 
 _MOST_TERMS = 16
@@ -48,7 +49,6 @@ _IBAN = re.compile(
     r"(?<![A-Za-z0-9])([A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?)(?![A-Za-z0-9])"
 )
 _CODE = re.compile(r"(?<![A-Za-z0-9])((?=[A-Za-z/.-]*[0-9])[A-Za-z0-9]+(?:[-/.][A-Za-z0-9]+)+)")
-_SERIAL_NUMBER = re.compile(r"(?<![\w-])asn[ \t.:#-]*([0-9]{1,10})(?!\w)", re.IGNORECASE)
 _MONTHS = 12
 _NO_TAGS: Mapping[str, str] = {}
 
@@ -150,12 +150,12 @@ def search_terms(query: str) -> tuple[SearchTerm, ...]:
             exact = frozenset({f"d{typed.day:%Y%m%d}"})
             terms.append(SearchTerm(tuple(fold(day).split()), exact=exact, typed=day))
             whole = f"{whole[: typed.start]} {whole[typed.stop :]}"
-    for number in reversed(list(_SERIAL_NUMBER.finditer(whole))):
-        if whole[: number.start()].count('"') % 2 == 0:
-            exact = frozenset({f"asn:{int(number[1])}"})
-            words = tuple(fold(number[0]).split())
-            terms.append(SearchTerm(words, is_phrase=True, exact=exact, typed=number[0]))
-            whole = f"{whole[: number.start()]} {whole[number.end() :]}"
+    for number, start, stop in reversed(list(find_serial_numbers(whole))):
+        if whole[:start].count('"') % 2 == 0:
+            label = whole[start:stop]
+            exact = frozenset({f"asn:{number}"})
+            terms.append(SearchTerm(tuple(fold(label).split()), is_phrase=True, exact=exact, typed=label))
+            whole = f"{whole[:start]} {whole[stop:]}"
     for minus, phrase, word in _TERM.findall(whole)[:_MOST_TERMS]:
         is_excluded = bool(minus) or (len(word) > 1 and word[0] == "-" and word[1].isalpha())
         term = _term(phrase or word, is_phrase=bool(phrase), is_excluded=is_excluded)

@@ -194,7 +194,7 @@ async def assign(
     """Add and take off tags by hand, no tag both; the number of documents that this changed.
 
     Documents that this tenant does not have are left out. Their rows are locked until the transaction ends,
-    in the order of their ids.
+    in the order of their ids. Tags that are added together have one time, so that they are listed by name.
     """
     cur = await conn.execute(
         """
@@ -206,19 +206,19 @@ async def assign(
     cur = await conn.execute(
         """
         WITH added AS (
-            INSERT INTO tag_assignment (document_id, tag_id, tenant_id, origin, assigned_by)
-            SELECT document.id, tag.id, document.tenant_id, 'person', %(assigned_by)s
+            INSERT INTO tag_assignment (document_id, tag_id, tenant_id, origin, assigned_by, assigned_at)
+            SELECT document.id, tag.id, document.tenant_id, 'person', %(assigned_by)s, statement_timestamp()
               FROM document, tag
              WHERE document.id = ANY(%(documents)s) AND tag.id = ANY(%(add)s)
                 ON CONFLICT (document_id, tag_id) DO UPDATE
                SET origin = 'person', is_removed = false, assigned_by = excluded.assigned_by,
-                   assigned_at = clock_timestamp()
+                   assigned_at = statement_timestamp()
              WHERE tag_assignment.origin = 'machine' OR tag_assignment.is_removed
             RETURNING document_id
         ), taken_off AS (
             UPDATE tag_assignment
                SET origin = 'person', is_removed = true, position = NULL, assigned_by = %(assigned_by)s,
-                   assigned_at = clock_timestamp()
+                   assigned_at = statement_timestamp()
              WHERE document_id = ANY(%(documents)s) AND tag_id = ANY(%(remove)s) AND NOT is_removed
             RETURNING document_id
         ), changed AS (

@@ -75,6 +75,7 @@ async def get_document(context: ToolContext, wanted: DocumentArguments) -> Docum
         rejection=row.rejection,
         error=row.error_message,
         document_date=row.document_date,
+        archive_serial_number=row.archive_serial_number,
         page_count=row.page_count,
         media_type=row.media_type,
         created_at=row.created_at,

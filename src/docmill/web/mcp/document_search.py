@@ -43,6 +43,7 @@ def _listed(row: DocumentRow, snippets: Mapping[UUID, Snippet]) -> ListedDocumen
         state=summary.state,
         needs_human_review=row.needs_human_review,
         document_date=row.document_date,
+        archive_serial_number=row.archive_serial_number,
         page_count=row.page_count,
         created_at=row.created_at,
         found_on_page=snippet.page if snippet else None,

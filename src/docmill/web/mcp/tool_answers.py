@@ -37,13 +37,17 @@ class ListedInDocument(_Answer):
 
 
 class ListedDocument(_Answer):
-    """A document that a search found. found_on_page: of its text that was searched for."""
+    """A document that a search found.
+
+    archive_serial_number: of its paper. found_on_page: of its text that was searched for.
+    """
 
     document_id: UUID
     document_type: str | None
     state: State
     needs_human_review: bool
     document_date: date | None
+    archive_serial_number: int | None
     page_count: int | None
     created_at: datetime
     found_on_page: int | None
@@ -105,8 +109,8 @@ class DocumentAnswer(AnswerWithText):
     """A document with some of its values.
 
     verdict: `passed` if no check failed, so that its values can be used without a person; null before it was
-    read. error: why it could not be read. field_count: of all its values. next_field: for `first_field`, to
-    get the values that follow; null at the end.
+    read. error: why it could not be read. archive_serial_number: of its paper. field_count: of all values.
+    next_field: for `first_field`, to get the values that follow; null at the end.
     """
 
     document_id: UUID
@@ -117,6 +121,7 @@ class DocumentAnswer(AnswerWithText):
     rejection: DocumentLine | None
     error: DocumentValue | None
     document_date: date | None
+    archive_serial_number: int | None
     page_count: int | None
     media_type: str
     created_at: datetime

@@ -49,6 +49,7 @@ class DocumentPatch(BaseModel):
     created: str | None = None
     created_date: str | None = None
     archive_serial_number: int | None = None
+    tags: list[int] | None = None
 
     def edits_of(self, answer: Json) -> dict[str, str | None]:
         """The edits by the path of their review; null is no date or number. answer: the document as it is."""

@@ -201,19 +201,33 @@ async def get_paperless_document(document_number: int, vault: TheVault) -> Json:
 
 
 @router.patch("/documents/{document_number}/")
-@needs("review")
-async def change_paperless_document(document_number: int, vault: TheVault, change: DocumentPatch) -> Response:
-    """Give a document a title, date or archive serial number; a change of anything else is refused."""
+@needs("organise")
+async def change_paperless_document(
+    document_number: int, vault: TheVault, tagging: TheTagging, change: DocumentPatch
+) -> Response:
+    """Give a document a title, date, archive serial number or tags; a change of anything else is refused."""
     row = await _document(document_number, vault)
     answer = await _answer(row, vault)
     if unsupported := change.unsupported(answer):
         return JSONResponse({name: [_NOT_CHANGED] for name in unsupported}, 400, _VERSIONS)
+    async with vault.connection() as conn:
+        names = {number_of(each.id): each.name for each in await tags.every(conn) if each.removed_at is None}
+    has = set(answer["tags"])
+    wanted = has if change.tags is None else set(change.tags)
+    if unknown := sorted(wanted - has - names.keys()):
+        return JSONResponse({"tags": [f"There is no tag {unknown[0]}."]}, 400, _VERSIONS)
     try:
         await vault.edit(row.id, change.edits_of(answer))
     except InvalidValuesError as error:
         names = {"document_date": "created"}
         faults = {names.get(name, name): [message] for name, message in error.faults.items()}
         return JSONResponse(faults, 400, _VERSIONS)
+    if wanted != has:
+        add = [names[number] for number in sorted(wanted - has)]
+        remove = [names[number] for number in sorted(has - wanted)]
+        await tagging.assign(
+            [row.id], add=add, remove=remove, tenant_id=vault.tenant_id, assigned_by=vault.user_id
+        )
     return JSONResponse(await _answer(await vault.document(row.id), vault), headers=_VERSIONS)
 
 

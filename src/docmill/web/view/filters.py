@@ -10,7 +10,7 @@ from uuid import UUID
 
 from starlette.datastructures import QueryParams
 
-from docmill.sections.serial_numbers import parse_serial_number
+from docmill.sections.serial_numbers import typed_serial_number
 from docmill.service.meaning import SearchMode
 from docmill.service.store.document_list import SORTS, SOURCES, Cursor, DocumentFilters
 from docmill.web.languages import amount_text, day_text, gettext, gettext_noop
@@ -20,8 +20,6 @@ LONGEST_QUERY = 200
 _LONGEST_NAME = 100
 _MOST_TAGS = 10
 _LENGTH_OF_ID = 36
-_SERIAL_NUMBER = re.compile(r"(?:[^\W\d_]+[\s:#.-]*|#\s*)?([0-9]+)")
-"""As it stands on a label or in a search: `12`, `ASN00012`, `ASN 12`, `#12`."""
 _OF_API = {
     "type": "document_type",
     "from": "date_from",
@@ -87,7 +85,7 @@ class Filters:
         source = params.get("source", "")
         tags = [_line(tag) for tag in params.getlist("tag")]
         asn_typed = _line(params.get("asn", ""))
-        asn = _serial_number(asn_typed)
+        asn = typed_serial_number(asn_typed)
         return cls(
             query=params.get("q", "").strip()[:LONGEST_QUERY],
             state=_known(params.get("state", ""), STATES),
@@ -232,11 +230,6 @@ def parse_amount(text: str) -> Decimal | None:
         whole, mark, cents = re.sub("[.,]", "", plain), "", ""
     amount = f"{whole}{mark}{cents}"
     return Decimal(amount) if re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{0,4})?", amount) else None
-
-
-def _serial_number(text: str) -> int | None:
-    match = _SERIAL_NUMBER.fullmatch(text)
-    return parse_serial_number(match[1]) if match else None
 
 
 def _search_mode(value: str | None) -> SearchMode:
