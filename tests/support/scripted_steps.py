@@ -154,6 +154,10 @@ class _Gate:
         return Verdict(failures=self.script.failures)
 
 
+_GIVEN_UP_S = 120
+"""Seconds by the clock: many, since they only end a test that fails, and the machine may be busy."""
+
+
 @dataclass
 class Observer:
     """What a person of the default tenant sees."""
@@ -180,7 +184,7 @@ class Observer:
 
     async def when(self, accepted: Accepted, holds: Callable[[DocumentRow], bool]) -> DocumentRow:
         """The document, once `holds` is true of it."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(_GIVEN_UP_S):
             async for _ in self.service.feed.follow(self.service.default_tenant_id, 0):
                 document = await self.document(accepted)
                 if holds(document):
