@@ -1,9 +1,9 @@
 """Runs of lines that could be a name or an address, trimmed at their ends, as rows of features."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -123,8 +123,7 @@ class Choices:
         """Features of every span that need no tags: of its own lines and of those before and after."""
         head = self.head
         places = [self.spans(index) for index in range(len(self.choices))]
-        pairs = zip(self.choices, places, strict=True)
-        shape = np.array([_shape_features(head, choice, place) for choice, place in pairs], np.float32)
+        shape = np.array(list(_shape_features(head, self.choices, places)), np.float32)
         begins = np.array([text_features(place[0].text) for place in places])
         ends = np.array([text_features(place[-1].text) for place in places])
         first = np.array([choice.first for choice in self.choices])
@@ -139,11 +138,13 @@ class Choices:
         count = len(head.segments)
         before = padded[np.where(first > 0, first - 1, count)][:, _NEIGHBOUR_FEATURES]
         after = padded[np.where(last + 1 < count, last + 1, count)][:, _NEIGHBOUR_FEATURES]
-        return np.hstack([shape, whole, begins, ends, cut, before, after, self._seen()]).astype(np.float32)
+        return np.hstack([shape, whole, begins, ends, cut, before, after, self._seen(places)]).astype(
+            np.float32
+        )
 
-    def _seen(self) -> NDArray[np.float32]:
+    def _seen(self, places: Sequence[Sequence[Span]]) -> NDArray[np.float32]:
         """For every span, how likely the page model finds it that the text begins and ends here."""
-        reading, places = self.head.reading, [self.spans(index) for index in range(len(self.choices))]
+        reading = self.head.reading
         ends = [
             (place[0].segment.words(place[0].start, place[0].stop)[0],
              place[-1].segment.words(place[-1].start, place[-1].stop)[1])
@@ -153,6 +154,8 @@ class Choices:
         shares = reading.of_role(ROLES[self.field]).astype(np.float64).clip(_LEAST_SEEN, 1 - _LEAST_SEEN)
         rivals = reading.of_role(ROLES["address" if self.field == "name" else "name"])
         goes_on, padded = np.append(reading.goes_on, 0), np.append(shares, 0)
+        listed: list[float] = shares.tolist()
+        following: list[float] = goes_on.tolist()
         yes, no = np.log(shares), np.log(1 - shares)
         sums = {
             name: np.append(0, np.cumsum(column))
@@ -164,13 +167,13 @@ class Choices:
             [
                 inside["gain"] + no.sum(),
                 inside["yes"] / length,
-                [shares[begin:end].min() for begin, end in ends],
+                [min(listed[begin:end]) for begin, end in ends],
                 shares[start],
                 shares[stop - 1],
                 padded[start - 1],  # the last one, which is 0, before the first word
                 padded[stop],
                 goes_on[start],
-                [goes_on[begin + 1 : end].min(initial=1.0) for begin, end in ends],
+                [min([1.0, *following[begin + 1 : end]]) for begin, end in ends],
                 goes_on[stop],
                 inside["share"] / shares.sum(),
                 inside["rival"] / length,
@@ -189,11 +192,13 @@ class Choices:
         sums = np.concatenate([[0], np.cumsum(shares)])
         padded, rivals = np.concatenate([shares, [-1, -1, -1]]), np.concatenate([rival_shares, [-1, -1, -1]])
         lines = [slice(choice.first, choice.stop) for choice in self.choices]
+        own: list[float] = shares.tolist()
+        others: list[float] = rival_shares.tolist()
         rank = np.argsort(np.argsort(-shares, kind="stable"), kind="stable")
         before = np.where(first > 0, first - 1, count)
         by_tags = (  # inside a span, at its ends, just outside, and of its rival
             gain[stop] - gain[first] + no.sum(),
-            np.array([shares[line].min() for line in lines]),
+            np.array([min(own[line]) for line in lines]),
             (sums[stop] - sums[first]) / (stop - first),
             shares[first],
             shares[stop - 1],
@@ -201,7 +206,7 @@ class Choices:
             padded[np.where(first > 1, first - 2, count)],
             padded[stop],
             padded[np.minimum(stop + 1, count)],
-            np.array([rival_shares[line].max() for line in lines]),
+            np.array([max(others[line]) for line in lines]),
             rivals[before],
             rivals[stop],
             np.full(len(first), shares.sum()),
@@ -280,24 +285,37 @@ def _allowed_lines(
     return (shares >= _LEAST_FIRST) | (rank < _BEST_FIRST), (shares >= _LEAST_LAST) | (rank < _BEST_LAST)
 
 
-def _shape_features(head: Head, choice: Choice, place: Sequence[Span]) -> list[float]:
-    lines = head.features[choice.first : choice.stop]
-    heights, gaps = lines[:, _HEIGHT], lines[:-1, _GAP_BELOW]
-    key = "".join(letters_and_digits(span.text) for span in place)
-    return [
-        choice.first,
-        choice.stop - choice.first,
-        choice.begin.variant,
-        choice.end.variant,
-        lines[0, _LINE],
-        gaps.max() if len(gaps) else -1,
-        heights[0],
-        heights[-1],
-        heights.min() / max(heights.max(), 1e-6),
-        lines[:, _OFF_CENTRE].max(),
-        lines[:, _CONFIDENCE].min(),
-        lines[:-1, _BESIDE_NEXT].sum(),
-        len(key),
-        head.letters.count(key) if len(key) >= _SHORTEST_REPEATED else 0,
-        *lines[:, _LABELS].max(axis=0),
-    ]
+def _shape_features(
+    head: Head, choices: Sequence[Choice], places: Sequence[Sequence[Span]]
+) -> Iterator[list[float]]:
+    """Yield features of each choice's lines, and of the letters at its place."""
+    rows: list[list[float]] = head.features.tolist()
+
+    @cache
+    def of_lines(first: int, stop: int) -> tuple[list[float], list[float]]:
+        lines = rows[first:stop]
+        heights, gaps = [line[_HEIGHT] for line in lines], [line[_GAP_BELOW] for line in lines[:-1]]
+        return [
+            lines[0][_LINE],
+            max(gaps, default=-1),
+            heights[0],
+            heights[-1],
+            min(heights) / max(*heights, 1e-6),
+            max(line[_OFF_CENTRE] for line in lines),
+            min(line[_CONFIDENCE] for line in lines),
+            sum(line[_BESIDE_NEXT] for line in lines[:-1]),
+        ], [max(line[label] for line in lines) for label in _LABELS]
+
+    for choice, place in zip(choices, places, strict=True):
+        shape, labels = of_lines(choice.first, choice.stop)
+        key = "".join(letters_and_digits(span.text) for span in place)
+        yield [
+            choice.first,
+            choice.stop - choice.first,
+            choice.begin.variant,
+            choice.end.variant,
+            *shape,
+            len(key),
+            head.letters.count(key) if len(key) >= _SHORTEST_REPEATED else 0,
+            *labels,
+        ]
