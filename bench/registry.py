@@ -143,6 +143,7 @@ BENCHMARKS = (
         data=True,
         arguments="--golden, --orders and --pictures FOLDER",
     ),
+    Benchmark("field_scorer", "bench.fit.field_scorer", 6, data=True, arguments="--orders FOLDER"),
     Benchmark(
         "receipt_beliefs",
         "bench.fit.receipt_beliefs",

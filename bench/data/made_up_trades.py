@@ -3,12 +3,13 @@
 They calibrate the beliefs in fields of users' schemas on papers where days, amounts and numbers of one kind
 stand beside each other: trade and settlement, count and price, gross and net, fees and taxes. The facts of a
 paper fit each other. Labels stand beside, over or before their values, in columns and glued together; half of
-the papers come as plain lines. The same seed gives the same papers.
+the papers come as plain lines. Letters have more around that: addresses, references, a line of the trade
+before its labels, tables of taxes and small print behind them. The same seed gives the same papers.
 """
 
 import random
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -52,6 +53,8 @@ class _Paper:
             ("%d/%m/%Y", "%d.%m.%Y") if language != "en" else ("%d/%m/%Y", "%Y-%m-%d")
         )
         self._is_glued = random_.random() < 0.5
+        self._is_letter = random_.random() < 0.6
+        self._has_wkn = language == "de" and random_.random() < 0.6
         self.facts = self._draw()
 
     def _draw(self) -> dict[str, Any]:
@@ -80,6 +83,8 @@ class _Paper:
         later = day + timedelta(days=random_.randrange(1, 5))
         return {
             "isin": _isin(random_),
+            "wkn": "".join(random_.choices("0123456789ABCDEFGHJKLMNPRSTUVWXYZ", k=5))
+            + str(random_.randrange(10)),
             "security": self._security(),
             "count": count,
             "price": price,
@@ -92,7 +97,10 @@ class _Paper:
             "settlement_date": later,
             "date": later if self._is_income else day,
             "payment_date": later if self._is_income else None,
-            "letter_date": later + timedelta(days=random_.randrange(0, 4)),
+            # Papers are written on the day of the trade or soon after, those of income about its payment.
+            "letter_date": later + timedelta(days=random_.choice((-3, -1, 0, 0, 1)))
+            if self._is_income
+            else day + timedelta(days=random_.choice((0, 0, 0, 1, 1, 3))),
             "ex_date": day if self._is_income else None,
             "order_number": str(random_.randrange(10**7, 10**9)),
             "account": str(random_.randrange(10**8, 10**10)),
@@ -146,7 +154,8 @@ class _Paper:
                 **form,
                 "description": description,
             }
-            fact = None if asks == "price" and self._is_income else self.facts[asks]
+            is_absent = (asks == "price" and self._is_income) or (asks == "wkn" and not self._has_wkn)
+            fact = None if is_absent else self.facts[asks]
             written = fact.strftime(self._day_form) if isinstance(fact, date) else str(fact)
             is_printed = written in printed or isinstance(fact, Decimal)
             truth[name] = None if fact is None or not is_printed else str(fact)
@@ -169,7 +178,7 @@ class _Paper:
     def _count(self) -> str:
         unit = self._random.choice(_CONTENT["units"][self._language])
         count: Decimal = self.facts["count"]
-        places = self._random.choice((None, 3, 4)) if count == count.to_integral_value() else None
+        places = self._random.choice((None, None, 2, 3, 4, 5)) if count == count.to_integral_value() else None
         text = self._number(count, places=places)
         return self._random.choice((f"{unit} {text}", f"{text} {unit}"))
 
@@ -180,9 +189,14 @@ class _Paper:
     def _lines(self) -> Iterator[list[str]]:
         titles = _CONTENT["income_titles" if self._is_income else "titles"]
         yield [self._random.choice(_CONTENT["places"]["names"])]
+        heads = _CONTENT["letters"][self._language]["heads"]
+        if self._is_letter:
+            yield from self._said(self._random.sample(heads, self._random.randrange(2, len(heads))))
         yield self._pair(self._label("letter_date"), self._day("letter_date"))
         yield self._pair(self._label("account"), self.facts["account"])
         yield [self._random.choice(titles[self._language])]
+        if self._is_letter and not self._is_income:
+            yield from self._said([self._random.choice(_CONTENT["letters"][self._language]["trades"])])
         if self._random.random() < 0.6:
             yield self._pair(self._label("order_number"), self.facts["order_number"])
         blocks: list[Callable[[], Iterator[list[str]]]] = [self._security_lines, self._day_lines]
@@ -192,37 +206,90 @@ class _Paper:
         yield from self._amount_lines()
         if self._random.random() < 0.5:
             yield self._pair(self._label("venue"), "XETRA")
+        if self._is_letter:
+            feet = _CONTENT["letters"][self._language]["feet"]
+            yield from self._said(self._random.sample(feet, self._random.randrange(2, len(feet))))
+
+    def _said(self, templates: Sequence[str]) -> Iterator[list[str]]:
+        """Lines of a letter, with facts of the paper and values that nobody asks for in their places."""
+        random_ = self._random
+        hour, minute, second = random_.randrange(8, 18), random_.randrange(60), random_.randrange(60)
+        for template in templates:
+            other_day = self.facts["settlement_date"] - timedelta(days=random_.randrange(20, 400))
+            yield [
+                template.format(
+                    bank=random_.choice(_CONTENT["places"]["names"]),
+                    person=random_.choice(_CONTENT["persons"]["names"]),
+                    side=random_.choice(_CONTENT["letters"][self._language]["sides"]),
+                    small=random_.randrange(1, 90),
+                    code=random_.randrange(10_000, 99_999),
+                    number=random_.randrange(10**6, 10**9),
+                    time=f"{hour:02}:{minute:02}:{second:02}",
+                    venue=random_.choice(("XETRA", "Tradegate", "")),
+                    day=self._day("trade_date") if self.facts["trade_date"] else "",
+                    other_day=other_day.strftime(self._day_form),
+                    letter_date=self._day("letter_date"),
+                    count=self._count(),
+                    security=self.facts["security"],
+                    money=self._money(
+                        Decimal(random_.randrange(100, random_.choice((10_000, 900_000, 90_000_000)))).scaleb(
+                            -2
+                        )
+                    ),
+                )
+            ]
+
+    def _numbers(self) -> list[str]:
+        """The numbers of the security, as they stand behind its name."""
+        facts = self.facts
+        if not self._has_wkn:
+            return [facts["isin"]]
+        pair = (facts["isin"], f"({facts['wkn']})"), (facts["wkn"], facts["isin"])
+        return list(pair[self._is_behind])
+
+    def _number_labels(self) -> list[str]:
+        if not self._has_wkn:
+            return ["ISIN"]
+        return ["WKN", "ISIN"] if self._is_behind else ["ISIN", "(WKN)"]
 
     def _security_lines(self) -> Iterator[list[str]]:
-        """The security, its number, count and price: each in its line, under headings, or in a sentence."""
+        """The security, its numbers, count and price: each in its line, under headings, or in a sentence."""
         facts, label = self.facts, self._label
-        match self._random.randrange(5):
+        price = self._pair(
+            label("rate_per_share" if self._is_income else "price"), self._money(facts["price"])
+        )
+        match self._random.randrange(6):
             case 0:
                 yield self._pair(label("security"), facts["security"])
-                yield self._pair("ISIN", facts["isin"])
+                yield [
+                    part
+                    for named, number in zip(self._number_labels(), self._numbers(), strict=True)
+                    for part in self._pair(named, number)
+                ]
                 yield self._pair(label("count"), self._count())
-                yield self._pair(
-                    label("rate_per_share" if self._is_income else "price"), self._money(facts["price"])
-                )
+                yield price
             case 1:
-                yield [label("security"), "ISIN"]
-                yield [facts["security"], facts["isin"]]
+                yield [label("security"), *self._number_labels()]
+                yield [facts["security"], *self._numbers()]
                 yield [label("count"), label("rate_per_share" if self._is_income else "price")]
                 yield [self._count(), self._money(facts["price"])]
             case 2:
-                yield [label("count"), label("security"), "ISIN"]
-                yield [self._count(), facts["security"], facts["isin"]]
-                yield self._pair(
-                    label("rate_per_share" if self._is_income else "price"), self._money(facts["price"])
-                )
+                yield [label("count"), label("security"), *self._number_labels()]
+                yield [self._count(), facts["security"], *self._numbers()]
+                yield price
             case 3:
                 yield [f"{self._count()} {facts['security']}"]
-                yield [f"ISIN: {facts['isin']}"]
-                yield self._pair(
-                    label("rate_per_share" if self._is_income else "price"), self._money(facts["price"])
-                )
+                yield [f"ISIN: {facts['isin']}", *([f"WKN: {facts['wkn']}"] if self._has_wkn else [])]
+                yield price
+            case 4 if self._is_letter:
+                numbers = [
+                    f"{named.strip('()')}: {number.strip('()')}"
+                    for named, number in zip(self._number_labels(), self._numbers(), strict=True)
+                ]
+                yield [label("count"), *numbers, label("rate_per_share" if self._is_income else "price")]
+                yield [f"{self._count()} {facts['security']}", self._money(facts["price"])]
             case _ if self._is_income:
-                yield [label("security"), facts["security"], facts["isin"]]
+                yield [label("security"), facts["security"], *self._numbers()]
                 yield self._pair(label("count"), self._count())
             case _:
                 day = self._day("trade_date")
@@ -233,7 +300,7 @@ class _Paper:
                     price=self._money(facts["price"]),
                 )
                 yield [sentence]
-                yield [f"ISIN {facts['isin']}"]
+                yield [f"ISIN {facts['isin']}", *([f"WKN {facts['wkn']}"] if self._has_wkn else [])]
 
     def _day_lines(self) -> Iterator[list[str]]:
         names = ("ex_date", "payment_date") if self._is_income else ("trade_date", "settlement_date")
@@ -265,7 +332,14 @@ class _Paper:
             if facts[name] is not None:
                 yield self._pair(self._label(name), money(facts[name], is_debit=True))
         label = self._label("net_debit" if is_debit else "net_credit")
-        match self._random.randrange(4):
+        match self._random.randrange(5):
+            case 4 if self._is_letter:
+                # The amount stands behind its day of value, and the account under it.
+                yield [
+                    *self._pair(self._label("settlement_date"), self._day("settlement_date")),
+                    money(facts["net"], is_debit=is_debit),
+                ]
+                yield [label, facts["account"]]
             case 0:
                 yield [
                     f"{label} {facts['account']}",

@@ -1,12 +1,14 @@
 """Fit `understanding/belief/beliefs.json`, and measure beliefs on sources that were left out.
 
-python -m bench fitted_belief --golden FOLDER --orders FOLDER --pictures FOLDER [--write FILE]
+python -m bench fitted_belief [--golden FOLDER] [--orders FOLDER] [--pictures FOLDER] [--write FILE]
     [--only READING ...]
 
 Sources of business papers: e-invoices by their text layer and as pictures, broadcasters' orders, generated
 samples. Of users' schemas: the orders by one of their own, and the others by made-up schemas, whose fields
-have other names. What is set aside (`bench.accuracy.trust`) is no part of it. Every source weighs alike. A
-name in the XML of several lines may be printed as one of them; days that no calendar has are no truth.
+have other names. Without a folder of golden readings or of pictures these sources are left out: so are fields
+of users' schemas fitted that no built-in rule reads. What is set aside (`bench.accuracy.trust`) is no part of
+it. Every source weighs alike. A name in the XML of several lines may be printed as one of them; days that no
+calendar has are no truth.
 
 Values of receipts are fitted by `receipt_beliefs`.
 
@@ -51,7 +53,7 @@ from docmill.understanding.built_in_fields import find_built_in
 from docmill.understanding.constraints.extractor import find_by_rules
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import evidence_of
-from docmill.understanding.fields.scoring import CHECKED
+from docmill.understanding.fields.match_features import CHECKED
 from docmill.understanding.types.classifier import classify
 from docmill.understanding.user_schemas.extractor import (
     find_unjudged_values,
@@ -153,9 +155,9 @@ Truth = Mapping[str, str | None]
 
 def main() -> None:
     parser = argument_parser(__doc__)
-    parser.add_argument("--golden", type=Path, required=True, help="folder of golden readings")
+    parser.add_argument("--golden", type=Path, help="folder of golden readings")
     parser.add_argument("--orders", type=Path, default=orders.CACHE)
-    parser.add_argument("--pictures", type=Path, required=True, help="folder of recognised e-invoices")
+    parser.add_argument("--pictures", type=Path, help="folder of recognised e-invoices")
     parser.add_argument("--write", type=Path, help="where the weights go")
     parser.add_argument(
         "--only",
@@ -182,7 +184,7 @@ def write(path: Path, rows: Sequence[Row], only: Sequence[str]) -> None:
     path.write_text(json.dumps(dict(sorted(content.items())), indent=1) + "\n")
 
 
-def collect(golden: Path, cache: Path, pictures: Path) -> Iterator[Row]:
+def collect(golden: Path | None, cache: Path, pictures: Path | None) -> Iterator[Row]:
     truths = invoices.labels()
     seen: set[object] = set()
     for path, document in invoices.documents():
@@ -191,17 +193,18 @@ def collect(golden: Path, cache: Path, pictures: Path) -> Iterator[Row]:
             without_xml = replace(document, embedded=())
             yield from business_rows("layer", without_xml, truth)
             yield from rows_by_words("own layer", without_xml, truth, seen)
-            yield from business_rows("pictures", recognise_pages(path, 150, pictures), truth)
+            if pictures is not None:
+                yield from business_rows("pictures", recognise_pages(path, 150, pictures), truth)
     gold = {
         row["id"]: {field: text for field, text in row["gold"].items() if text} for row in orders.labels()
     }
     for name, document in orders.documents(cache):
         if not trust.is_set_aside(trust.station(f"{name}.pdf")):
             yield from order_rows(document, gold[name])
-    for document, truth in samples(golden):
+    for document, truth in samples(golden) if golden is not None else ():
         yield from business_rows("samples", document, truth)
         yield from rows_by_words("own samples", document, truth, seen)
-    for paper in whole_papers(pictures):
+    for paper in whole_papers(pictures) if pictures is not None else ():
         yield from rows_of(paper)
     for form in (*made_up_forms(FORMS), *made_up_trades(TRADES)):
         yield from form_rows(form)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from docmill.model.document import Document
 from docmill.understanding.fields.candidates import AnyCandidate
-from docmill.understanding.fields.scoring import FORM_WORDS, Scored
+from docmill.understanding.fields.name_candidates import FORM_WORDS
+from docmill.understanding.fields.scoring import Scored
 from docmill.understanding.text.folding import fold
 
 SIZE = 1 << 17

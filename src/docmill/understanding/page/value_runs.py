@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from docmill.understanding.page.labels import COLUMNS, LABELS, TERMS, Label, covered_share
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import find_amounts, without_currencies
-from docmill.understanding.text.standard_numbers import formats_named
+from docmill.understanding.text.standard_numbers import find_isin, formats_named
 from docmill.understanding.vocabulary.concepts import DATE_CONCEPTS, Column, Concept
 
 RunKind = Literal["date", "amount", "code", "name"]
@@ -111,6 +111,16 @@ def counted_names(text: str) -> frozenset[int]:
             if labels and covered_share(without_currencies(before), labels) == 1:
                 places.add(name.start)
     return frozenset(places)
+
+
+@lru_cache(maxsize=20_000)
+def name_before_isin(text: str) -> TextRun | None:
+    """The words before an ISIN that may name its security; labels of numbers between them are none."""
+    at = find_isin(text)
+    if at is None:
+        return None
+    runs = (run for run in names_in(text) if run.stop <= at and not formats_named(text[run.start : run.stop]))
+    return max(runs, default=None)
 
 
 def label_before(text: str, at: int, stop: int) -> str:

@@ -141,6 +141,11 @@ def is_beside_isin(text: str, number: str) -> bool:
     )
 
 
+def find_isin(text: str) -> int | None:
+    """The place at which the first valid ISIN of a text begins."""
+    return next((code.start() for code in _ISIN.finditer(text) if compact_number("isin", code[0])), None)
+
+
 def find_numbers(text: str, formats: Iterable[str]) -> Iterator[Code]:
     """The numbers of any of the formats in a text, without the marks between their parts.
 

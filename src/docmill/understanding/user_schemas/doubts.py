@@ -9,8 +9,10 @@ from importlib import resources
 from typing import Any
 
 from docmill.understanding.fields.candidates import AnyCandidate
+from docmill.understanding.fields.label_strengths import has_other_label, naming_text
+from docmill.understanding.fields.match_features import CHECKED, is_whole
 from docmill.understanding.fields.meaning import GENERIC, NAME_WEIGHT, STOP, FieldMeaning, words_of
-from docmill.understanding.fields.scoring import CHECKED, Scored, has_other_label, is_whole, naming_text
+from docmill.understanding.fields.scoring import Scored
 from docmill.understanding.page.labels import TERMS
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.text.countries import is_country_name

@@ -34,6 +34,8 @@ from docmill.understanding.fields.findings import (
     finding_among,
     suggestion_of,
 )
+from docmill.understanding.fields.label_strengths import is_under_label
+from docmill.understanding.fields.match_features import CHECKED, is_whole, needs_no_label
 from docmill.understanding.fields.meaning import (
     GENERIC,
     FieldMeaning,
@@ -41,14 +43,7 @@ from docmill.understanding.fields.meaning import (
     spelling_of,
     words_of,
 )
-from docmill.understanding.fields.scoring import (
-    CHECKED,
-    Scored,
-    is_under_label,
-    is_whole,
-    needs_no_label,
-    score_candidates,
-)
+from docmill.understanding.fields.scoring import Scored, score_candidates
 from docmill.understanding.tables.lists import list_findings, unread_headings
 from docmill.understanding.text.cuts import is_cut_otherwise
 from docmill.understanding.text.number_forms import is_reference, may_be_amount
