@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -74,7 +74,8 @@ class PrintedLine:
         return "  ".join(segment.text for segment in self.segments)
 
 
-def printed_lines(sheet: Sheet) -> list[PrintedLine]:
+@lru_cache(maxsize=8)  # pages: several readers of a document look at them
+def printed_lines(sheet: Sheet) -> Sequence[PrintedLine]:
     """The page's lines from top to bottom; texts at one height are one line, however the page was cut."""
     groups: list[list[Segment]] = []
     level = (segment for segment in sheet.segments if not _is_upright(segment))
@@ -94,7 +95,7 @@ def printed_lines(sheet: Sheet) -> list[PrintedLine]:
         segments = sorted(group, key=lambda segment: segment.box.x0)
         words = (word for segment in segments for word in words_of(sheet, segment))
         lines.append(PrintedLine(tuple(segments), tuple(words)))
-    return lines
+    return tuple(lines)
 
 
 def _is_upright(segment: Segment) -> bool:
