@@ -136,6 +136,7 @@ BENCHMARKS = (
     Benchmark("gate_checks", "bench.accuracy.gate_checks", 2, data=True, arguments="KEPT"),
     Benchmark("undeclared_encodings", "bench.accuracy.undeclared_encodings", 1),
     Benchmark("reader_libraries", "bench.accuracy.reader_libraries", 2, data=True),
+    Benchmark("field_scorer", "bench.fit.field_scorer", 6, data=True, arguments="--orders FOLDER"),
     Benchmark(
         "fitted_belief",
         "bench.fit.fitted_belief",
@@ -143,7 +144,6 @@ BENCHMARKS = (
         data=True,
         arguments="--golden, --orders and --pictures FOLDER",
     ),
-    Benchmark("field_scorer", "bench.fit.field_scorer", 6, data=True, arguments="--orders FOLDER"),
     Benchmark(
         "receipt_beliefs",
         "bench.fit.receipt_beliefs",
