@@ -26,7 +26,6 @@ _LONGEST_MARK = 3
 """Letters beside an amount, such as `CR`."""
 _OVERHANG = 0.02
 """The most that a text may go beyond its column, in widths of the page."""
-_CODE_WORDS = 2
 _WORD = re.compile(r"[^\W\d_]?[a-zß-ÿ]{3}")
 _REMARK = re.compile(r"^\W*(?:\S+\s+){0,4}?\S*[^\W\d]\s?:(?:\s|\d|$)")
 """A line that says something of its own, such as `Batch: 4711`."""
