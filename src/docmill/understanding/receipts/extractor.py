@@ -330,6 +330,9 @@ def _answer_total(candidates: Candidates, ruled: Findings, model: ReceiptModel) 
     if scores[order[0]] < _LEAST:
         return None
     value, among = sums.values[order[0]], sums.places[order[0]]
+    if 2 * sum(amount.value < 0 for amount in candidates.amounts) < len(candidates.amounts):
+        # No refund: a payment or a balance below the total is printed as negative.
+        among = [amount for amount in among if amount.value >= 0] or among
     best = max(among, key=lambda amount: sum(amount.clues.values()))
     rule = ruled.get(TOTAL)
     rivals = tuple(
