@@ -296,6 +296,33 @@ Summe                                         260,00 EUR
     ]
 
 
+def test_a_description_goes_on_below_the_headings_of_the_next_page(typeset: Typeset) -> None:
+    document = typeset("""\
+Rechnung Nr. 4711                Datum: 10.01.2024
+
+Pos  Bezeichnung            Menge    Einzelpreis     Betrag
+1    Kaffee 500 g              10           8,00      80,00
+2    Kaffeemaschine             1         100,00     100,00
+     mit Mahlwerk und
+Übertrag                                             180,00
+\f
+Rechnung Nr. 4711   Seite 2
+
+Pos  Bezeichnung            Menge    Einzelpreis     Betrag
+Übertrag                                             180,00
+     Milchschäumer
+3    Filterpapier               4           2,50      10,00
+
+Nettobetrag                                         190,00 EUR
+""")
+
+    assert texts_and_amounts(document) == [
+        ("1", "Kaffee 500 g", "80.00"),
+        ("2", "Kaffeemaschine mit Mahlwerk und Milchschäumer", "100.00"),
+        ("3", "Filterpapier", "10.00"),
+    ]
+
+
 def test_headings_of_several_lines_may_list_what_a_column_consists_of(typeset: Typeset) -> None:
     document = typeset("""\
 Purchase order PO-4711        Date: 10 January 2024

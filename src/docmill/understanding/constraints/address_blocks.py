@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from docmill.model.document import letters_and_digits
 from docmill.understanding.constraints.address_features import (
     STREET_ENDS,
     STREET_WORDS,
@@ -160,6 +161,7 @@ class _BlockFinder:
         }
         self._party_labels = with_consignment(labels, {each.index: each.text for each in sheet.segments})
         self._labelled = [segment for segment in sheet.segments if segment.index in self._party_labels]
+        self._texts = [letters_and_digits(segment.text) for segment in sheet.segments]
         self._headings = [
             segment
             for segment in self._labelled
@@ -206,11 +208,13 @@ class _BlockFinder:
                     lines_of_forms.update(span.segment.line for span in form.name)
                     block = self._build_block(form.name[-1])
                     first, *rest = form.name
-                    lines = choose_name_lines(first, [self._features[span.segment.index] for span in rest])
+                    lines = choose_name_lines(
+                        first, [self._features[span.segment.index] for span in rest], self._texts
+                    )
                     yield replace(
                         block,
                         name=lines[0] if lines else first,
-                        is_name_sure=not lines or is_name_told(first, lines, ()),
+                        is_name_sure=not lines or is_name_told(first, lines, (), self._texts),
                         name_lines=lines or form.name,
                         address=form.address or block.address,
                         label=concept,
@@ -347,7 +351,7 @@ class _BlockFinder:
             name = Span(person, 0, len(person.text)) if person is not None else name
         lines, stopper, complete = self._follow_block(name)
         features = [self._features[line.index] for line in lines]
-        name_at_first, names = name, choose_name_lines(name, features)
+        name_at_first, names = name, choose_name_lines(name, features, self._texts)
         address = [
             line for line in features if line.segment.index not in {span.segment.index for span in names}
         ]
@@ -367,7 +371,7 @@ class _BlockFinder:
             ),
             has_firm_word=own.has_firm_word,
             name_lines=names,
-            is_name_sure=is_name_told(name_at_first, names, features),
+            is_name_sure=is_name_told(name_at_first, names, features, self._texts),
             is_bank=is_bank(name.text),
             is_street=own.address_score > 0 and not own.legal_form_end,
         )

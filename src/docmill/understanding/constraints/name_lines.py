@@ -4,19 +4,26 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from docmill.understanding.constraints.address_features import LineFeatures
+from docmill.model.document import letters_and_digits
+from docmill.understanding.constraints.address_features import FIRM_WORDS, LineFeatures
 from docmill.understanding.constraints.party_forms import is_attention, starts_with_salutation
 from docmill.understanding.page.labels import LABELS
-from docmill.understanding.page.layout import Span
+from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.text.folding import alternatives, token_texts
 from docmill.understanding.text.legal_forms import LEGAL_FORMS, legal_form_end
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
+_JOINING = frozenset(word for language in LANGUAGES for word in language.joining)
 _OF_IDENTIFIERS = frozenset({Concept.VAT_NUMBER, Concept.TAX_NUMBER, Concept.REGISTRATION_NUMBER})
+_UNFINISHED = ("&", "-", ",", "+", "/")
 _LEGAL_WORDS = frozenset(word for form in LEGAL_FORMS for word in form)
+_FIRM_OR_LEGAL = FIRM_WORDS | _LEGAL_WORDS | _JOINING
 _WRAPPED = 0.8
 """Largest gap between the lines of a name, in heights of the line."""
 _LONGEST_FORM = 4
+_SIZE = 1.25
+"""A line larger by this factor than the next is of a logo and not the first part of a name."""
+
 _NUMBER_WORDS = alternatives(word for language in LANGUAGES for word in language.numbers)
 _REGISTRATION_LABELS = "|".join(
     re.escape(phrase).replace(r"\ ", r"[\s.]*").replace(r"\#", f"(?:{_NUMBER_WORDS})?")
@@ -32,11 +39,11 @@ _GREETINGS = alternatives(phrase for language in LANGUAGES for phrase in languag
 _HEAD_NOISE = re.compile(rf"^(?:{_GREETINGS}|\W)+\s*", re.IGNORECASE)
 
 
-def choose_name_lines(name: Span, below: Sequence[LineFeatures]) -> tuple[Span, ...]:
+def choose_name_lines(name: Span, below: Sequence[LineFeatures], texts: Sequence[str]) -> tuple[Span, ...]:
     """The lines of the name that begins with `name`; empty if it is that line alone.
 
-    below: the lines under it, up to the end of the address. A single word above a name with a legal form is
-    a brand and no part of it.
+    below: the lines under it, up to the end of the address. texts: all texts of the page as letters and
+    digits, among which the whole name may stand elsewhere.
     """
     line = next(iter(below), None)
     if line is None or not _may_go_on(name, line):
@@ -49,24 +56,33 @@ def choose_name_lines(name: Span, below: Sequence[LineFeatures]) -> tuple[Span, 
         return (name, second)  # the rest of a legal form
     if legal_form_end(name.text):
         return ()
+    if name.text.rstrip().endswith("&") and line.may_be_name:
+        return (name, second)
     if line.address_score > 0 or line.has_contact or not line.legal_form_end:
         return ()
-    is_aside = starts_with_salutation(name.text) or len(name.text.split()) == 1
-    return (second,) if is_aside else (name, second)
+    is_person = starts_with_salutation(name.text)
+    return (name, second) if not is_person and _is_wrapped(name, line.segment, texts) else (second,)
 
 
-def is_name_told(first: Span, lines: Sequence[Span], below: Sequence[LineFeatures]) -> bool:
+def is_name_told(
+    first: Span, lines: Sequence[Span], below: Sequence[LineFeatures], texts: Sequence[str]
+) -> bool:
     """True if the page confirms that the name consists of these lines.
 
-    It does if the last of several is a legal form. For a name on one line, no line below may belong to it.
-    lines: empty for `first` alone.
+    It does if the whole name is printed elsewhere, if the first line is unfinished, or if the last one is a
+    legal form. For a name on one line, no line below may belong to it. lines: empty for `first` alone.
     """
     if not lines:
         line = next(iter(below), None)
         if line is None or legal_form_end(first.text) > 0 or is_attention(line.segment.text):
             return True
         return line.address_score > 0 or line.has_postcode or line.has_region
-    return len(lines) > 1 and _LEGAL_WORDS.issuperset(token_texts(lines[-1].text))
+    whole = letters_and_digits(" ".join(line.text for line in lines))
+    if len(lines) > 1:
+        words = token_texts(lines[-1].text)
+        is_form = _LEGAL_WORDS.issuperset(words)
+        return is_form or first.text.rstrip().endswith(_UNFINISHED) or any(whole in text for text in texts)
+    return texts.count(whole) > max(1, texts.count(letters_and_digits(first.text)))
 
 
 def _may_go_on(name: Span, line: LineFeatures) -> bool:
@@ -74,6 +90,27 @@ def _may_go_on(name: Span, line: LineFeatures) -> bool:
     gap = line.segment.box.y0 - name.segment.box.y1
     is_near = name.start == 0 and gap <= _WRAPPED * name.segment.height
     return is_near and not (line.has_postcode or line.has_value or is_attention(line.segment.text))
+
+
+def _is_wrapped(name: Span, line: Segment, texts: Sequence[str]) -> bool:
+    """True if a line with a legal form continues the name above it; otherwise the upper line is a brand."""
+    text = line.text
+    is_second_part = (
+        name.text.rstrip().endswith(_UNFINISHED)
+        or text[0].islower()
+        or text[0] in _UNFINISHED
+        or _FIRM_OR_LEGAL.issuperset(token_texts(text))
+    )
+    joined, alone = letters_and_digits(f"{name.text} {text}"), letters_and_digits(text)
+    if is_second_part or any(joined in other for other in texts):
+        return True
+    first = letters_and_digits(name.text)
+    if texts.count(alone) > max(1, texts.count(first)) or any(
+        other.startswith(alone) and other != alone for other in texts
+    ):
+        return False
+    is_logo = name.segment.height > _SIZE * line.height or len(name.text.split()) == 1
+    return not is_logo
 
 
 @lru_cache(maxsize=4096)

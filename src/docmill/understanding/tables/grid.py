@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.tables.columns import Cells, PrintedColumns, Row, is_sum, is_tax
 from docmill.understanding.tables.headings import Heading, HeadingRow, heading_row
-from docmill.understanding.tables.printed_lines import PrintedLine, Word, joined
+from docmill.understanding.tables.printed_lines import BREAKS, PrintedLine, Word, joined
 from docmill.understanding.vocabulary import Column
 
 _GAP = 9.0
@@ -15,6 +15,8 @@ _WRAPPED = 1.3
 """Line heights between a row and a line of text that still belongs to it."""
 _MOST_TEXT = 8
 """Lines of text below a row that belong to it."""
+_SHORT_WORD = 3
+"""Letters of a word, such as `und`, with which no text ends."""
 _MOST_STRAYS = 2
 """Lines in a row that belong to no item, after which only a row with all usual cells is one."""
 
@@ -50,6 +52,8 @@ class GridReader:
             row = heads[first]
             stop = min((head for head in heads if head >= row.stop), default=len(lines))
             body = _body(lines[row.stop - 1 : stop], first=1)
+            if at == 0 and self.grids:
+                self._continue_text(row, body)
             self._add_table(row, body)
             has_rows |= bool(self.grids[-1].rows)
             at = row.stop + len(body)
@@ -69,6 +73,28 @@ class GridReader:
         self.grids[-1].rows += rows
         return bool(rows)
 
+    def _continue_text(self, row: HeadingRow, body: Sequence[PrintedLine]) -> None:
+        """Add to the last row of the page before the text below the repeated headings that continues it."""
+        grid = self.grids[-1]
+        meanings = [heading.meanings for heading in row.headings]
+        if not grid.rows or meanings != [heading.meanings for heading in grid.headings]:
+            return
+        columns = PrintedColumns(row, body, self._candidates)
+        for line in body[:_MOST_TEXT]:
+            cells = columns.cells(line)
+            figures = columns.figures(cells)
+            if columns.is_carried(line.text, figures):
+                continue
+            words = columns.text_of(line)
+            before = (
+                [line for line in grid.rows[-1].text_lines(grid.text) if line]
+                if grid.text is not None
+                else []
+            )
+            if figures or columns.position(cells) or not (words and before and _goes_on(before[-1], words)):
+                return
+            grid.rows[-1].below.append(words)
+
     def _add_table(self, row: HeadingRow, body: Sequence[PrintedLine]) -> None:
         """Take the rows below these headings; the same headings as before go on with their table.
 
@@ -83,6 +109,13 @@ class GridReader:
             self.grids.append(grid)
         grid.segments |= row.segments
         grid.rows += _rows(columns, body)
+
+
+def _goes_on(before: Sequence[Word], words: Sequence[Word]) -> bool:
+    """True if a line continues the sentence above: it starts in lower case, or that one is unfinished."""
+    last = before[-1].text
+    is_open = last.endswith((",", *BREAKS)) or (last.islower() and len(last) <= _SHORT_WORD)
+    return is_open or words[0].text[:1].islower()
 
 
 def _body(lines: Sequence[PrintedLine], first: int = 0) -> list[PrintedLine]:
