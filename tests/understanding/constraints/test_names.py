@@ -1,6 +1,7 @@
 import pytest
 
 from docmill.understanding.constraints.address_features import is_name
+from docmill.understanding.constraints.name_lines import name_range
 
 
 @pytest.mark.parametrize(
@@ -38,6 +39,7 @@ def test_a_name_may_be_a_name(text: str) -> None:
         "12 Main Street",
         "Wir danken für ihren Einkauf",
         "Invoice Number",
+        "Reg. Merc. de Madrid",
         "Receipt",
         "Lieferadresse",
         "",
@@ -46,3 +48,11 @@ def test_a_name_may_be_a_name(text: str) -> None:
 )
 def test_a_street_a_label_or_a_sentence_is_no_name(text: str) -> None:
     assert not is_name(text)
+
+
+def test_the_first_word_of_a_street_is_no_part_of_the_name_before_it() -> None:
+    name = "Papier-Hurt Sp. z o.o., ul."
+
+    start, stop = name_range(name)
+
+    assert name[start:stop] == "Papier-Hurt Sp. z o.o."

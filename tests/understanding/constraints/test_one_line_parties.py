@@ -28,6 +28,7 @@ def read(document: Document) -> Invoice:
     [
         ("Invoice", "Seller", "Buyer:"),
         ("Invoice", "Supplier", "Bill to:"),
+        ("Self-Billed Invoice", "Supplier", "Customer (issuer):"),
         ("Fattura", "Fornitore", "Spett.le"),
         ("Faktura", "Sprzedawca", "Nabywca:"),
     ],
@@ -44,7 +45,7 @@ def test_a_label_before_name_and_address_on_one_line_tells_the_party(
     assert (invoice.buyer.name, invoice.buyer.address) == ("Acme Traders Ltd", "9 Field Road, 69003 Lyon")
 
 
-@pytest.mark.parametrize("tail", ["VAT No. NL004495445B01", "Phone (512) 555-0143"])
+@pytest.mark.parametrize("tail", ["VAT No. NL004495445B01", "NL004495445B01", "(512) 555-0143"])
 def test_what_follows_the_town_is_no_address(typeset: Typeset, tail: str) -> None:
     page = f"Seller: Halden Freight Ltd, 4 Mill Road, 75001 Paris {tail}\n\nInvoice No. 17   12.03.2026"
 
@@ -63,6 +64,13 @@ Rechnung 4471     Bern, 3. April 2026
     invoice = read(typeset(page))
 
     assert invoice.seller.name == "Velowerk Muster"
+
+
+def test_an_address_on_the_line_of_the_name_needs_no_postcode(typeset: Typeset) -> None:
+    page = "The Old Mill Print Co.\nUnit 2, Riverside, Bath BA2 3DZ\n\nInvoice 5521    3 April 2026\n"
+    invoice = read(typeset(f"{page}\nInvoice to: Avon Choral Society, 9 Abbey Walk, Bath\n"))
+
+    assert (invoice.buyer.name, invoice.buyer.address) == ("Avon Choral Society", "9 Abbey Walk, Bath")
 
 
 @pytest.mark.parametrize("behind", ["NIF P2810600B", "CIF: B81234567", "GSTIN 29AAFFK2201C1ZP"])
@@ -87,15 +95,25 @@ Lynchburg, VA 24502
 SELF_BILLED = """
 Self-billing invoice
 
-Customer: Meadow Dairy Co-operative Ltd, Creamery Lane, Frome BA11 4QD
-Seller: R. & J. Tuckwell, Combe Farm, Shepton Mallet BA4 4NN
+{buyer}: Meadow Dairy Co-operative Ltd, Creamery Lane, Frome BA11 4QD
+{seller}: R. & J. Tuckwell, Combe Farm, Shepton Mallet BA4 4NN
 
 Invoice no: SB-26-1107      30 September 2026
 """
 
 
-def test_the_parties_of_a_self_billed_invoice_are_told_by_their_labels(typeset: Typeset) -> None:
-    invoice = read(typeset(SELF_BILLED))
+@pytest.mark.parametrize(
+    ("buyer", "seller"),
+    [
+        ("Issued by (customer)", "On behalf of (supplier)"),
+        ("Customer (issuer)", "Supplier"),
+        ("Customer", "Seller"),
+    ],
+)
+def test_a_note_says_which_party_wrote_a_self_billed_invoice(
+    typeset: Typeset, buyer: str, seller: str
+) -> None:
+    invoice = read(typeset(SELF_BILLED.format(buyer=buyer, seller=seller)))
 
     assert (invoice.seller.name, invoice.buyer.name) == ("R. & J. Tuckwell", "Meadow Dairy Co-operative Ltd")
 

@@ -205,6 +205,17 @@ Pencils                           5   pcs       2.40       12.00
     assert [line.unit for line in lines_of(typeset(text))] == ["box", "pcs"]
 
 
+def test_positions_may_begin_the_names(typeset: Typeset) -> None:
+    text = """
+Description                     Qty            Price      Amount
+1 Blue paper                      3            12.00       36.00
+2 Pencils                         5             2.40       12.00
+"""
+    lines = lines_of(typeset(text))
+
+    assert [(line.position, line.description) for line in lines] == [("1", "Blue paper"), ("2", "Pencils")]
+
+
 def test_a_discount_explains_the_amount(typeset: Typeset) -> None:
     text = """
 Description                     Qty      Price   Discount     Amount
@@ -339,6 +350,29 @@ Total net                                                                       
         (line.description, str(line.quantity), str(line.unit_price), str(line.net_amount))
         for line in lines_of(document, "purchase_order")
     ] == [("Books", "10", "8.00", "80.00"), ("Chair", "1", "100.00", "100.00")]
+
+
+def test_the_number_of_an_item_above_its_name_is_no_part_of_it(typeset: Typeset) -> None:
+    document = typeset("""\
+Rechnung Nr. 4711          Datum: 10.01.2024
+
+Art-Nr               Menge    Einzelpreis     Betrag
+Bezeichnung
+ZS997                   10           8,00      80,00
+Zitronensäure 100 ml
+2031                     1         100,00     100,00
+Großpackung mit langem Namen über die Menge
+GZ250                    2           2,50       5,00
+Gelierzucker
+
+Nettobetrag                                   185,00 EUR
+""")
+
+    assert [line.description for line in lines_of(document)] == [
+        "Zitronensäure 100 ml",
+        "Großpackung mit langem Namen über die Menge",
+        "Gelierzucker",
+    ]
 
 
 def test_lines_of_details_between_items_do_not_end_the_table(typeset: Typeset) -> None:

@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 
 from docmill.model.document import letters_and_digits
 from docmill.understanding.constraints.address_features import (
+    NOT_LETTERHEAD,
     STREET_ENDS,
     STREET_WORDS,
     LineFeatures,
     has_postcode,
     is_bank,
-    is_town_of_state,
     line_features,
 )
 from docmill.understanding.constraints.consignments import with_consignment
 from docmill.understanding.constraints.name_lines import choose_name_lines, is_name_told
+from docmill.understanding.constraints.one_line_parties import label_in_note, split_at_address, with_note
 from docmill.understanding.constraints.party_forms import (
     find_aside_label,
     is_attention,
@@ -172,7 +173,12 @@ class _BlockFinder:
     def _find_party_label(self, segment: Segment) -> Label[Concept] | None:
         """Find the label of a party at the start of a segment, unless a sentence goes on behind it."""
         labels = self._candidates.labels(segment)
+        noted = label_in_note(segment.text)
+        if noted is not None and set(PARTY_CONCEPTS).intersection(noted.meanings):
+            return noted
         if not labels or labels[0].start > 1 or not set(PARTY_CONCEPTS).intersection(labels[0].meanings):
+            return None
+        if is_attention(segment.text) and self._stands_below_name(segment):
             return None
         label = labels[0]
         for other in labels[1:]:
@@ -180,6 +186,7 @@ class _BlockFinder:
                 break
             if set(PARTY_CONCEPTS).intersection(other.meanings):
                 label = label._replace(stop=other.stop)  # as in `Buyer / Recipient`
+        label = with_note(segment.text, label)
         rest = segment.text[label.stop :]
         set_off = not any(map(str.isalnum, rest)) or rest.lstrip(" )").startswith(":")
         set_off = set_off or Concept.ADVERTISER in label.meanings
@@ -187,6 +194,16 @@ class _BlockFinder:
         set_off = set_off or ("," in rest and is_salutation(segment.text[: label.stop]))
         several_words = " " in segment.text[: label.stop].strip()
         return label if set_off or (several_words and len(rest.split()) < _LONGEST_NAME_WORDS) else None
+
+    def _stands_below_name(self, segment: Segment) -> bool:
+        """True if a line of the same block, which may be a name, stands above a segment."""
+        above = self._find_neighbour(segment, self._sheet.above(segment.box), upwards=True)
+        if above is None or not self._features[above.index].may_be_name:
+            return False
+        return not any(
+            label.start <= 1 and not set(PARTY_CONCEPTS).isdisjoint(label.meanings)
+            for label in self._candidates.labels(above)
+        )
 
     def find_aside(self) -> Iterator[Block]:
         """Find blocks behind or below the label of a party that is neither seller nor buyer."""
@@ -246,7 +263,15 @@ class _BlockFinder:
             return None  # as in `Seller VAT number: ...`
         if sum(map(str.isalpha, rest)) > 2:  # noqa: PLR2004 - more than a stray mark
             start = label_stop + len(rest) - len(rest.lstrip(" :.)-#"))
-            return Span(segment, start, len(segment.text))
+            # A label of several words belongs to the next column, which was joined to this segment.
+            ends = (
+                other.start
+                for other in self._candidates.labels(segment)
+                if other.start > start
+                and len(segment.text[other.start : other.stop].split()) > 1
+                and NOT_LETTERHEAD.intersection(other.meanings)
+            )
+            return Span(segment, start, next(ends, len(segment.text)))
         below = self._find_below_heading(segment)
         right = next(iter(self._sheet.right_of(segment)), None)
         beside = right is not None and right.box.x0 - segment.box.x1 < _LABEL_GAP
@@ -457,13 +482,10 @@ class _BlockFinder:
 
 def _with_own_address(block: Block, name: Span) -> Block:
     """The block with the name and address that stand together behind its label."""
-    text = name.segment.text
-    comma = text.find(", ", name.start, name.stop)
-    is_split = comma >= 0 and not any(map(str.isdecimal, text[name.start : comma]))
-    if not is_split or is_town_of_state(name.text) or not has_postcode(text[comma : name.stop]):
+    parts = split_at_address(name)
+    if parts is None:
         return block
-    parts = Span(name.segment, name.start, comma), Span(name.segment, comma + 2, name.stop)
-    return replace(block, name=parts[0], address=parts[1:], name_lines=(), is_name_sure=True)
+    return replace(block, name=parts[0], address=(parts[1],), name_lines=(), is_name_sure=True)
 
 
 def _is_street_line(line: LineFeatures) -> bool:

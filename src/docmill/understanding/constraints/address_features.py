@@ -78,15 +78,11 @@ _NOT_NAMED = NOT_LETTERHEAD | {
     Concept.BANK, Concept.SELLER, Concept.BUYER, Concept.SHIP_TO, Concept.SHIP_FROM, Concept.ADDRESS,
 }  # fmt: skip
 _MOST_OF_IT = 0.75
+_INITIALS = 4
 _SENTENCE_WORDS = 4
 _HOUSE_NUMBER = re.compile(r"\d{1,5}[a-z]?")
 _SUFFIXES = alternatives(word for words in _ADDRESSES for word in words.suffixes)
 _HOUSE_FIRST = re.compile(rf"^\W*\d{{1,5}}\s?[a-z]?(?:\s?(?:{_SUFFIXES}))?[\s,]+(?=[^\W\d_])")
-
-
-_TOWN_OF_STATE = re.compile(
-    r"[^\W\d_][^\d,]{1,30},\s*[A-Z]{2}\.?,?\s+\d{5}(?:-\d{4})?(?:,\s*[^\W\d_][\w .]{1,30})?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,20 +178,16 @@ def has_postcode(text: str) -> bool:
     return POSTCODE.search(folded) is not None or _FOREIGN_POSTCODE.search(folded) is not None
 
 
-def is_town_of_state(text: str) -> bool:
-    """True for a line that is a town of the United States and no name: `Seattle, WA 98109-5210, US`."""
-    return _TOWN_OF_STATE.fullmatch(text.strip(" .,")) is not None
-
-
 def is_name(text: str) -> bool:
     """True if the text may be the name of a person or business; a legal form is enough.
 
-    False for streets, labels, sentences and document titles.
+    False for streets, labels, sentences, document titles and text that closes a bracket it did not open.
     """
     if legal_form_end(text):
         return True
     words = token_texts(text)
-    if not words or _is_street(fold(text), words) or _is_label(text) or is_title(text):
+    is_fragment = text.count(")") > text.count("(") and text.rstrip(" .,;:").endswith(")")
+    if not words or is_fragment or _is_street(fold(text), words) or _is_label(text) or is_title(text):
         return False
     if len(words) < _SENTENCE_WORDS or FIRM_WORDS.intersection(words) or text.islower() or text.isupper():
         return True
@@ -234,6 +226,10 @@ def _is_street(folded: str, words: tuple[str, ...]) -> bool:
 
 
 def _is_label(text: str) -> bool:
-    """True if labels of other fields make up most of it."""
+    """True if labels of other fields make up most of it, or it names a register: `Reg. Merc. de Madrid`."""
     labels = [label for label in LABELS.find(text) if _NOT_NAMED.intersection(label.meanings)]
+    if labels and Concept.REGISTRATION_NUMBER in labels[0].meanings and labels[0].start <= 1:
+        first = text[labels[0].start : labels[0].stop]
+        if " " in first and len(first) > _INITIALS:
+            return True
     return sum(label.stop - label.start for label in labels) > _MOST_OF_IT * len(text.strip())

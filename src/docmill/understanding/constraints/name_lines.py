@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from docmill.model.document import letters_and_digits
-from docmill.understanding.constraints.address_features import FIRM_WORDS, LineFeatures
+from docmill.understanding.constraints.address_features import FIRM_WORDS, STREET_WORDS, LineFeatures
 from docmill.understanding.constraints.party_forms import is_attention, starts_with_salutation
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.page.layout import Segment, Span
@@ -35,6 +35,8 @@ _REGISTRATION_TAIL = re.compile(
     r"(?<![a-z])[a-z]{0,3}\d[\d ]{4,12}\s?-?\s?[a-z0-9]?\s*[)\]}]?\W*$",
     re.IGNORECASE,
 )
+_STREET_TAIL = re.compile(rf",\s*(?:{alternatives(STREET_WORDS)})\.?\s*$", re.IGNORECASE)
+"""The first word of an address that goes on in the next line: `Papier-Hurt Sp. z o.o., ul.`."""
 _GREETINGS = alternatives(phrase for language in LANGUAGES for phrase in language.greetings)
 _HEAD_NOISE = re.compile(rf"^(?:{_GREETINGS}|\W)+\s*", re.IGNORECASE)
 
@@ -117,6 +119,8 @@ def _is_wrapped(name: Span, line: Segment, texts: Sequence[str]) -> bool:
 def name_range(text: str) -> tuple[int, int]:
     """Start and end of the name in a line, without greetings and registration numbers."""
     start = match.end() if (match := _HEAD_NOISE.match(text)) else 0
+    if (street := _STREET_TAIL.search(text)) and street.start() > start:
+        text = text[: street.start()]
     legal = legal_form_end(text)
     tail = text[legal:]
     if legal and (any(map(str.isdecimal, tail)) or not any(map(str.isalnum, tail))):

@@ -14,11 +14,11 @@ from docmill.understanding.constraints.address_features import (
     LineFeatures,
     has_common_words,
     is_name,
-    is_town_of_state,
     line_features,
 )
 from docmill.understanding.constraints.header_fields import WRONG_CHECKSUM
 from docmill.understanding.constraints.name_lines import name_range
+from docmill.understanding.constraints.one_line_parties import is_town_of_state
 from docmill.understanding.constraints.party_forms import (
     is_attention,
     is_department,

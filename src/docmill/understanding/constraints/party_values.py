@@ -7,8 +7,9 @@ from rapidfuzz import fuzz
 
 from docmill.model.document import letters_and_digits
 from docmill.understanding.constraints.address_blocks import Block
-from docmill.understanding.constraints.address_features import has_postcode, is_name, line_features
+from docmill.understanding.constraints.address_features import is_name, line_features
 from docmill.understanding.constraints.name_lines import name_spans
+from docmill.understanding.constraints.one_line_parties import without_tail
 from docmill.understanding.constraints.party_forms import is_attention, starts_with_salutation
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import MOST_RIVALS, Finding, cleaned
@@ -25,10 +26,6 @@ _LONG_KEY = 12
 """Letters and digits of a name from which on another that begins with it is the same: `Acme GmbH, Bonn`."""
 _HEAD = 0.3
 """An address without a name in the upper part, down to here, may be the one of the name beside it."""
-_LABELS_BEHIND = frozenset(
-    {Concept.VAT_NUMBER, Concept.TAX_NUMBER, Concept.PHONE, Concept.REGISTRATION_NUMBER, Concept.IBAN}
-)
-"""Labels that may follow the town on its line."""
 _BESIDE = 0.06
 """Largest difference of the tops of a name and of an address on its right, in page heights."""
 
@@ -133,23 +130,9 @@ def _name(block: Block, share: float, candidates: Candidates, rivals: tuple[Find
 def _address(
     spans: tuple[Span, ...], share: float, candidates: Candidates, rivals: tuple[Finding, ...] = ()
 ) -> Finding:
-    spans = tuple(_without_tail(span, candidates) for span in spans)
+    spans = tuple(without_tail(span, candidates) for span in spans)
     lines = [cleaned(span.text, plain=candidates.plain) for span in spans]
     return Finding(cleaned(", ".join(lines), plain=candidates.plain), spans, share, rivals=rivals)
-
-
-def _without_tail(span: Span, candidates: Candidates) -> Span:
-    """A line of an address without the identifier behind its town."""
-    stops = [
-        label.start - span.start
-        for label in candidates.labels(span.segment)
-        if label.start > span.start and not _LABELS_BEHIND.isdisjoint(label.meanings)
-    ]
-    stops += [
-        code.start - span.start for code in candidates.vat_ids if code.segment.index == span.segment.index
-    ]
-    stop = next((stop for stop in sorted(stops) if has_postcode(span.text[:stop])), len(span.text))
-    return span._replace(stop=span.start + len(span.text[:stop].rstrip(" ,;·|(-:")))
 
 
 def _address_spans(

@@ -300,6 +300,9 @@ PARTIES: Phrases[str] = _phrases_of_languages(
 )
 """Labels of parties that are neither seller nor buyer, and words before a person; see `PartyWords`."""
 
+WRITERS: Phrases[str] = _phrases_of_languages(lambda language: {language.code: language.parties.writers})
+"""Labels of the party that wrote the paper, be it seller or buyer, with the language."""
+
 CONSIGNMENTS: Phrases[str] = _phrases_of_languages(
     lambda language: {"sender": language.parties.senders, "receiver": language.parties.receivers}
 )

@@ -26,6 +26,7 @@ _LONGEST_MARK = 3
 """Letters beside an amount, such as `CR`."""
 _OVERHANG = 0.02
 """The most that a text may go beyond its column, in widths of the page."""
+_CODE_WORDS = 2
 _WORD = re.compile(r"[^\W\d_]?[a-zß-ÿ]{3}")
 _REMARK = re.compile(r"^\W*(?:\S+\s+){0,4}?\S*[^\W\d]\s?:(?:\s|\d|$)")
 """A line that says something of its own, such as `Batch: 4711`."""
@@ -77,6 +78,19 @@ def _begins_within(word: Word, left: float, right: float) -> bool:
     return left <= box.x0 < right <= word.middle and box.x1 <= right + _OVERHANG
 
 
+def without_code(lines: Cells, layer: int | None) -> Cells:
+    """The lines of a cell without the line `layer`, if that is the number of an item."""
+    if layer is None or layer >= len(lines) or not is_code(joined(lines[layer])):
+        return lines
+    return [line for index, line in enumerate(lines) if index != layer]
+
+
+def is_code(text: str) -> bool:
+    """True for the number of an item, such as `ZS997` or `GTIN 4012345678901`."""
+    words = text.split()
+    return len(words) <= _CODE_WORDS and any(map(str.isdecimal, text)) and not _WORD.search(text)
+
+
 class Columns:
     """The columns of a table.
 
@@ -111,10 +125,19 @@ class Columns:
         """True if a row has letters in the column of names."""
         return self.text is not None and any(map(str.isalpha, joined(cells[self.text])))
 
+    def has_name(self, row: Row) -> bool:
+        """True if a row has letters in the column of names, or if names stand below the items' numbers."""
+        is_coded = self.text is not None and self.headings[self.text].code_layer == 0
+        return is_coded or self.is_named(row.cells)
+
     def has_text(self, row: Row) -> bool:
-        """True if a row has a name."""
-        lines = row.text_lines(self.text) if self.text is not None else []
-        return self.text is None or any(any(map(str.isalpha, joined(line))) for line in lines)
+        """True if a row has a name that is no number of the item."""
+        if self.text is None:
+            return True
+        lines = row.text_lines(self.text)
+        if self.headings[self.text].code_layer == 0:
+            lines = without_code(lines, 0)
+        return any(any(map(str.isalpha, joined(line))) for line in lines)
 
     def is_item(self, cells: Sequence[Sequence[Word]], figures: set[int]) -> bool:
         """True if a row has a name and the numbers of an item, or a date, which sums have not."""

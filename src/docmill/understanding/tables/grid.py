@@ -209,7 +209,7 @@ def _add_texts(
         _add_head(columns, row, between[starts[-1] :])
     elif starts and row is not None:
         _add_below(columns, rows, between[: starts[0]])
-    elif row is not None and columns.text is not None and not columns.is_named(row.cells):
+    elif row is not None and columns.text is not None and not columns.has_name(row):
         top = row.top
         for line in reversed(between):
             words = columns.text_of(line)

@@ -43,17 +43,32 @@ _ASIDE = re.compile(rf"^[\W\d]*(?:\(.*\)|{alternatives(_UNITS)})?[\W\d]*$", re.I
 
 
 class Heading(NamedTuple):
-    """The heading of a column. meanings: empty if its words are not known."""
+    """The heading of a column.
+
+    meanings: empty if its words are not known. layers: the meanings of each of its lines.
+    """
 
     x0: float
     x1: float
     meanings: Meanings
     text: str
+    layers: tuple[Meanings, ...] = ()
 
     @property
     def middle(self) -> float:
         """Across the page."""
         return (self.x0 + self.x1) / 2
+
+    @property
+    def code_layer(self) -> int | None:
+        """The line of a cell that has the item's number, where the name stands on another line; else None."""
+        codes = [index for index, layer in enumerate(self.layers) if _is_of_codes(layer)]
+        names = [index for index, layer in enumerate(self.layers) if Column.DESCRIPTION in layer]
+        return codes[0] if codes and names else None
+
+
+def _is_of_codes(meanings: Meanings) -> bool:
+    return Column.ARTICLE in meanings and Column.DESCRIPTION not in meanings
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +107,10 @@ class _Stack:
             is_broken = text.endswith(BREAKS) and line[:1].islower()
             text = text[:-1] + line if is_broken else f"{text} {line}"
         return text.strip()
+
+    @property
+    def layers(self) -> list[str]:
+        return [joined(words) for words in self.lines]
 
     def is_over(self, words: Sequence[Word]) -> bool:
         return min(self.x1, words[-1].x1) - max(self.x0, words[0].x0) > 0
@@ -231,7 +250,7 @@ def _continues_heading(stacks: Sequence[_Stack], words: Sequence[Word]) -> bool:
 
 def _row(stacks: Sequence[_Stack], stop: int) -> HeadingRow | None:
     headings = sorted(
-        (heading_of(stack.text, stack.x0, stack.x1) for stack in stacks),
+        (heading_of(stack.text, stack.x0, stack.x1, stack.layers) for stack in stacks),
         key=lambda heading: heading.x0,
     )
     if not are_headings(headings):
@@ -240,10 +259,15 @@ def _row(stacks: Sequence[_Stack], stop: int) -> HeadingRow | None:
     return HeadingRow(tuple(headings), stop, segments)
 
 
-def heading_of(text: str, x0: float, x1: float) -> Heading:
-    """A heading with the meanings of its longest known words."""
-    longest = max(_column_labels(text), key=lambda label: label.stop - label.start, default=None)
-    return Heading(x0, x1, frozenset(longest.meanings if longest is not None else ()), text)
+def heading_of(text: str, x0: float, x1: float, layers: Sequence[str] = ()) -> Heading:
+    """A heading with the meanings of its longest known words. layers: its lines."""
+    of_layers = tuple(map(_meanings, layers)) if len(layers) > 1 else ()
+    return Heading(x0, x1, _meanings(text), text, of_layers)
+
+
+def _meanings(text: str) -> Meanings:
+    labels = _column_labels(text)
+    return frozenset(max(labels, key=lambda label: label.stop - label.start).meanings if labels else ())
 
 
 def are_headings(headings: Sequence[Heading]) -> bool:

@@ -9,7 +9,7 @@ from itertools import pairwise, product
 
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, cleaned
-from docmill.understanding.tables.columns import Row
+from docmill.understanding.tables.columns import Row, without_code
 from docmill.understanding.tables.find import find_tables
 from docmill.understanding.tables.grid import Grid
 from docmill.understanding.tables.headings import FIGURES
@@ -222,15 +222,30 @@ class _ItemTable:
     def _texts(self, row: Row, sure: float) -> Iterator[tuple[str, Finding]]:
         text = self._grid.text
         if text is not None:
-            lines = row.text_lines(text)
+            lines = [line for line in (*row.above, row.cells[text][self._is_numbered :], *row.below) if line]
+            layer = self._grid.headings[text].code_layer
+            lines = without_code(lines, layer) if len(lines) > 1 else lines
             name = cleaned(flowing(lines), plain=self._candidates.plain)
             if lines:
                 words = [word for line in lines for word in line]
                 yield "description", Finding(name, spans(words), min(sure, 0.9))
         column = self._column(Column.POSITION)
         cell = row.cells[column] if column is not None else []
+        if self._is_numbered and text is not None:
+            cell = row.cells[text][:1]
         if cell and _POSITION.match(joined(cell)) and not find_dates(joined(cell)):
             yield "position", Finding(joined(cell).rstrip(".)"), spans(cell), 0.95)
+
+    @cached_property
+    def _is_numbered(self) -> bool:
+        """True if the names begin with the items' positions, which have no column of their own."""
+        text, rows = self._grid.text, self._grid.rows
+        if text is None or self._column(Column.POSITION) is not None or len(rows) < 2:  # noqa: PLR2004 - one item tells nothing
+            return False
+        firsts = [row.cells[text][0].text.rstrip(".)") if row.cells[text] else "" for row in rows]
+        return all(
+            first.isdecimal() and int(first) - int(firsts[0]) == index for index, first in enumerate(firsts)
+        )
 
     def _unit(self, row: Row, quantity: Figure | None, sure: float) -> Iterator[tuple[str, Finding]]:
         column, of_quantities = self._unit_column, self._roles.quantity

@@ -68,10 +68,11 @@ class PartyWords(_Table):
     """Labels of those that are neither seller nor buyer, and words before a person at one of them.
 
     payees: whom to pay, often the seller by another address. others: agencies, carriers and the like.
-    attention: before the person that a letter is for, on a line below the firm's name. departments: parts of
-    a firm, no name. your_accounts: words for an account of the reader. senders, receivers: of goods or
-    letters, mostly seller and buyer. legal: legal forms that count at the end of a name only, since they are
-    common words, too. banks: words of banks' names; `-bank` is the end of a longer word.
+    attention: before the person that a letter is for, on a line below the firm's name. writers: labels of
+    whoever wrote the paper, be it seller or buyer. departments: parts of a firm, no name. your_accounts:
+    words for an account of the reader. senders, receivers: of goods or letters, mostly seller and buyer.
+    legal: legal forms that count at the end of a name only, since they are common words, too. banks: words
+    of banks' names; `-bank` is the end of a longer word.
     """
 
     payees: Words
@@ -80,6 +81,7 @@ class PartyWords(_Table):
     your_accounts: Words
     senders: Words
     receivers: Words
+    writers: Words
     departments: Words
     legal: Words
     banks: Words
