@@ -130,6 +130,17 @@ def test_a_negative_payment_makes_no_refund_of_a_receipt(
     assert learned_findings(candidates_of(typeset(paper)), shipped())["gross_total"].value == Decimal(total)
 
 
+def test_a_total_has_the_decimals_that_it_is_printed_with(typeset: Typeset) -> None:
+    paper = MALAYSIAN.replace(
+        "PENCIL 2B                          2.50\nEXERCISE BOOK                      7.70",
+        "EXERCISE BOOK         10.800      10.80",
+    )
+    for line in ("SUBTOTAL                          10.20\n", "GST 6%                             0.61\n"):
+        paper = paper.replace(line, "")
+
+    assert str(learned_findings(candidates_of(typeset(paper)), shipped())["gross_total"].value) == "10.80"
+
+
 async def test_what_the_rules_alone_read_stays(typeset: Typeset) -> None:
     data = await receipt(typeset(MALAYSIAN, source="ocr"))
 

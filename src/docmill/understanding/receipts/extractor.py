@@ -329,7 +329,7 @@ def _answer_total(candidates: Candidates, ruled: Findings, model: ReceiptModel) 
     order: list[int] = np.argsort(-scores, kind="stable")[:_RIVALS].tolist()
     if scores[order[0]] < _LEAST:
         return None
-    value, among = sums.values[order[0]], sums.places[order[0]]
+    among = sums.places[order[0]]
     if 2 * sum(amount.value < 0 for amount in candidates.amounts) < len(candidates.amounts):
         # No refund: a payment or a balance below the total is printed as negative.
         among = [amount for amount in among if amount.value >= 0] or among
@@ -340,9 +340,9 @@ def _answer_total(candidates: Candidates, ruled: Findings, model: ReceiptModel) 
         for index in order[1 : MOST_RIVALS + 1]
     )
     return Finding(
-        value if best.value >= 0 else best.value,
+        best.value,
         best.spans,
         float(scores[order[0]]),
         rivals=rivals,
-        agrees=None if rule is None else rule.value == value,
+        agrees=None if rule is None else rule.value == abs(best.value),
     )
