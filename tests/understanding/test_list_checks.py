@@ -69,6 +69,8 @@ def test_taxes_and_a_tip_may_stand_between_the_subtotal_of_the_items_and_the_tot
     assert checks(typeset(f"Soup   19.00\nSubtotal   19.00\n{below}"), invoice) == []
     assert checks(typeset(f"Soup   19.00\nTea   4.00\nSubtotal   23.00\n{below}"), invoice) == ["lines_sum"]
     assert checks(typeset(f"Soup   19.00\nSubtotal   19.00\n{below[16:]}"), invoice) == ["lines_sum"]
+    goods = below.replace("State tax", "Coffee").replace("City tax", "Water")
+    assert checks(typeset(f"Soup   19.00\nSubtotal   19.00\n{goods}"), invoice) == ["lines_sum"]
     two = f"Soup   19.00\nSubtotal   19.00\nTea   4.00\nSubtotal   4.00\n{below}"
     assert checks(typeset(two), invoice) == ["lines_sum"]
 

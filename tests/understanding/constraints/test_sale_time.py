@@ -63,7 +63,7 @@ def test_the_only_time_beside_the_date_is_believed(typeset: Typeset) -> None:
     "page",
     [
         "Tisch 4   03.04.2026 17:52\nSumme 10,00\n03.04.2026 18:40",  # a bill is opened before it is paid
-        "Date 04/03/2026 10:54 P 4\nTotal 10.00",
+        "Date 04/03/2026 10:54 P\nTotal 10.00",
         "Start Time : 2026/04/03 :0:35\nTotal 10.00",
         "Valid until 18:00\nDate 04/03/2026\nTotal 10.00",
     ],

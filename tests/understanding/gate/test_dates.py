@@ -154,9 +154,13 @@ def test_the_day_of_despatch_is_the_day_of_a_delivery_note_and_of_no_other_paper
     assert judge("date_label", page, day, schema=REGISTRY["delivery_note"]) == []
 
 
-def test_the_day_on_which_a_sale_ended_is_the_day_of_a_receipt_and_of_no_other_paper(judge: Judge) -> None:
-    page = "Kasse 4 Ende: 2026-04-09"
+def test_the_day_on_which_a_sale_began_and_ended_is_the_day_of_a_receipt_and_of_no_other_paper(
+    judge: Judge,
+) -> None:
+    page = "Kasse 4 Beginn: 09.04.2026 11:02\nTSE Ende: 2026-04-09"
     day = {"issue_date": (date(2026, 4, 9), "2026-04-09")}
 
     assert judge("date_label", page, day, schema=REGISTRY["ticket"])
     assert judge("date_label", page, day, schema=REGISTRY["receipt"]) == []
+    for other in ("Garantie bis: 2026-04-09", "Beginn: 09.04.2025\nVertragsende: 2026-04-09"):
+        assert judge("date_label", other, day, schema=REGISTRY["receipt"])

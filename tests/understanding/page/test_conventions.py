@@ -32,6 +32,7 @@ def test_the_place_tells_which_dollar_a_bare_sign_is(typeset: Typeset, head: str
         ("Data: 2014-12-30\nSuma 34,53 LTL\n10,00 EUR   EUR", "LTL"),
         ("Data: 2015-02-03\nSuma 10,00 EUR\n34,53 LTL   LTL", "EUR"),
         ("Datum: 12.07.2021\nUkupno:    72,00 Kuna", "HRK"),
+        ("Datum: 20.12.2022\nRok: 30.01.2023\nUkupno HRK 72,00\n9,56 EUR   10,00 HRK", "HRK"),
         ("Datum: 12.07.2023\nStaro:    72,00 HRK", "HRK"),
     ],
 )

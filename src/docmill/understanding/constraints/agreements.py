@@ -264,15 +264,17 @@ def _is_confirmed(name: _Name, text: str, document: str, signed: Sequence[Signed
 
 
 def _signing_parties(text: _Text, signed: Sequence[SignedName]) -> Findings:
-    """The parties by who signs; believed if the text names both first, with a short form of each."""
+    """The parties by who signs; believed if just two do, and the text names both first with a short form."""
     places = sorted({place[0]: place for name in signed if (place := name.defined_at(text.text))}.values())
     if len(places) < len(_PATHS):
         return {
             path: Finding(name.text, (name.span,), _LIKELY, named=1.0)
             for path, name in zip(_PATHS, signed, strict=False)
         }
+    # Of more, one may be a notary, a guarantor or an agent.
+    belief = _CLEAR if len(signed) == len(places) == len(_PATHS) else _LIKELY
     return {
-        path: Finding(" ".join(text.text[start:stop].split()), text.spans(start, stop), _CLEAR, named=1.0)
+        path: Finding(" ".join(text.text[start:stop].split()), text.spans(start, stop), belief, named=1.0)
         for path, (start, stop) in zip(_PATHS, places, strict=False)
     }
 

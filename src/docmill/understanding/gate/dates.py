@@ -9,6 +9,7 @@ from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.understanding.gate.countries import DateOrder, countries_of, date_order_of
 from docmill.understanding.gate.inputs import GateInput, label_before, meanings_before
 from docmill.understanding.page.conventions import language_of
+from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.dates import WrittenDate, find_dates
 from docmill.understanding.text.weekdays import orders_by_weekday
 from docmill.understanding.vocabulary import Concept
@@ -96,12 +97,26 @@ def check_date_label(judged: GateInput) -> Iterator[Failure]:
     others = _OTHER_DATES
     if judged.extraction.document_type == _DELIVERY_NOTE:
         others -= {Concept.DELIVERY_DATE}  # goods are sent and noted on one day
-    elif judged.extraction.document_type == _RECEIPT:
-        others -= {Concept.PERIOD_END}  # tills record when a sale began and ended, hotels bill on departure
+    elif judged.extraction.document_type == _RECEIPT and _began_on(judged, judged.days.get(path)):
+        others -= {Concept.PERIOD_END}  # tills record when a sale began and ended
     if meanings and meanings <= others:
         label = label_before(line.before)
         message = f"{judged.name(path)} {judged.values[path]} stands beside another label: {label!r}."
         yield Failure(check="date_label", message=message, fields=(path,))
+
+
+def _began_on(judged: GateInput, day: date | None) -> bool:
+    """True if the paper says of something that it began on this day."""
+    for line in judged.document.text[:_LONGEST_SEARCHED].splitlines():
+        if any(Concept.PERIOD_START in label.meanings for label in LABELS.find(line)):
+            days = {
+                written.value(day_first=is_first)
+                for written in find_dates(line)
+                for is_first in (True, False)
+            }
+            if day in days:
+                return True
+    return False
 
 
 def check_ambiguous_dates(judged: GateInput) -> Iterator[Failure]:

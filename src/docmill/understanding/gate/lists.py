@@ -1,6 +1,6 @@
 """Checks of lists: line items against the totals and each other, bookings against the balances."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import accumulate, combinations, count, pairwise
 from typing import Any
@@ -24,6 +24,7 @@ _SHOWN = 20
 """Letters of a description that a message shows."""
 _MOST_ADDED = 6
 """Lines with taxes, tips and charges between a subtotal and the total."""
+_BESIDES_ITEMS = {Concept.TAX, Concept.TIP, Concept.ROUNDING}
 _LEAST_NUMBERED = 3
 """Rows with numbers that show how they are counted."""
 
@@ -93,7 +94,12 @@ def _check_lines(judged: GateInput) -> Iterator[Failure]:
     text = document.text[:LONGEST_SEARCHED]
     is_row_lost = any(_is_printed_as_item(text, difference, amounts) for difference in differences)
     is_refuted = abs(lines_total) in judged.refuted_numbers
-    if not (is_cell_lost or is_row_lost or is_refuted) and _leads_to(text, lines_total, totals.values()):
+    gross = totals.get("gross_total")
+    if (
+        gross is not None
+        and not (is_cell_lost or is_row_lost or is_refuted)
+        and _leads_to(text, lines_total, gross)
+    ):
         return
     is_excused = not (is_cell_lost or is_row_lost or _is_subtotal(text, frozenset(totals.values())))
     # A printed difference is an allowance, a charge or a tax, unless it is an item's amount or a person
@@ -159,27 +165,25 @@ def _is_subtotal(text: str, totals: frozenset[Decimal]) -> bool:
     return False
 
 
-def _leads_to(text: str, lines_total: Decimal, totals: Collection[Decimal]) -> bool:
-    """True if the only subtotal is that of the items, and with the amounts below it makes one of the totals.
+def _leads_to(text: str, lines_total: Decimal, total: Decimal) -> bool:
+    """True if the only subtotal is that of the items, and with the taxes and tips below it makes the total.
 
-    So do several taxes and a tip: `Subtotal 25.00`, `Tax 2.09`, `Tip 4.50`, `Total 31.59`.
+    As in `Subtotal 25.00`, `State tax 1.09`, `City tax 1.00`, `Tip 4.50`, `Total 31.59`.
     """
     lines = text.splitlines()
-    subtotals = [
-        index
-        for index, line in enumerate(lines)
-        if any(Concept.SUBTOTAL in label.meanings for label in LABELS.find(line))
-    ]
+    meanings = [{meaning for label in LABELS.find(line) for meaning in label.meanings} for line in lines]
+    subtotals = [index for index, of_line in enumerate(meanings) if Concept.SUBTOTAL in of_line]
     if not subtotals or any(lines_total not in numbers_in(lines[index]) for index in subtotals):
         return False
     first = subtotals[-1] + 1
-    below = [find_amounts(line, misread=False) for line in lines[first : first + _MOST_ADDED]]
+    added = [
+        amounts
+        for index in range(first, min(first + _MOST_ADDED, len(lines)))
+        if not meanings[index].isdisjoint(_BESIDES_ITEMS)
+        and (amounts := find_amounts(lines[index], misread=False))
+    ]
     return any(
-        not frozenset(
-            accumulate(
-                (number(amounts[-1].digits, mark) for amounts in below if amounts), initial=lines_total
-            )
-        ).isdisjoint(totals)
+        total in accumulate((number(amounts[-1].digits, mark) for amounts in added), initial=lines_total)
         for mark in _MARKS
     )
 

@@ -93,7 +93,7 @@ def conventions(layout: Layout) -> Conventions:
 
 
 def _in_force(votes: Counter[str], years: Sequence[int]) -> str | None:
-    """The currency that is named most often; of the euro and the one that it replaced, that of the time.
+    """The currency that is named most often; of the euro and the one that it replaced, that of all dates.
 
     Around the change both are printed. years: of the dates of the document.
     """
@@ -104,8 +104,10 @@ def _in_force(votes: Counter[str], years: Sequence[int]) -> str | None:
     likeliest = votes.most_common(1)[0][0]
     if former is None or not years or likeliest not in ("EUR", former):
         return likeliest
-    is_former = max(years) < replaced[former].year or "EUR" not in votes
-    return former if is_former else "EUR"
+    changed = replaced[former].year
+    if max(years) < changed or "EUR" not in votes:
+        return former
+    return "EUR" if min(years) >= changed else likeliest
 
 
 def _language_weights() -> dict[str, dict[str, float]]:

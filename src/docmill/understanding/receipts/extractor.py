@@ -65,6 +65,8 @@ _LEAST = 0.03
 """Probability below which there is no answer: a best span exists even where the receipt has no name."""
 _UNLABELLED = 0.5
 """Confidence in a value without a label that was read by the rules for business documents."""
+_FEWEST_RETURNED = 6
+"""A receipt of which no more than one amount in so many is negative is no refund."""
 _RIVALS = 8
 """The best answers that are compared."""
 
@@ -330,7 +332,8 @@ def _answer_total(candidates: Candidates, ruled: Findings, model: ReceiptModel) 
     if scores[order[0]] < _LEAST:
         return None
     among = sums.places[order[0]]
-    if 2 * sum(amount.value < 0 for amount in candidates.amounts) < len(candidates.amounts):
+    marked = [amount for amount in candidates.amounts if not amount.plain]
+    if _FEWEST_RETURNED * sum(amount.value < 0 for amount in marked) <= len(marked):
         # No refund: a payment or a balance below the total is printed as negative.
         among = [amount for amount in among if amount.value >= 0] or among
     best = max(among, key=lambda amount: sum(amount.clues.values()))

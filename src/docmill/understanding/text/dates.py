@@ -158,9 +158,9 @@ _MISREAD_MONTHS = {
 _MISREAD_MONTH = re.compile(rf"(?<![^\W_])(?:{alternatives(_MISREAD_MONTHS)})(?=[\s.]?\d)")
 _MISREAD_DASH = re.compile(r"(?<![/.\-]\d\d)(?<=\d\d)~(?=\d\d-\d\d)")
 
-_HALF = r"(?:\.?\s?m\b|(?<=\d[ap])(?![^\W_])|(?<=\d\s[ap])\s*$)"
-"""The rest of `AM`, `p.m.`, `P M`; nothing behind the letter in `6:53p`, and in `6:53 P` at the end."""
-_GREEK_HALF = r"[\u03c0\u03bc]\.?\s?\u03bc\b\.?"
+_HALF = r"(?:\.?\s?m\b|(?<=\d[ap])(?![^\W_]))"
+"""The rest of `AM`, `p.m.`, `P M`; nothing behind the letter in `6:53p`."""
+_GREEK_HALF = r"(?i:[\u03c0\u03bc\u00b5]\.?\s?[\u03bc\u00b5]\b\.?)"
 _TIME = re.compile(
     r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])[:h](?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?"
     rf"(?:\s?(?P<half>[ap]{_HALF}\.?|{_GREEK_HALF}))?(?![\d:])",
@@ -274,7 +274,7 @@ def clock_time(match: re.Match[str], *, with_seconds: bool = False) -> str:
     with_seconds: even where none are printed.
     """
     hour, second, half = int(match["hour"]), match["second"], (match["half"] or "").lower()
-    if half.startswith(("p", "\u03bc")) and hour < _NOON:
+    if half.startswith(("p", "\u03bc", "\u00b5")) and hour < _NOON:
         hour += _NOON
     if half.startswith(("a", "\u03c0")) and hour == _NOON:
         hour = 0
