@@ -5,10 +5,9 @@ programs that send pictures.
 """
 
 import math
-import os
-import sys
 import zlib
 from collections.abc import Iterable
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
@@ -18,8 +17,7 @@ from bench.data.text_layer import read_whole
 from PIL import Image
 
 from docmill.demo.scan_effects import Pixels, photograph_page
-from docmill.errors import DocumentError
-from docmill.model import codec
+from tools.page_model.readings import keep_reading
 
 _CREASED, _FADED = 0.6, 0.3
 _TILT = 0.09
@@ -80,11 +78,4 @@ def keep_photographed(pictures: Iterable[Path], folder: Path) -> None:
             page = np.asarray(image.convert("RGB"))
         taken = folder / f"{picture.stem}.jpg"
         taken.write_bytes(photograph(page, np.random.default_rng(zlib.crc32(picture.stem.encode()))))
-        try:
-            content = codec.dumps(read_whole(taken))
-        except DocumentError as error:
-            sys.stderr.write(f"{picture.name} cannot be read: {error.message}\n")
-            continue
-        unfinished = kept.with_suffix(f".{os.getpid()}")
-        unfinished.write_bytes(content)
-        unfinished.rename(kept)
+        keep_reading(kept, picture.name, partial(read_whole, taken))

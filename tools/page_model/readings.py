@@ -8,6 +8,7 @@ is not made again, so that the work can be stopped at any time and shared by sev
 import os
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -72,13 +73,18 @@ def keep_readings(folder: Path, *, share: int = 0, shares: int = 1, most: int | 
                 continue
             if made == most:
                 return made
-            try:
-                content = codec.dumps(read(path))
-            except DocumentError as error:
-                sys.stderr.write(f"{path.name} cannot be read: {error.message}\n")
-                continue
-            unfinished = kept.with_suffix(f".{os.getpid()}")
-            unfinished.write_bytes(content)
-            unfinished.rename(kept)
-            made += 1
+            made += keep_reading(kept, path.name, partial(read, path))
     return made
+
+
+def keep_reading(kept: Path, name: str, read: Callable[[], Document]) -> bool:
+    """Read a paper and keep the reading, whole or not at all; False if the paper cannot be read."""
+    try:
+        content = codec.dumps(read())
+    except DocumentError as error:
+        sys.stderr.write(f"{name} cannot be read: {error.message}\n")
+        return False
+    unfinished = kept.with_suffix(f".{os.getpid()}")
+    unfinished.write_bytes(content)
+    unfinished.rename(kept)
+    return True

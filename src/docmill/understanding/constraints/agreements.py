@@ -11,7 +11,7 @@ from typing import NamedTuple
 from docmill.model.document import letters_and_digits
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.understanding.constraints.address_features import is_name
-from docmill.understanding.constraints.signatures import SignedName, signed_names
+from docmill.understanding.constraints.signatures import SHORT_FORM, SignedName, signed_names
 from docmill.understanding.fields.analysis_cache import once
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings
@@ -51,8 +51,7 @@ _DELIMITER = re.compile(
     r"|\n(?=[^\n,]*\d)"  # a line of an address
     r"|(?<=\.)\s+[a-z]n?\s+(?=[A-Z])"  # `Inc. a Maine corporation`
 )
-_DEFINITION = re.compile(r"[\s,]*[(\[][^()\[\]]{0,60}[\"'\u201c\u201d\u201e\u2018\u2019\u00ab]")
-"""Behind a name, the short form that it has from there on: `(the "Seller")`."""
+_DEFINITION = re.compile(rf"[\s,]*{SHORT_FORM.pattern}")
 _QUOTED, _BEFORE_SHORT_FORM = re.compile(r"[\"\u201c\u201e\u00ab]"), 80
 """The beginning of a short form, and the most characters between it and the name."""
 _BEFORE_FORM = re.compile(r"\s*(?:[,.]|\([^()\"\u201c]{2,30}\))\s*(?=[^\W\d_a-z])")

@@ -25,7 +25,8 @@ _ALIKE = 80
 """Likeness of two forms of one name, of 100."""
 _BEHIND_NAME = 200
 """Characters behind a name in which its definition stands: what the business is, and where, comes before."""
-_SHORT_FORM = re.compile(r"[(\[][^()\[\]]{0,60}[\"'\u201c\u201d\u201e\u2018\u2019\u00ab]")
+SHORT_FORM = re.compile(r"[(\[][^()\[\]]{0,60}[\"'\u201c\u201d\u201e\u2018\u2019\u00ab]")
+"""The beginning of a short form that a party has from there on: `(the "Seller")`."""
 _ARTICLES = ("the ", "die ", "der ", "das ", "la ", "le ", "el ", "o ", "a ", "de ", "het ")
 _SENTENCE_END = re.compile(r"[^\W\d_]{5}\.\s+(?=[A-Z])|\n\s*\n")
 
@@ -53,7 +54,7 @@ class SignedName(NamedTuple):
         for printed in pattern.finditer(fold(text)):
             stop = printed.end() + (text[printed.end() : printed.end() + 1] == ".")
             behind = text[stop : stop + _BEHIND_NAME]
-            short_form = _SHORT_FORM.search(behind)
+            short_form = SHORT_FORM.search(behind)
             if short_form and not _SENTENCE_END.search(behind[: short_form.start()]):
                 return printed.start(), stop
         return None
@@ -76,7 +77,7 @@ def _names_above(layout: Layout, place: Segment, pattern: re.Pattern[str]) -> It
     foot = layout.sheet_of_page(place.page_index - 1).segments[-1:] if is_first else []
     for segment in (*around, *foot):
         is_near = place.box.y0 - segment.box.y1 <= _FAR * place.height
-        text = _SHORT_FORM.split(segment.text)[0].strip(" ,;")
+        text = SHORT_FORM.split(segment.text)[0].strip(" ,;")
         if not is_near or pattern.match(fold(text)):
             return
         if 1 < len(text.split()) <= _LONGEST and _may_be_party(text):

@@ -32,9 +32,8 @@ _VALUE = re.compile(r"\S*\d\S*")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
-def label_strength(meaning: FieldMeaning, candidate: AnyCandidate) -> float:
-    """The strength with which the texts around the candidate name the field."""
-    beside, over = label_strengths(meaning, candidate)
+def joint_strength(beside: float, over: float) -> float:
+    """The strength with which all texts around a candidate name the field, of those of `label_strengths`."""
     return max(beside, over) + _BOTH * min(beside, over)
 
 

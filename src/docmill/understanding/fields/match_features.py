@@ -13,7 +13,12 @@ from typing import cast
 
 from docmill.understanding.fields.candidates import AnyCandidate, Candidates
 from docmill.understanding.fields.label_sides import is_other_side
-from docmill.understanding.fields.label_strengths import WEAK, has_other_label, label_strengths
+from docmill.understanding.fields.label_strengths import (
+    WEAK,
+    has_other_label,
+    joint_strength,
+    label_strengths,
+)
 from docmill.understanding.fields.meaning import FieldMeaning
 from docmill.understanding.fields.name_candidates import FORM_WORDS
 from docmill.understanding.fields.printed_products import place_of, printed_products
@@ -26,7 +31,6 @@ CHECKED = frozenset(("iban", "bic", "vat id", "mail", "currency"))
 """Forms of which a value needs no label."""
 Features = dict[str, float]
 _UPPER = 0.45
-_BOTH = 0.3
 _STRONG = 0.9
 _LONG_CODE = 5
 _MANY_DIGITS = 5
@@ -46,7 +50,7 @@ def match_features(
 ) -> tuple[list[float], list[Features]]:
     """The label strength of each candidate that is offered for a field, and its features."""
     strengths = [label_strengths(meaning, candidate) for candidate in offered]
-    labels = [max(pair) + _BOTH * min(pair) for pair in strengths]
+    labels = [joint_strength(*pair) for pair in strengths]
     counts = Counter(candidate.key for candidate in offered)
     of_form = _form_features(candidates, meaning, offered)
     rows: list[Features] = []

@@ -63,16 +63,20 @@ def weights_of(form: str) -> Weights:
     return forms.get(form) or forms["other"]
 
 
+def linear_score(features: Mapping[str, float], weights: Weights) -> float:
+    """The weighted sum of the features of a candidate, with the offset."""
+    return weights.get("offset", 0.0) + sum(
+        weights.get(name, 0.0) * value for name, value in features.items()
+    )
+
+
 @once
 def score_candidates(candidates: Candidates, meaning: FieldMeaning) -> Scored:
     """The candidates of a field with their scores by label, place and form."""
     offered = offered_candidates(candidates, meaning)
     labels, rows = match_features(candidates, meaning, offered)
     weights = weights_of(meaning.form)
-    offset = weights.get("offset", 0.0)
-    scores = [
-        offset + sum(weights.get(name, 0.0) * value for name, value in features.items()) for features in rows
-    ]
+    scores = [linear_score(features, weights) for features in rows]
     return Scored(meaning, offered, np.array(labels, np.float64), np.array(scores, np.float64))
 
 

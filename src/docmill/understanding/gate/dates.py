@@ -97,8 +97,12 @@ def check_date_label(judged: GateInput) -> Iterator[Failure]:
     others = _OTHER_DATES
     if judged.extraction.document_type == _DELIVERY_NOTE:
         others -= {Concept.DELIVERY_DATE}  # goods are sent and noted on one day
-    elif judged.extraction.document_type == _RECEIPT and _began_on(judged, judged.days.get(path)):
-        others -= {Concept.PERIOD_END}  # tills record when a sale began and ended
+    elif (
+        judged.extraction.document_type == _RECEIPT
+        and Concept.PERIOD_END in meanings
+        and _began_on(judged, judged.days.get(path))
+    ):
+        return  # tills record when a sale began and ended
     if meanings and meanings <= others:
         label = label_before(line.before)
         message = f"{judged.name(path)} {judged.values[path]} stands beside another label: {label!r}."

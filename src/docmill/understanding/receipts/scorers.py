@@ -44,6 +44,7 @@ class Trees:
 
     def _reached_leaves(self, rows: Rows) -> NDArray[np.float64]:
         splits, (count, leaves) = self._splits, self.values.shape
+        # Not `>`: a feature that is no number goes right, as in training.
         goes_right = ~(rows.T.copy().take(splits.features, axis=0) <= splits.thresholds)
         passed = np.multiply(goes_right, splits.passed, dtype=splits.passed.dtype)
         passed = np.bitwise_or.reduce(passed.reshape(-1, count, len(rows)), axis=0)

@@ -210,11 +210,14 @@ async def change_paperless_document(
     answer = await _answer(row, vault)
     if unsupported := change.unsupported(answer):
         return JSONResponse({name: [_NOT_CHANGED] for name in unsupported}, 400, _VERSIONS)
-    async with vault.connection() as conn:
-        names = {number_of(each.id): each.name for each in await tags.every(conn) if each.removed_at is None}
-    has = set(answer["tags"])
+    has: set[int] = set(answer["tags"])
     wanted = has if change.tags is None else set(change.tags)
-    if unknown := sorted(wanted - has - names.keys()):
+    named: dict[int, str] = {}
+    if wanted != has:
+        async with vault.connection() as conn:
+            every = await tags.every(conn)
+        named = {number_of(each.id): each.name for each in every if each.removed_at is None}
+    if unknown := sorted(wanted - has - named.keys()):
         return JSONResponse({"tags": [f"There is no tag {unknown[0]}."]}, 400, _VERSIONS)
     try:
         await vault.edit(row.id, change.edits_of(answer))
@@ -223,8 +226,8 @@ async def change_paperless_document(
         faults = {names.get(name, name): [message] for name, message in error.faults.items()}
         return JSONResponse(faults, 400, _VERSIONS)
     if wanted != has:
-        add = [names[number] for number in sorted(wanted - has)]
-        remove = [names[number] for number in sorted(has - wanted)]
+        add = [named[number] for number in sorted(wanted - has)]
+        remove = [named[number] for number in sorted(has - wanted)]
         await tagging.assign(
             [row.id], add=add, remove=remove, tenant_id=vault.tenant_id, assigned_by=vault.user_id
         )
